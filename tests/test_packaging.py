@@ -14,7 +14,7 @@ HEAVY = ("kubernetes", "oras", "yaml", "aiohttp", "requests", "urllib3", "jsonsc
 
 
 def test_the_stylesheets_are_found_beside_the_checkout() -> None:
-    from kymatui.ui.stylesheets import styles_dir
+    from kymatui.ui.terminal.stylesheets import styles_dir
 
     assert (styles_dir() / "app.tcss").is_file()
 
@@ -41,8 +41,8 @@ def _imported_by(code: str) -> set[str]:
     [
         pytest.param("import kymatui.cli.main", id="the command line"),
         pytest.param("from kymatui.cli.main import _parser; _parser([])", id="the parser of the screen"),
-        pytest.param("import kymatui.ui.app", id="the screen's modules"),
-        pytest.param("from kymatui.wiring import open_session", id="wiring"),
+        pytest.param("import kymatui.ui.application.kymatui_app", id="the screen's modules"),
+        pytest.param("from kymatui.adapters.sessions.cluster.catalog_session import open_session", id="a session"),
     ],
 )
 def test_nothing_heavy_is_imported_at_start(code: str) -> None:
@@ -51,7 +51,7 @@ def test_nothing_heavy_is_imported_at_start(code: str) -> None:
 
 FIRST_PAINT = """
 import asyncio
-from kymatui.ui.app import KymatuiApp
+from kymatui.ui.application.kymatui_app import KymatuiApp
 
 def connect():
     raise SystemExit  # the session is opened after the first paint, in a thread: it must not be reached here

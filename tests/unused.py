@@ -6,7 +6,7 @@ Run `vulture kymatui tests/unused.py`. A name leaves this list with the code tha
 # ruff: noqa: B018, F821
 # mypy: ignore-errors
 
-# Commands are found by name when they run (`kymatui/cli/commands.py`: "module:NAME").
+# Commands are found by name when they run (`kymatui/cli/command_table.py`: "module:NAME").
 ADOPT, CHECK, FINALIZERS, INSTALL, MATRIX, PLAN, RECONCILE, RESTORE, UPGRADE
 
 # Template functions are found by name (`kymatui/helm/functions`: "module:name").
@@ -16,6 +16,7 @@ _APIVersions, _.Major, _._Minor, _._Major  # .Capabilities
 
 # Attributes of other libraries' objects.
 _.log_errors  # re2.Options
+_.get_redirect_target  # requests.Session
 _.num_tickets  # ssl.SSLContext
 _.no_proxy, _.proxy_headers, _.verify_ssl, _.tls_server_name, _.connection_pool_maxsize, _.socket_options
 _.retries  # kubernetes.client.Configuration

@@ -11,20 +11,32 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from kymatui.actions.plans import DeletionPlan, DeletionRequest, refuse, unsaved
+from kymatui.actions.plans import DeletionPlan, DeletionRequest, refuse, without_backup
 from kymatui.actions.ports import DeletionPort, SavedObjects
-from kymatui.domain.catalog import catalog
-from kymatui.domain.kymas import Policy
-from kymatui.domain.observing import World, observe
-from kymatui.domain.refs import ObjectRef
-from kymatui.domain.stages import Stage
-from kymatui.domain.toggling import Toggle, Verb
-from kymatui.engine.clearing import Consent, clear, refuse_unseen, wait_until_gone
-from kymatui.engine.deleting import delete, refuse_another
-from kymatui.engine.deletion import delete_object, uid_of
-from kymatui.engine.departing import Charge, Departure, Turn, expected, requested, taken_up
-from kymatui.engine.remaining import Instances
-from kymatui.engine.running import Limits, Progress, begin
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma_edit.edit_progress import EditProgress
+from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster
+from kymatui.engine.deletion.deletion_state import (
+    DeletionState,
+    ManagedBy,
+    NextStep,
+    expected,
+    new_manager_since,
+    requested,
+)
+from kymatui.engine.deletion.managed_deletion import (
+    DeletionConsent,
+    delete_managed_resources,
+    refuse_unplanned,
+    require_deleted,
+)
+from kymatui.engine.deletion.module_deletion import refuse_replaced, uninstall_module
+from kymatui.engine.inventory.managed_resources import ManagedObjects
+from kymatui.engine.jobs.object_deletion import delete_object, uid_of
+from kymatui.engine.jobs.run import Progress, RunLimits, begin
 from kymatui.errors import CancelledError, ForbiddenError, PartlyDoneError, RefusedError
 
 _SAME_TURN = 3
@@ -34,7 +46,7 @@ _AGAIN = "run it again to review the new plan"
 
 
 @dataclass(frozen=True, slots=True)
-class Departed:
+class DeletionResult:
     """What was deleted, what stayed with the reason, how it ended, and what was deleted by others meanwhile."""
 
     gone: tuple[ObjectRef, ...]
@@ -44,7 +56,7 @@ class Departed:
 
 
 @dataclass(frozen=True, slots=True)
-class Watching:
+class RunControls:
     """How a run is followed and stopped.
 
     tell     is called with what happens, from any thread
@@ -56,7 +68,7 @@ class Watching:
     tell: Callable[[Progress], None] | None = None
     cancel: threading.Event | None = None
     changed: threading.Event | None = None
-    turned: Callable[[Turn], None] | None = None
+    turned: Callable[[NextStep], None] | None = None
 
 
 def plan_deletions(port: DeletionPort, requests: Iterable[DeletionRequest]) -> tuple[DeletionPlan, ...]:
@@ -66,29 +78,29 @@ def plan_deletions(port: DeletionPort, requests: Iterable[DeletionRequest]) -> t
     )
 
 
-def run_deletion(port: DeletionPort, plan: DeletionPlan, watching: Watching | None = None) -> Departed:
+def run_deletion(port: DeletionPort, plan: DeletionPlan, watching: RunControls | None = None) -> DeletionResult:
     """Delete what the plan displayed: turn after turn, each decided by a new look, until nothing is left.
 
     Raises RefusedError where the cluster is no longer as displayed (nothing was deleted), PartlyDoneError where
     something is held or was created meanwhile (run it again), CancelledError.
     """
-    return _DeletionRun(port, plan, watching or Watching()).run()
+    return _DeletionRun(port, plan, watching or RunControls()).run()
 
 
 def prepare_deletion(
-    port: DeletionPort, plan: DeletionPlan, watching: Watching | None = None, *, is_rehearsal: bool = False
+    port: DeletionPort, plan: DeletionPlan, watching: RunControls | None = None, *, is_rehearsal: bool = False
 ) -> None:
     """Save what the plan displayed and delete what has to be gone before the module; what follows is the caller's edit.
 
     A rehearsal checks that all is as displayed, and changes nothing. Raises as `run_deletion`.
     """
-    _DeletionRun(port, plan, watching or Watching()).prepare(is_rehearsal=is_rehearsal)
+    _DeletionRun(port, plan, watching or RunControls()).prepare(is_rehearsal=is_rehearsal)
 
 
 class _DeletionRun:
     """One deletion on its way."""
 
-    def __init__(self, port: DeletionPort, plan: DeletionPlan, watching: Watching) -> None:
+    def __init__(self, port: DeletionPort, plan: DeletionPlan, watching: RunControls) -> None:
         self._port, self._cluster = port, port.cluster
         self._plan, self._request, self._module = plan, plan.request, plan.module
         self._accepted = plan.seen.accepted
@@ -102,7 +114,7 @@ class _DeletionRun:
         self._lost: list[ObjectRef] = []
         self._has_edited = self._has_left = False
 
-    def run(self) -> Departed:
+    def run(self) -> DeletionResult:
         try:
             return self._run()
         except RefusedError as error:
@@ -110,21 +122,21 @@ class _DeletionRun:
                 raise
             raise PartlyDoneError(f"{error}; {len(self._gone)} deleted before that", hint=error.hint) from error
 
-    def _run(self) -> Departed:
+    def _run(self) -> DeletionResult:
         last, times = None, 0
         while True:
             seen = self._look()
             turn = seen.turn(accept_unknown=self._request.accept_unknown)
             self._refuse_another(seen, has_begun=last is not None)
-            if turn is Turn.GONE:
+            if turn is NextStep.GONE:
                 return self._ended(seen.refusal if last is None else "it is gone")
             times = times + 1 if turn is last else 1
             if times > _SAME_TURN:
                 raise PartlyDoneError(f"{self._module} does not get further: {turn.value}", hint="run it again")
             last = turn
             refuse(seen, self._request)
-            if turn not in (Turn.UNMANAGE, Turn.FOLLOW):
-                refuse_unseen(seen.remaining, self._module, self._accepted)
+            if turn not in (NextStep.UNMANAGE, NextStep.FOLLOW):
+                refuse_unplanned(seen.remaining, self._module, self._accepted)
             if self._turned is not None:
                 self._turned(turn)
             self._save(seen, turn)
@@ -135,75 +147,75 @@ class _DeletionRun:
     def prepare(self, *, is_rehearsal: bool) -> None:
         seen = self._look()
         refuse(seen, self._request)
-        refuse_unseen(seen.remaining, self._module, self._accepted)
+        refuse_unplanned(seen.remaining, self._module, self._accepted)
         if is_rehearsal or not seen.remaining.instances:
             return
-        self._save(seen, Turn.CLEAR)
+        self._save(seen, NextStep.CLEAR)
         if seen.theirs:
             self._clear(seen)
 
-    def _look(self) -> Departure:
+    def _look(self) -> DeletionState:
         return self._port.look(self._module, self._request.namespace, self._request.way)
 
-    def _ended(self, words: str) -> Departed:
-        return Departed(tuple(self._gone), tuple(self._kept), words, tuple(self._lost))
+    def _ended(self, words: str) -> DeletionResult:
+        return DeletionResult(tuple(self._gone), tuple(self._kept), words, tuple(self._lost))
 
-    def _save(self, seen: Departure, turn: Turn) -> None:
-        if self._saved is not None or self._request.backup is None or turn is Turn.UNMANAGE:
+    def _save(self, seen: DeletionState, turn: NextStep) -> None:
+        if self._saved is not None or self._request.backup is None or turn is NextStep.UNMANAGE:
             return
         self._saved = self._port.backup(self._request.backup, seen)
         if self._tell is not None:
             self._tell(Progress(self._saved.words))
 
-    def _refuse_another(self, seen: Departure, *, has_begun: bool) -> None:
+    def _refuse_another(self, seen: DeletionState, *, has_begun: bool) -> None:
         """Raises OutdatedError where another installation is there than was displayed, RefusedError or PartlyDoneError
         where the module is requested again."""
         agreed = self._plan.seen
         if agreed.found is not None and seen.found is not None:
-            refuse_another(agreed.found.inventory, seen.found.inventory)
-        if words := taken_up(agreed, seen, has_left=self._has_left):
+            refuse_replaced(agreed.found.inventory, seen.found.inventory)
+        if words := new_manager_since(agreed, seen, has_left=self._has_left):
             hint = f"it stays as it is; delete {seen.module} once more if it is to go all the same"
             raise PartlyDoneError(words, hint=hint) if has_begun else RefusedError(words, hint=hint)
 
-    def _take(self, turn: Turn, seen: Departure) -> str | None:
+    def _take(self, turn: NextStep, seen: DeletionState) -> str | None:
         """Takes a turn; a sentence where the deletion ends with it."""
         match turn:
-            case Turn.UNMANAGE:
-                self._edit(Toggle(Verb.UNMANAGE, self._module))
+            case NextStep.UNMANAGE:
+                self._edit(ModuleEdit(EditVerb.UNMANAGE, self._module))
                 return (
                     f"lifecycle-manager has let go of {self._module}, and everything stays; take over what is there "
                     f"with `kymatui adopt {self._module}`, and delete it then"
                 )
-            case Turn.IGNORE:
-                self._edit(Toggle(Verb.POLICY, self._module, policy=Policy.IGNORE))
+            case NextStep.IGNORE:
+                self._edit(ModuleEdit(EditVerb.POLICY, self._module, policy=Policy.IGNORE))
                 self._until(self._is_told, _TOLD)
-            case Turn.CLEAR:
+            case NextStep.CLEAR:
                 self._clear(seen)
-                if seen.charge is Charge.NOBODY:
+                if seen.charge is ManagedBy.NOBODY:
                     self._see_what_stays(seen, "nothing is made of it any more, and nobody looks after it")
-            case Turn.LEAVE:
-                self._edit(Toggle(Verb.DISABLE, self._module))
+            case NextStep.LEAVE:
+                self._edit(ModuleEdit(EditVerb.DISABLE, self._module))
                 self._has_left = True
                 self._see_what_stays(seen)
-            case Turn.FOLLOW:
+            case NextStep.FOLLOW:
                 self._follow()
                 self._see_what_stays(seen)
-            case Turn.MANIFEST:
+            case NextStep.MANIFEST:
                 self._delete_manifest(seen)
-            case Turn.UNDEPLOY:
+            case NextStep.UNDEPLOY:
                 return self._undeploy(seen)
             case _:
                 raise AssertionError(turn)
         return None
 
-    def _limits(self) -> Limits:
-        return Limits(gone=self._request.timeout, hooks=self._request.timeout)
+    def _limits(self) -> RunLimits:
+        return RunLimits(gone=self._request.timeout, hooks=self._request.timeout)
 
-    def _clear(self, seen: Departure) -> None:
-        consent = Consent(self._accepted, True, self._request.accept_unknown)
+    def _clear(self, seen: DeletionState) -> None:
+        consent = DeletionConsent(self._accepted, True, self._request.accept_unknown)
         backup = self._saved.own if self._saved is not None else None
 
-        def count() -> Instances:
+        def count() -> ManagedObjects:
             now = self._look()
             refuse(now, self._request)
             return now.remaining
@@ -212,11 +224,11 @@ class _DeletionRun:
             with begin(
                 self._cluster, cancel=self._cancel, tell=self._tell, limits=self._limits(), backup=backup
             ) as run:
-                clear(run, self._module, count, consent, self._gone, own=seen.by_hand)
+                delete_managed_resources(run, self._module, count, consent, self._gone, own=seen.by_hand)
         except PartlyDoneError as error:
             raise PartlyDoneError(str(error), hint=f"{expected(seen)}, then run it again") from error
 
-    def _edit(self, toggle: Toggle) -> None:
+    def _edit(self, toggle: ModuleEdit) -> None:
         """Edits the module's entry, only where it is as the plan displayed it."""
         edits = self._port.edits
         proposal = edits.propose(toggle)
@@ -226,10 +238,10 @@ class _DeletionRun:
         if edit is not None and requested(edit.before) != self._entry:
             words = f"the entry of {self._module} in {edit.kyma} was changed after the plan was displayed"
             raise RefusedError(words, hint=_AGAIN)
-        generation = edits.carry_out(proposal, self._cancel, [unsaved(self._plan)])
+        generation = edits.carry_out(proposal, self._cancel, [without_backup(self._plan)])
         self._has_edited, self._entry = True, requested(edit.after) if edit is not None else None
 
-        def told(stage: Stage) -> None:
+        def told(stage: EditProgress) -> None:
             if self._tell is not None:
                 self._tell(Progress(stage.words, waits=None if stage.finished else stage.actor))
 
@@ -241,7 +253,7 @@ class _DeletionRun:
         while True:
             self._changed.clear()
             snapshot = self._port.snapshot()
-            row = catalog(snapshot, time.time(), memory=self._port.memory).row(self._module)
+            row = build_catalog(snapshot, time.time(), memory=self._port.memory).row(self._module)
             if row is None or not row.reports.kyma:
                 return
             words = f"{row.reason.text} (waits for {row.actor.value})" if row.actor.value else row.reason.text
@@ -257,7 +269,7 @@ class _DeletionRun:
             raise CancelledError(f"nobody waits for {self._module} any more; lifecycle-manager goes on")
         self._changed.wait(min(0.5, max(0.0, deadline - time.monotonic())))
 
-    def _delete_manifest(self, seen: Departure) -> None:
+    def _delete_manifest(self, seen: DeletionState) -> None:
         assert seen.manifest is not None
         backup = self._saved.manifest if self._saved is not None else None
         with begin(
@@ -271,26 +283,26 @@ class _DeletionRun:
                     raise RefusedError(words, hint=_AGAIN)
                 with run.step("delete", seen.manifest):
                     delete_object(run, seen.manifest, uid)
-                wait_until_gone(run, {seen.manifest: uid}, "which installed the module", self._gone)
+                require_deleted(run, {seen.manifest: uid}, "which installed the module", self._gone)
         self._until(lambda world: self._module not in world.manifests)
 
-    def _until(self, holds: Callable[[World], bool], most: float = float("inf")) -> None:
+    def _until(self, holds: Callable[[ClusterIndex], bool], most: float = float("inf")) -> None:
         """Waits for what others do, and for the watches to see it."""
         deadline = time.monotonic() + min(self._request.timeout, most)
-        while not holds(observe(self._port.snapshot(), memory=self._port.memory)):
+        while not holds(index_cluster(self._port.snapshot(), memory=self._port.memory)):
             if time.monotonic() >= deadline:
                 return
             self._pause(deadline)
 
-    def _is_told(self, world: World) -> bool:
+    def _is_told(self, world: ClusterIndex) -> bool:
         """Whether lifecycle-manager has passed the policy on; where Manifests are not to be seen, nobody can tell."""
         manifest = world.manifests.get(self._module)
         return manifest is None or manifest.policy == Policy.IGNORE
 
-    def _undeploy(self, seen: Departure) -> str:
+    def _undeploy(self, seen: DeletionState) -> str:
         found = seen.found
         assert found is not None
-        consent = Consent(self._accepted, self._request.cascade, self._request.accept_unknown)
+        consent = DeletionConsent(self._accepted, self._request.cascade, self._request.accept_unknown)
         with begin(
             self._cluster,
             cancel=self._cancel,
@@ -300,13 +312,13 @@ class _DeletionRun:
             purpose=f"delete {self._module}",
             backup=self._saved.own if self._saved is not None else None,
         ) as run:
-            ended = delete(found, run, consent)
+            ended = uninstall_module(found, run, consent)
         self._gone += ended.gone
         self._kept += [(step.ref, step.reason) for step in ended.kept]
         self._lost += ended.lost
         return ""
 
-    def _see_what_stays(self, seen: Departure, reason: str = "lifecycle-manager has left it") -> None:
+    def _see_what_stays(self, seen: DeletionState, reason: str = "lifecycle-manager has left it") -> None:
         """Definitions belong to who applied them: what is left of them is told, and not deleted."""
         known = {ref for ref, _ in self._kept}
         for ref in seen.definitions:

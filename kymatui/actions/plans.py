@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kymatui.domain.refs import ObjectRef
-from kymatui.engine.clearing import Consent, refuse_unless_agreed
-from kymatui.engine.departing import Charge, Departure, Turn, Way
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, NextStep
+from kymatui.engine.deletion.managed_deletion import DeletionConsent, require_consent
 from kymatui.errors import RefusedError
 
 _CASCADE = "delete them first, or use --cascade to delete them too"
@@ -20,7 +20,7 @@ class DeletionRequest:
 
     module: str
     namespace: str = ""
-    way: Way = Way.LET
+    way: ModuleCRHandling = ModuleCRHandling.LET
     cascade: bool = False
     accept_unknown: bool = False
     backup: Path | None = None
@@ -32,20 +32,20 @@ class DeletionPlan:
     """What was displayed of one deletion, and what was requested: a screen adds the consent to it later."""
 
     request: DeletionRequest
-    seen: Departure
+    seen: DeletionState
 
     @property
     def module(self) -> str:
         return self.request.module
 
     @property
-    def turn(self) -> Turn:
+    def turn(self) -> NextStep:
         return self.seen.turn(accept_unknown=self.request.accept_unknown)
 
     @property
     def is_gone(self) -> bool:
         """Whether nothing of it is left to delete."""
-        return self.turn is Turn.GONE
+        return self.turn is NextStep.GONE
 
     @property
     def refusal(self) -> RefusedError | None:
@@ -59,18 +59,20 @@ class DeletionPlan:
         return None
 
 
-def refuse(seen: Departure, request: DeletionRequest) -> None:
+def refuse(seen: DeletionState, request: DeletionRequest) -> None:
     """Raise RefusedError where the next turn needs more than was asked for."""
-    if seen.refusal and seen.charge is not Charge.NOBODY:
+    if seen.refusal and seen.charge is not ManagedBy.NOBODY:
         raise RefusedError(seen.refusal, hint="nothing was changed")
-    default = seen.default if seen.way is Way.IGNORE else None
+    default = seen.default if seen.way is ModuleCRHandling.IGNORE else None
     asked = (
-        seen.remaining.theirs if seen.charge is Charge.DIRECT else tuple(one for one in seen.theirs if one != default)
+        seen.remaining.theirs
+        if seen.charge is ManagedBy.DIRECT
+        else tuple(one for one in seen.theirs if one != default)
     )
     staying = (one for one in asked if one.deleted_at is None)  # what goes already is waited for without a yes
     left = replace(seen.remaining, instances=tuple(replace(one, ours=False) for one in staying))
-    cascade = request.cascade or seen.way is Way.UNMANAGE
-    refuse_unless_agreed(left, seen.module, Consent(seen.accepted, cascade, request.accept_unknown))
+    cascade = request.cascade or seen.way is ModuleCRHandling.UNMANAGE
+    require_consent(left, seen.module, DeletionConsent(seen.accepted, cascade, request.accept_unknown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Uninstall:
         return self.request.module
 
     @property
-    def seen(self) -> Departure | None:
+    def seen(self) -> DeletionState | None:
         return self.plan.seen if self.plan is not None else None
 
     @property
@@ -114,7 +116,7 @@ class Uninstall:
         return RefusedError(str(found), hint=_UNKNOWN if self.plan.seen.remaining.unknown else _CASCADE)
 
 
-def unsaved(plan: DeletionPlan) -> Uninstall:
+def without_backup(plan: DeletionPlan) -> Uninstall:
     """Return the plan of a deletion that has saved its objects already, for the edit that is its next step."""
     request = replace(plan.request, backup=None)
     return Uninstall(request, replace(plan, request=request))

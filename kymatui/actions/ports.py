@@ -8,39 +8,39 @@ from pathlib import Path
 from typing import Protocol
 
 from kymatui.actions.plans import Uninstall
-from kymatui.domain.remembering import Memory
-from kymatui.domain.snapshots import Snapshot
-from kymatui.domain.stages import Stage
-from kymatui.domain.toggling import Proposal, Toggle
-from kymatui.engine.departing import Departure, Way
-from kymatui.engine.inventories import Inventory
-from kymatui.engine.ports import Backup, Cluster
+from kymatui.domain.kyma_edit.edit_progress import EditProgress
+from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.engine.cluster.ports import Backup, Cluster
+from kymatui.engine.deletion.deletion_state import DeletionState, ModuleCRHandling
+from kymatui.engine.inventory.inventory import Inventory
 
 
 class KymaEdits(Protocol):
     """The edits of one Kyma."""
 
-    def propose(self, toggle: Toggle) -> Proposal: ...
+    def propose(self, toggle: ModuleEdit) -> EditProposal: ...
 
     def carry_out(
-        self, proposal: Proposal, cancel: threading.Event | None = None, planned: Sequence[Uninstall] = ()
+        self, proposal: EditProposal, cancel: threading.Event | None = None, planned: Sequence[Uninstall] = ()
     ) -> int: ...
 
     def follow(
         self,
-        proposal: Proposal,
+        proposal: EditProposal,
         generation: int,
         changed: threading.Event,
         timeout: float,
-        tell: Callable[[Stage], None],
+        tell: Callable[[EditProgress], None],
         cancel: threading.Event | None = None,
-    ) -> Stage: ...
+    ) -> EditProgress: ...
 
 
 class DeletionPort(Protocol):
     """The deletions of one session, which was started."""
 
-    memory: Memory
+    memory: ReadCache
 
     @property
     def cluster(self) -> Cluster: ...
@@ -55,13 +55,13 @@ class DeletionPort(Protocol):
 
     def snapshot(self) -> Snapshot: ...
 
-    def look(self, module: str, namespace: str = "", way: Way = Way.LET) -> Departure:
+    def look(self, module: str, namespace: str = "", way: ModuleCRHandling = ModuleCRHandling.LET) -> DeletionState:
         """Read where the deletion of a module is now. Raises RefusedError where no module has this name."""
         ...
 
     def journal(self, inventory: Inventory) -> Path: ...
 
-    def backup(self, path: Path, seen: Departure) -> SavedObjects:
+    def backup(self, path: Path, seen: DeletionState) -> SavedObjects:
         """Save what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
         ...
 

@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kymatui.actions.delete import Watching, plan_deletions, prepare_deletion
+from kymatui.actions.delete import RunControls, plan_deletions, prepare_deletion
 from kymatui.actions.plans import DeletionRequest, Uninstall
 from kymatui.actions.ports import DeletionPort
-from kymatui.domain.effects import Effect
-from kymatui.engine.running import Progress
+from kymatui.domain.catalog.effects import Effect
+from kymatui.engine.jobs.run import Progress
 from kymatui.errors import CancelledError, KymatuiError, RefusedError
 
 
 @dataclass(frozen=True, slots=True)
-class Consent:
+class UninstallConsent:
     """What a person allows beforehand.
 
     cascade         objects that users created, and the module manages, are deleted
@@ -72,7 +72,7 @@ def prepare_uninstalls(
             raise one.refusal
     for one in planned:
         if one.plan is not None:
-            prepare_deletion(port, one.plan, Watching(tell, cancel), is_rehearsal=True)
+            prepare_deletion(port, one.plan, RunControls(tell, cancel), is_rehearsal=True)
     for one in planned:
         if one.plan is not None:
-            prepare_deletion(port, one.plan, Watching(tell, cancel))
+            prepare_deletion(port, one.plan, RunControls(tell, cancel))

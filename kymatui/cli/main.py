@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from kymatui import __version__
-from kymatui.cli.commands import COMMANDS, Command, by_name, reads
-from kymatui.cli.printing import ANSWER, document, say
+from kymatui.cli.command_table import COMMANDS, CommandEntry, by_name, reads
+from kymatui.cli.output.printing import ANSWER, document, say
 from kymatui.errors import KymatuiError, ReadOnlyError, UsageError
 
 
@@ -66,9 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     atexit.register(gc.freeze)
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] == ["__complete"]:
-        from kymatui.cli import completing
+        from kymatui.cli import shell_completion
 
-        return completing.main(words[1:])
+        return shell_completion.main(words[1:])
     args: argparse.Namespace | None = None
     ANSWER.given = False
     try:
@@ -90,11 +90,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
 
 
-def _refuse_writes(command: Command, args: argparse.Namespace) -> None:
+def _refuse_writes(command: CommandEntry, args: argparse.Namespace) -> None:
     """Raise ReadOnlyError for a command that writes where only reading is allowed, before it asks a server."""
     if not command.writes(args):
         return
-    from kymatui.cli.connecting import why_read_only
+    from kymatui.cli.session_arguments import why_read_only
 
     if why := why_read_only(args):
         hint = "no changes made" + ("; --dry-run prints the plan" if hasattr(args, "dry_run") else "")
@@ -105,9 +105,9 @@ def _place(error: KymatuiError, args: argparse.Namespace | None) -> None:
     """Commands that it advises are about the runtime which this one was about."""
     runtime = getattr(args, "remote", None)
     if isinstance(runtime, str) and runtime.strip("*"):  # and not the whole fleet
-        from kymatui.cli.connecting import at_runtime
+        from kymatui.cli.session_arguments import with_remote_option
 
-        error.args, error.hint = (at_runtime(str(error), runtime),), at_runtime(error.hint, runtime)
+        error.args, error.hint = (with_remote_option(str(error), runtime),), with_remote_option(error.hint, runtime)
 
 
 def _report(error: KymatuiError) -> None:
@@ -173,7 +173,7 @@ def _parser(words: Sequence[str]) -> _Parser:
     add_cluster_options(parser, default=None)
     commands = _possible(words)
     if not words or by_name(words[0]) is None:  # nothing of the screen stands before a command that comes first
-        command = Command("screen", "open the screen", "kymatui.cli.screen", reads)
+        command = CommandEntry("screen", "open the screen", "kymatui.cli.commands.program.screen", reads)
         screen = command.load()
         screen.configure(parser)
         parser.set_defaults(command=command, command_module=screen)
@@ -189,7 +189,7 @@ def _parser(words: Sequence[str]) -> _Parser:
     return parser
 
 
-def _possible(words: Sequence[str]) -> Sequence[Command]:
+def _possible(words: Sequence[str]) -> Sequence[CommandEntry]:
     """The commands that need to be known: the one that comes first, or none where nothing but options is there."""
     first = by_name(words[0]) if words else None
     if first is not None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kymatui.engine.library import Options, check, install, rollback, uninstall
+    from kymatui.engine.library import EngineOptions, check, install, rollback, uninstall
 
-__all__ = ["Options", "check", "install", "rollback", "uninstall"]
+__all__ = ["EngineOptions", "check", "install", "rollback", "uninstall"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,7 @@
 
     from kymatui.engine import check, install, uninstall
     from kymatui.engine.sources import raw
-    from kymatui.wiring.engine import open_cluster
+    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 
     cluster = open_cluster()                                  # the current context of the kubeconfig
     bundle = raw.from_path("module.yaml", name="module", namespace="module-system")
@@ -11,7 +11,7 @@
     uninstall("module", "module-system", cluster)
 
 Charts come from `sources.charts`, kustomizations from `sources.kustomize`; `transforms` change labels and images.
-To look at a plan before it is carried out, take `planning.plan` and `applying.apply`.
+To look at a plan before it is carried out, take `planner.plan` and `applier.apply`.
 """
 
 from __future__ import annotations
@@ -22,18 +22,19 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kymatui.engine import applying, checking, deleting, planning, removals
-from kymatui.engine.applying import Outcome
-from kymatui.engine.bundles import Bundle
-from kymatui.engine.checking import Report
-from kymatui.engine.clearing import Consent
-from kymatui.engine.deleting import Deleted
-from kymatui.engine.plans import Intent, Plan
-from kymatui.engine.ports import FIELD_MANAGER, Clock, Cluster
-from kymatui.engine.releases import ReleaseKeeper
-from kymatui.engine.retrying import Patience
-from kymatui.engine.running import Limits, Progress, Run, SystemClock, begin
-from kymatui.engine.transforms import Transform, transformed
+from kymatui.engine.apply import applier, drift_check, planner
+from kymatui.engine.apply.applier import ApplyOutcome
+from kymatui.engine.apply.drift_check import DriftReport
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster
+from kymatui.engine.cluster.retries import RetryPolicy
+from kymatui.engine.deletion import module_deletion, uninstall_plan
+from kymatui.engine.deletion.managed_deletion import DeletionConsent
+from kymatui.engine.deletion.module_deletion import DeletionOutcome
+from kymatui.engine.inventory.release_store import ReleaseStore
+from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock, begin
+from kymatui.engine.plans.plan import Intent, Plan
+from kymatui.engine.plans.transforms import Transform, apply_transforms
 from kymatui.errors import OutdatedError, PartlyDoneError
 
 CheckFunction = Callable[[Cluster, Bundle], bool]
@@ -43,14 +44,14 @@ _ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EngineOptions:
     """How a verb works, the same for all; `journal` is a file, `tell` is called from any thread."""
 
     clock: Clock | None = None
     cancel: threading.Event | None = None
     journal: Path | None = None
     tell: Callable[[Progress], None] | None = None
-    limits: Limits | None = None
+    limits: RunLimits | None = None
     manager: str = FIELD_MANAGER
 
     @property
@@ -59,11 +60,11 @@ class Options:
 
     @property
     def width(self) -> int:
-        return (self.limits or Limits()).width
+        return (self.limits or RunLimits()).width
 
     @property
-    def patience(self) -> Patience:
-        return (self.limits or Limits()).patience
+    def patience(self) -> RetryPolicy:
+        return (self.limits or RunLimits()).patience
 
 
 def install(
@@ -74,8 +75,8 @@ def install(
     wait: bool = True,
     check_function: CheckFunction | None = None,
     accept: Callable[[Plan], bool] | None = None,
-    options: Options | None = None,
-) -> Outcome:
+    options: EngineOptions | None = None,
+) -> ApplyOutcome:
     """Installs or upgrades, and finishes what an earlier run began. An Intent says more than a bundle: force, policy.
 
     accept          is shown the plan before anything is written; False ends the matter (nothing is written)
@@ -83,7 +84,7 @@ def install(
 
     Raises RefusedError (nothing was written), PartlyDoneError (run it again to go on), CancelledError, ClusterError.
     """
-    chosen = options or Options()
+    chosen = options or EngineOptions()
     intent = with_transforms(what, transforms)
     with _run(cluster, chosen) as run:
         outcome = _install(intent, cluster, run, chosen, wait=wait, accept=accept)
@@ -98,14 +99,14 @@ def _install(
     intent: Intent,
     cluster: Cluster,
     run: Run,
-    options: Options,
+    options: EngineOptions,
     *,
     wait: bool,
     accept: Callable[[Plan], bool] | None,
-) -> Outcome:
+) -> ApplyOutcome:
     """Plans anew where somebody else was faster, unless a person has accepted the plan."""
     for attempt in range(_ATTEMPTS):
-        made = planning.plan(
+        made = planner.plan(
             intent,
             cluster,
             options.time,
@@ -115,9 +116,9 @@ def _install(
             patience=options.patience,
         )
         if accept is not None and not accept(made):
-            return Outcome((), (), (), None)
+            return ApplyOutcome((), (), (), None)
         try:
-            return applying.apply(made, run, wait=wait, just_made=accept is None)
+            return applier.apply(made, run, wait=wait, just_made=accept is None)
         except OutdatedError:
             if accept is not None or attempt == _ATTEMPTS - 1:
                 raise
@@ -132,16 +133,16 @@ def check(
     ready: bool = True,
     repair: bool = False,
     check_function: CheckFunction | None = None,
-    options: Options | None = None,
-) -> Report:
+    options: EngineOptions | None = None,
+) -> DriftReport:
     """Whether everything is as the bundle says; with `repair` it is made so, and the report is of after that.
 
-    Fields that others own are given back only where the Intent has `force`. With `ready`, `Report.ready` says whether
-    everything does what it is for, `check_function` included.
+    Fields that others own are given back only where the Intent has `force`. With `ready`, `DriftReport.ready` says
+    whether everything does what it is for, `check_function` included.
     """
-    chosen = options or Options()
+    chosen = options or EngineOptions()
     plain = what if isinstance(what, Intent) else Intent(what)
-    intent = with_transforms(checking.as_installed(plain, cluster, chosen.time), transforms)
+    intent = with_transforms(drift_check.as_installed(plain, cluster, chosen.time), transforms)
     report = _check(intent, cluster, chosen, ready)
     if repair and not report.consistent:
         install(intent, cluster, wait=ready, options=chosen)
@@ -151,8 +152,8 @@ def check(
     return report
 
 
-def _check(intent: Intent, cluster: Cluster, options: Options, ready: bool) -> Report:
-    return checking.check(
+def _check(intent: Intent, cluster: Cluster, options: EngineOptions, ready: bool) -> DriftReport:
+    return drift_check.check(
         intent,
         cluster,
         options.time,
@@ -171,11 +172,11 @@ def uninstall(
     *,
     cascade: bool = False,
     accept_unknown: bool = False,
-    options: Options | None = None,
-) -> Deleted | None:
-    """Takes away what is installed under a name; None where nothing is. See `deleting.delete` for what it raises."""
-    chosen = options or Options()
-    found = removals.removal(
+    options: EngineOptions | None = None,
+) -> DeletionOutcome | None:
+    """Delete what is installed under a name; None where nothing is. See `module_deletion.delete` for what it raises."""
+    chosen = options or EngineOptions()
+    found = uninstall_plan.plan_uninstall(
         name,
         namespace,
         cluster,
@@ -188,7 +189,7 @@ def uninstall(
         if found is None:
             run.tidy(name, namespace)
             return None
-        return deleting.delete(found, run, Consent(found.accepted, cascade, accept_unknown))
+        return module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted, cascade, accept_unknown))
 
 
 def rollback(
@@ -199,21 +200,21 @@ def rollback(
     revision: int = 0,
     force: bool = False,
     wait: bool = True,
-    options: Options | None = None,
-) -> Outcome:
+    options: EngineOptions | None = None,
+) -> ApplyOutcome:
     """Goes back to an earlier revision of a chart's release (0: the one before), as a new revision, with its hooks."""
-    chosen = options or Options()
-    bundle, number = ReleaseKeeper(cluster, name, namespace, chosen.time.now).bundle_of(revision)
+    chosen = options or EngineOptions()
+    bundle, number = ReleaseStore(cluster, name, namespace, chosen.time.now).bundle_of(revision)
     return install(Intent(bundle, force=force, rollback_to=number), cluster, wait=wait, options=chosen)
 
 
 def with_transforms(what: Bundle | Intent, transforms: Sequence[Transform]) -> Intent:
     """An intent whose bundle went through the transforms."""
     intent = what if isinstance(what, Intent) else Intent(what)
-    return replace(intent, bundle=transformed(intent.bundle, transforms)) if transforms else intent
+    return replace(intent, bundle=apply_transforms(intent.bundle, transforms)) if transforms else intent
 
 
-def _run(cluster: Cluster, options: Options) -> AbstractContextManager[Run]:
+def _run(cluster: Cluster, options: EngineOptions) -> AbstractContextManager[Run]:
     return begin(
         cluster,
         clock=options.clock,

@@ -48,12 +48,12 @@ if TYPE_CHECKING:
     from kymatui.helm.dependencies import check_dependencies
     from kymatui.helm.functions import FUNCTIONS
     from kymatui.helm.language.caching import TemplateCache
-    from kymatui.helm.language.environment import Environment, Limits
-    from kymatui.helm.manifests import INSTALL_ORDER, UNINSTALL_ORDER, Hook, Manifest, sort_hooks
+    from kymatui.helm.language.environment import Environment, RenderLimits
+    from kymatui.helm.manifests import INSTALL_ORDER, UNINSTALL_ORDER, Hook, RenderedManifest, sort_hooks
     from kymatui.helm.rendering import CrdFile, Rendered, render
     from kymatui.helm.values import merge_values
-    from kymatui.helm.yaml import dump_yaml
-    from kymatui.helm.yaml import load_as_json as load_yaml
+    from kymatui.helm.yaml.reading import load_as_json as load_yaml
+    from kymatui.helm.yaml.writing import dump_yaml
 
 _HOMES: Final = {
     "DEFAULT_API_VERSIONS": "capabilities",
@@ -102,9 +102,9 @@ __all__ = [
     "Environment",
     "HelmError",
     "Hook",
-    "Limits",
-    "Manifest",
+    "RenderLimits",
     "Rendered",
+    "RenderedManifest",
     "TemplateCache",
     "check_dependencies",
     "dump_yaml",

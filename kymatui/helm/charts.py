@@ -16,7 +16,7 @@ from kymatui.helm.govalues.text import from_bytes, to_bytes
 from kymatui.helm.ignoring import IgnoreRules
 from kymatui.helm.metadata import V1, Lock, Metadata, check_metadata, read_into, read_lock
 from kymatui.helm.values import load_values
-from kymatui.helm.yaml import YamlError
+from kymatui.helm.yaml.errors import YamlError
 
 _BOM: Final = b"\xef\xbb\xbf"
 MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json")

@@ -14,7 +14,7 @@ from kymatui.errors import HelmError
 from kymatui.helm.deferring import deferred
 from kymatui.helm.govalues.text import to_bytes
 from kymatui.helm.structs import decode_yaml, string_map, struct, text
-from kymatui.helm.yaml import YamlError
+from kymatui.helm.yaml.errors import YamlError
 
 INSTALL_ORDER: Final = (
     "PriorityClass",
@@ -136,7 +136,7 @@ class Head(NamedTuple):
     annotations: Mapping[str, str] | None = None
 
 
-class Manifest(NamedTuple):
+class RenderedManifest(NamedTuple):
     """A document to install: the template that it comes from, its kind ("" where it has none) and its text."""
 
     path: str
@@ -161,12 +161,12 @@ class Hook(NamedTuple):
     output_log_policies: tuple[str, ...] = ()
 
 
-Kinded = TypeVar("Kinded", Manifest, Hook)
+Kinded = TypeVar("Kinded", RenderedManifest, Hook)
 
 
-def sort_manifests(files: Mapping[str, str]) -> tuple[list[Manifest], list[Hook]]:
+def sort_manifests(files: Mapping[str, str]) -> tuple[list[RenderedManifest], list[Hook]]:
     """Manifests and hooks of what was rendered ({path: text}), in the order of installation. Raises ManifestError."""
-    manifests: list[Manifest] = []
+    manifests: list[RenderedManifest] = []
     hooks: list[Hook] = []
     for path in sorted(files, key=to_bytes):
         if posixpath.basename(path).startswith("_") or not files[path].strip(GO_SPACE):
@@ -174,7 +174,7 @@ def sort_manifests(files: Mapping[str, str]) -> tuple[list[Manifest], list[Hook]
         for document in split_manifests(files[path]):
             head = _head(path, document)
             if not head.annotations or "helm.sh/hook" not in head.annotations:
-                manifests.append(Manifest(path, head.kind, document, head))
+                manifests.append(RenderedManifest(path, head.kind, document, head))
             elif (hook := _hook(path, document, head, head.annotations)) is not None:
                 hooks.append(hook)
     return sort_by_kind(manifests), sort_by_kind(hooks)

@@ -13,7 +13,7 @@ from kymatui.helm.deferring import deferred
 from kymatui.helm.govalues.quoting import is_print, quote
 from kymatui.helm.semver.versions import SemverError, parse_version
 from kymatui.helm.structs import DECODING, anything, boolean, decode_yaml, sequence, string_map, struct, text
-from kymatui.helm.yaml import YamlError
+from kymatui.helm.yaml.errors import YamlError
 
 V1: Final = "v1"
 _ALIAS: Final = deferred(r"[a-zA-Z0-9_-]+\Z")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kymatui.errors import HelmError
-from kymatui.helm.yaml import load_yaml
+from kymatui.helm.yaml.reading import load_yaml
 
 _LARGEST = 1024 * 1024
 

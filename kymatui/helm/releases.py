@@ -22,7 +22,7 @@ from typing import Any, Final
 from kymatui.errors import HelmError
 from kymatui.helm.archives import ChartFile
 from kymatui.helm.govalues.text import runes
-from kymatui.helm.manifests import Hook, Manifest
+from kymatui.helm.manifests import Hook, RenderedManifest
 from kymatui.helm.metadata import Dependency, Lock, Metadata
 from kymatui.helm.trees import ChartNode
 
@@ -107,7 +107,7 @@ def secret_name(name: str, version: int) -> str:
     return f"{NAME_PREFIX}.{name}.v{version}"
 
 
-def join_manifests(manifests: Iterable[Manifest]) -> str:
+def join_manifests(manifests: Iterable[RenderedManifest]) -> str:
     """The text of a release's manifests: each under a line that tells its template."""
     return "".join(f"---\n# Source: {one.path}\n{one.content}\n" for one in manifests)
 

@@ -15,7 +15,7 @@ from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.language.caching import TemplateCache
 from kymatui.helm.language.environment import Environment
 from kymatui.helm.language.templates import TemplateSet
-from kymatui.helm.manifests import Hook, Manifest, ManifestError, sort_manifests
+from kymatui.helm.manifests import Hook, ManifestError, RenderedManifest, sort_manifests
 from kymatui.helm.schemas.checking import check_schemas
 from kymatui.helm.scoping import Scopes, scope_templates
 from kymatui.helm.trees import ChartNode
@@ -51,17 +51,17 @@ class Rendered(NamedTuple):
     crds: list[CrdFile]
     values: dict[str, Any]
     root: ChartNode
-    outcome: tuple[list[Manifest], list[Hook]] | ManifestError
+    outcome: tuple[list[RenderedManifest], list[Hook]] | ManifestError
 
     @property
-    def manifests(self) -> list[Manifest]:
+    def manifests(self) -> list[RenderedManifest]:
         return self._sorted()[0]
 
     @property
     def hooks(self) -> list[Hook]:
         return self._sorted()[1]
 
-    def _sorted(self) -> tuple[list[Manifest], list[Hook]]:
+    def _sorted(self) -> tuple[list[RenderedManifest], list[Hook]]:
         if isinstance(self.outcome, ManifestError):
             raise self.outcome
         return self.outcome
@@ -132,7 +132,7 @@ def render_to_lint(
     return _execute(root, scopes, Environment(lint=True), TEMPLATES)
 
 
-def _sort(files: Mapping[str, str], strict: bool) -> tuple[list[Manifest], list[Hook]] | ManifestError:
+def _sort(files: Mapping[str, str], strict: bool) -> tuple[list[RenderedManifest], list[Hook]] | ManifestError:
     try:
         return sort_manifests({path: text for path, text in files.items() if not path.endswith(NOTES)})
     except ManifestError as error:

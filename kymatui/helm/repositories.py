@@ -13,8 +13,8 @@ from urllib.parse import urljoin, urlsplit
 
 from kymatui.errors import HelmError
 from kymatui.helm.semver.constraints import Constraint, parse_constraint
-from kymatui.helm.semver.versions import SemverError, Version, parse_version
-from kymatui.helm.yaml import load_yaml
+from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
+from kymatui.helm.yaml.reading import load_yaml
 
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
@@ -110,7 +110,7 @@ def _entry(name: object, value: object) -> ChartVersion | None:
     )
 
 
-def _parsed(text: str) -> Version | None:
+def _parsed(text: str) -> SemanticVersion | None:
     try:
         return parse_version(text)
     except SemverError:

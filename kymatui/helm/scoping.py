@@ -14,7 +14,8 @@ from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.govalues.types import Function, FunctionError, Panic, TypedList, TypedMap, Uint8
 from kymatui.helm.metadata import Dependency, Maintainer, Metadata
 from kymatui.helm.trees import ChartNode
-from kymatui.helm.yaml import YamlError, dump_yaml
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.writing import dump_yaml
 
 
 class Files(TypedMap):

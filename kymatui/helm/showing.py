@@ -9,7 +9,7 @@ from kymatui.helm.archives import ChartFile
 from kymatui.helm.charts import Chart
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.metadata import Dependency, Metadata
-from kymatui.helm.yaml import dump_yaml
+from kymatui.helm.yaml.writing import dump_yaml
 
 What = Literal["all", "chart", "values", "readme", "crds"]
 _READMES = ("readme.md", "readme.txt", "readme")

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kymatui.helm.govalues.floats import format_float
-from kymatui.helm.yaml import YamlError, load_exactly
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_exactly
 
 Decoder = Callable[[Any, str], Any]
 """Takes a value that is not None, and the name of the field for errors ("Metadata.name" or "" at the root)."""

@@ -9,8 +9,9 @@ from typing import Any, Final
 from kymatui.errors import HelmError
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.structs import mismatch
-from kymatui.helm.yaml import YamlError, load_yaml
 from kymatui.helm.yaml.conversions import copy_plain
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_yaml
 
 _SEPARATOR: Final = b"---"
 

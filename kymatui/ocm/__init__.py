@@ -10,27 +10,35 @@
 Pure: nothing is fetched or written here.
 """
 
-from kymatui.ocm.descriptors import Descriptor, Digest, Label, Reference, Resource, Signature, Source
+from kymatui.ocm.descriptor_reader import parse_descriptor, read_descriptor
+from kymatui.ocm.descriptors import (
+    ComponentDescriptor,
+    ComponentReference,
+    ComponentResource,
+    ComponentSource,
+    Digest,
+    Label,
+    Signature,
+)
 from kymatui.ocm.errors import DescriptorError, SignatureError
-from kymatui.ocm.modules import ModuleLayer, ModuleLayers, module_layers
-from kymatui.ocm.normalising import ALGORITHMS, digest_of, normalise
-from kymatui.ocm.reading import parse_descriptor, read_descriptor
+from kymatui.ocm.module_layers import ModuleLayer, ModuleLayers, module_layers
+from kymatui.ocm.normalisation import ALGORITHMS, digest_of, normalise
 from kymatui.ocm.signatures import Keys, check_content, verify
 
 __all__ = [
     "ALGORITHMS",
-    "Descriptor",
+    "ComponentDescriptor",
+    "ComponentReference",
+    "ComponentResource",
+    "ComponentSource",
     "DescriptorError",
     "Digest",
     "Keys",
     "Label",
     "ModuleLayer",
     "ModuleLayers",
-    "Reference",
-    "Resource",
     "Signature",
     "SignatureError",
-    "Source",
     "check_content",
     "digest_of",
     "module_layers",

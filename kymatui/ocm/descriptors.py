@@ -13,7 +13,7 @@ NONE_ACCESS: Final = frozenset(["none", "None"])
 EXCLUDED: Final = "EXCLUDE-FROM-SIGNATURE"
 NO_DIGEST: Final = "NO-DIGEST"
 
-Access = Mapping[str, Any]
+AccessSpec = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Resource(Element):
+class ComponentResource(Element):
     """Something the component delivers; `access` tells how it is reached."""
 
     type: str = ""
     relation: str = ""
-    access: Access | None = None
+    access: AccessSpec | None = None
     digest: Digest | None = None
 
     @property
@@ -66,15 +66,15 @@ class Resource(Element):
 
 
 @dataclass(frozen=True, slots=True)
-class Source(Element):
+class ComponentSource(Element):
     """What the component was built from."""
 
     type: str = ""
-    access: Access | None = None
+    access: AccessSpec | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reference(Element):
+class ComponentReference(Element):
     """Another component that this one needs."""
 
     component: str = ""
@@ -94,7 +94,7 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class Descriptor:
+class ComponentDescriptor:
     """A version of a component.
 
     schema         "v2" or "ocm.software/v3alpha1", as it was read
@@ -110,12 +110,12 @@ class Descriptor:
     labels: tuple[Label, ...] = ()
     creation_time: str = ""
     contexts: tuple[Mapping[str, Any], ...] = ()
-    resources: tuple[Resource, ...] = ()
-    sources: tuple[Source, ...] = ()
-    references: tuple[Reference, ...] = ()
+    resources: tuple[ComponentResource, ...] = ()
+    sources: tuple[ComponentSource, ...] = ()
+    references: tuple[ComponentReference, ...] = ()
     signatures: tuple[Signature, ...] = ()
 
-    def resource(self, name: str) -> Resource | None:
+    def resource(self, name: str) -> ComponentResource | None:
         """The first resource of a name."""
         return next((one for one in self.resources if one.name == name), None)
 
@@ -127,6 +127,6 @@ class Descriptor:
         return next((one.value for one in self.labels if one.name == name), None)
 
 
-def _type(access: Access | None) -> str:
+def _type(access: AccessSpec | None) -> str:
     found = (access or {}).get("type")
     return found if isinstance(found, str) else ""

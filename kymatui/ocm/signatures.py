@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
-from kymatui.ocm.certificates import PEM_MEDIA_TYPE, chained_key, names_match, read_key, read_pem_signature
-from kymatui.ocm.descriptors import Descriptor, Resource, Signature
+from kymatui.ocm.descriptors import ComponentDescriptor, ComponentResource, Signature
 from kymatui.ocm.errors import DescriptorError, SignatureError
-from kymatui.ocm.normalising import HASHES, digest_of
+from kymatui.ocm.normalisation import HASHES, digest_of
+from kymatui.ocm.pem import PEM_MEDIA_TYPE, chained_key, names_match, read_key, read_pem_signature
 
 PKCS1: Final = "RSASSA-PKCS1-V1_5"
 PSS: Final = "RSASSA-PSS"
@@ -42,7 +42,7 @@ class Keys:
 
 
 def verify(
-    descriptor: Descriptor, keys: Keys, *, name: str = "", issuer: str = "", now: datetime | None = None
+    descriptor: ComponentDescriptor, keys: Keys, *, name: str = "", issuer: str = "", now: datetime | None = None
 ) -> Signature:
     """The signature that was found good: the one of a name, or the only one there is.
 
@@ -58,7 +58,7 @@ def verify(
     return signature
 
 
-def check_content(resource: Resource, content: bytes) -> None:
+def check_content(resource: ComponentResource, content: bytes) -> None:
     """Content of a resource against the digest that was signed. Raises SignatureError.
 
     For an OCI artifact the content is its manifest.
@@ -79,7 +79,7 @@ def check_content(resource: Resource, content: bytes) -> None:
         )
 
 
-def _chosen(descriptor: Descriptor, name: str) -> Signature:
+def _chosen(descriptor: ComponentDescriptor, name: str) -> Signature:
     where = f"{descriptor.name}:{descriptor.version}"
     named = [one for one in descriptor.signatures if not name or one.name == name]
     if not named:
@@ -92,7 +92,7 @@ def _chosen(descriptor: Descriptor, name: str) -> Signature:
     return named[0]
 
 
-def _check_digest(descriptor: Descriptor, signature: Signature, what: str) -> None:
+def _check_digest(descriptor: ComponentDescriptor, signature: Signature, what: str) -> None:
     digest = signature.digest
     try:
         found = digest_of(descriptor, digest.normalisation_algorithm, digest.hash_algorithm)

@@ -7,36 +7,36 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from kymatui.sandbox.apiserver.assembling import ApiServer, Meaning
-from kymatui.sandbox.apiserver.certificates import ServingCertificate
-from kymatui.sandbox.apiserver.kubeconfig import Endpoint
-from kymatui.sandbox.apiserver.serving import Carrier, server_context
-from kymatui.sandbox.clock import Clock, LoopClock
-from kymatui.sandbox.controllers.starting import Controllers
+from kymatui.sandbox.apimachinery.clock import LoopClock, SandboxClock
+from kymatui.sandbox.apiserver.http.http_server import HttpServer, server_context
+from kymatui.sandbox.apiserver.http.kubeconfig_file import ServerEndpoint
+from kymatui.sandbox.apiserver.http.serving_certificate import ServingCertificate
+from kymatui.sandbox.apiserver.server.api_server import ApiServer, ServerSemantics
+from kymatui.sandbox.controllers.controller_manager import ControllerManager
 
 ADDRESS = "127.0.0.1"
 
 
 @dataclass(slots=True)
-class Cluster:
+class SandboxCluster:
     """One named cluster; `start` before anything else."""
 
     name: str
     certificate: ServingCertificate
-    meaning: Callable[[Clock], Meaning]
+    meaning: Callable[[SandboxClock], ServerSemantics]
     viewer_token: str = ""
     admin_token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
     _server: ApiServer | None = None
-    _carrier: Carrier | None = None
-    _controllers: Controllers | None = None
+    _carrier: HttpServer | None = None
+    _controllers: ControllerManager | None = None
 
     async def start(self, port: int = 0) -> None:
         """Listens, on a free port for 0; raises OSError where the port is taken."""
         server = self._build(LoopClock(asyncio.get_running_loop()))
         self._begin(server, await self.listen(port))
 
-    def begin(self, clock: Clock, port: int) -> None:
+    def begin(self, clock: SandboxClock, port: int) -> None:
         """Lives by a clock of the caller's, and listens only when `listen` is called; `port` is what it says of itself.
 
         What is begun so can be copied by a fork before it listens.
@@ -46,14 +46,14 @@ class Cluster:
     async def listen(self, port: int = 0) -> int:
         """Returns the port; raises OSError where it is taken."""
         server = self.server
-        carrier = Carrier(
+        carrier = HttpServer(
             server.requests.noting(server.api.handle), server.faults, tls=server_context(self.certificate)
         )
         await carrier.start(ADDRESS, port)
         self._carrier = carrier
         return carrier.port
 
-    def _build(self, clock: Clock) -> ApiServer:
+    def _build(self, clock: SandboxClock) -> ApiServer:
         self._server = ApiServer(
             clock, self.meaning(clock), admin_token=self.admin_token, viewer_token=self.viewer_token
         )
@@ -61,7 +61,7 @@ class Cluster:
 
     def _begin(self, server: ApiServer, port: int) -> None:
         server.bootstrap(port)
-        self._controllers = Controllers(
+        self._controllers = ControllerManager(
             server.client,
             server.store,
             root_ca=self.certificate.authority.decode(),
@@ -77,7 +77,7 @@ class Cluster:
             await self._carrier.stop()
 
     @property
-    def controllers(self) -> Controllers:
+    def controllers(self) -> ControllerManager:
         if self._controllers is None:
             raise RuntimeError(f"cluster {self.name} is not started")
         return self._controllers
@@ -89,13 +89,13 @@ class Cluster:
         return self._server
 
     @property
-    def endpoint(self) -> Endpoint:
+    def endpoint(self) -> ServerEndpoint:
         if self._carrier is None:
             raise RuntimeError(f"cluster {self.name} is not started")
         url = f"https://{ADDRESS}:{self._carrier.port}"
-        return Endpoint(self.name, url, self.certificate.authority, self.admin_token)
+        return ServerEndpoint(self.name, url, self.certificate.authority, self.admin_token)
 
 
-async def stop_all(clusters: Sequence[Cluster]) -> None:
+async def stop_all(clusters: Sequence[SandboxCluster]) -> None:
     """Stops clusters side by side."""
     await asyncio.gather(*(cluster.stop() for cluster in clusters))

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kymatui.actions.plans import DeletionPlan, DeletionRequest, unsaved
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.departing import Charge, Departure
-from kymatui.engine.remaining import Instance, Instances
+from kymatui.actions.plans import DeletionPlan, DeletionRequest, without_backup
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
+from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 
 FUNCTION = ObjectRef(GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function"), "billing", "tax")
 
 
-def plan(remaining: Instances) -> DeletionPlan:
-    seen = Departure("prod", "serverless", Charge.KYMA, remaining=remaining, requested=True, runs=True)
+def plan(remaining: ManagedObjects) -> DeletionPlan:
+    seen = DeletionState("prod", "serverless", ManagedBy.KYMA, remaining=remaining, requested=True, runs=True)
     return DeletionPlan(DeletionRequest("serverless"), seen)
 
 
 def test_a_consent_that_is_given_after_the_plan_was_made_holds_for_each_step_of_the_deletion() -> None:
-    displayed = plan(Instances((Instance(FUNCTION, "u1"),)))
+    displayed = plan(ManagedObjects((ManagedObject(FUNCTION, "u1"),)))
     assert str(displayed.refusal).startswith("serverless still manages 1 object: Function billing/tax")
-    assert unsaved(displayed).refusal is not None
+    assert without_backup(displayed).refusal is not None
     accepted = replace(displayed, request=replace(displayed.request, cascade=True))
-    assert (accepted.refusal, unsaved(accepted).refusal) == (None, None)
+    assert (accepted.refusal, without_backup(accepted).refusal) == (None, None)
     assert replace(accepted, request=displayed.request).refusal is not None, "nor does it outlive the consent"
 
 
 def test_a_consent_to_unknown_kinds_is_none_to_objects() -> None:
-    displayed = plan(Instances((Instance(FUNCTION, "u1"),), (("APIRule", "you may not list them"),)))
+    displayed = plan(ManagedObjects((ManagedObject(FUNCTION, "u1"),), (("APIRule", "you may not list them"),)))
     unknown = replace(displayed, request=replace(displayed.request, accept_unknown=True))
     assert "Function billing/tax" in str(unknown.refusal)
     assert "APIRule (you may not list them)" in str(displayed.refusal)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from kymatui.adapters.kube.connections import Connection
-from kymatui.adapters.kube.credentials import Credential, Credentials
-from kymatui.adapters.kube.endpoints import Endpoint
-from kymatui.adapters.kube.transport import Transport
+from kymatui.adapters.kube.auth.connection import Connection
+from kymatui.adapters.kube.auth.credentials import Credential, CredentialSource
+from kymatui.adapters.kube.auth.endpoint import Endpoint
+from kymatui.adapters.kube.transport.transport import Transport
 
 Json = dict[str, Any]
 
@@ -117,9 +117,9 @@ def serving(respond: Callable[[Exchange], None]) -> Iterator[str]:
 
 
 def connection(
-    address: str, credential: Credential | None = None, *, credentials: Credentials | None = None
+    address: str, credential: Credential | None = None, *, credentials: CredentialSource | None = None
 ) -> Connection:
-    made = credentials or Credentials(lambda: credential or Credential(), name="ann", kind="a token")
+    made = credentials or CredentialSource(lambda: credential or Credential(), name="ann", kind="a token")
     return Connection(((), "test"), "test", "", "ann", Endpoint(address), made)
 
 

@@ -10,9 +10,10 @@ import os
 import sys
 import time
 
-from kymatui.settings.loading import Settings
-from kymatui.ui.app import KymatuiApp
-from kymatui.wiring import SessionOptions, open_session
+from kymatui.adapters.sessions.cluster.catalog_session import open_session
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.settings.config_file import Settings
+from kymatui.ui.application.kymatui_app import KymatuiApp
 
 
 async def show(seconds: float) -> float:

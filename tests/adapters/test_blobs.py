@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.blobs import BlobCache, write_atomically
+from kymatui.adapters.content.blob_cache import BlobCache, write_atomically
 from kymatui.errors import ConfigurationError, RegistryError
 
 CONTENT = b"a layer"
@@ -66,7 +66,7 @@ def test_a_digest_that_is_none_never_becomes_a_path(tmp_path: Path, digest: str)
 def test_eight_processes_fetch_once(tmp_path: Path) -> None:
     code = f"""
 import sys, pathlib, time
-from kymatui.adapters.blobs import BlobCache
+from kymatui.adapters.content.blob_cache import BlobCache
 def fetch():
     with open({str(tmp_path / "fetched")!r}, "a") as log: log.write("x")
     time.sleep(0.2)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters import catalogs, web
-from kymatui.adapters.addresses import next_address, shown
-from kymatui.adapters.catalogs import CommunityCatalog, read_catalog
+from kymatui.adapters.content import community_catalog, web
+from kymatui.adapters.content.community_catalog import CommunityCatalog, read_catalog
+from kymatui.adapters.http.safe_urls import next_address, redact_url
 from kymatui.errors import ConfigurationError, KymatuiError, RegistryError
 from tests.adapters.clusters import Exchange, serving
 
@@ -83,15 +83,15 @@ MALFORMED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("body", MALFORMED.values(), ids=MALFORMED)
 def test_a_template_that_makes_no_sense_is_handed_on_as_it_is(tmp_path: Path, body: dict[str, Any]) -> None:
-    from kymatui.domain.objects import Malformed
-    from kymatui.domain.templates import Template, read_template
+    from kymatui.domain.kubernetes.object_meta import MalformedObject
+    from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 
     file = tmp_path / "odd.yaml"
     file.write_bytes(text(body, template("good")))
     odd, good = read_catalog(str(file)).templates
-    assert isinstance(read_template(good, outside=True), Template)
+    assert isinstance(read_template(good, outside=True), ModuleTemplate)
     read = read_template(odd, outside=True)
-    assert isinstance(read, Malformed) or not read.version, "it is told apart from a good one"
+    assert isinstance(read, MalformedObject) or not read.version, "it is told apart from a good one"
 
 
 def workload(name: str, image: str) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def test_the_same_template_twice_counts_once(tmp_path: Path) -> None:
 def test_more_templates_than_anybody_needs_are_cut_off_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogs, "MOST_TEMPLATES", 3)
+    monkeypatch.setattr(community_catalog, "MOST_TEMPLATES", 3)
     file = tmp_path / "many.yaml"
     file.write_bytes(text(*(template(version=f"1.0.{n}") for n in range(5))))
     found = read_catalog(str(file))
@@ -226,7 +226,7 @@ def test_what_is_no_source_is_said(source: str, said: str) -> None:
 def test_a_folder_without_files_and_one_with_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigurationError, match="has no file"):
         read_catalog(str(tmp_path))
-    monkeypatch.setattr(catalogs, "MOST_FILES", 2)
+    monkeypatch.setattr(community_catalog, "MOST_FILES", 2)
     for number in range(3):
         (tmp_path / f"{number}.yaml").write_bytes(text(template()))
     with pytest.raises(ConfigurationError, match="more than 2 files"):
@@ -386,4 +386,4 @@ def test_a_password_is_sent_and_never_shown(served: Callable[[Answer], str]) -> 
     with pytest.raises(RegistryError) as caught:
         read_catalog(url)
     assert seen[0].startswith("Basic ")
-    assert "secret" not in f"{caught.value}{caught.value.hint}{shown(url)}"
+    assert "secret" not in f"{caught.value}{caught.value.hint}{redact_url(url)}"

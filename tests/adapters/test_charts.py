@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.charts import CHART_CONFIG, CHART_LAYER, PROVENANCE_LAYER, Access, ChartFetcher
-from kymatui.adapters.fetching import Fetcher
-from kymatui.adapters.oci.manifests import IMAGE_MANIFEST
+from kymatui.adapters.content.blob_fetcher import BlobFetcher
+from kymatui.adapters.content.chart_fetcher import (
+    CHART_CONFIG,
+    CHART_LAYER,
+    PROVENANCE_LAYER,
+    ChartAccess,
+    ChartFetcher,
+)
+from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST
 from kymatui.adapters.oci.registry import Registry
 from kymatui.errors import HelmError, RegistryError
 from tests.adapters.chart_sites import ARCHIVE, SUM, Site, chart_site
@@ -40,7 +46,7 @@ def test_the_provenance_comes_along_when_asked(site: Site) -> None:
 
 def test_the_second_time_the_archive_comes_from_the_cache(site: Site, tmp_path: Path) -> None:
     for _ in range(2):
-        assert ChartFetcher(Access(cache=tmp_path)).fetch("demo", repository=site.url).content == ARCHIVE
+        assert ChartFetcher(ChartAccess(cache=tmp_path)).fetch("demo", repository=site.url).content == ARCHIVE
     assert [path for path, _ in site.asked].count("/charts/demo-1.0.0.tgz") == 1
 
 
@@ -48,12 +54,12 @@ def test_the_second_time_the_archive_comes_from_the_cache(site: Site, tmp_path: 
 def test_an_archive_that_is_not_what_the_index_says_is_refused(site: Site, tmp_path: Path, cached: bool) -> None:
     site.pages["/charts/demo-1.0.0.tgz"] = b"something else"
     with pytest.raises(RegistryError, match="sha256:"):
-        ChartFetcher(Access(cache=tmp_path if cached else None)).fetch("demo", repository=site.url)
+        ChartFetcher(ChartAccess(cache=tmp_path if cached else None)).fetch("demo", repository=site.url)
 
 
 def test_the_password_goes_to_the_repository_and_nowhere_else(site: Site) -> None:
     site.index(urls=[f"{site.url.replace('127.0.0.1', 'localhost')}/charts/demo-1.0.0.tgz"])
-    ChartFetcher(Access("ann", "s3cret")).fetch("demo", repository=site.url)
+    ChartFetcher(ChartAccess("ann", "s3cret")).fetch("demo", repository=site.url)
     basic = "Basic " + b64encode(b"ann:s3cret").decode()
     assert site.asked == [("/index.yaml", basic), ("/charts/demo-1.0.0.tgz", "")]
 
@@ -104,7 +110,7 @@ def push_chart(where: str, config_type: str) -> None:
     ],
 )
 def test_a_chart_of_a_registry(registry: str, tail: str, version: str, filename: str) -> None:
-    fetcher = ChartFetcher(Access(plain_http=True))
+    fetcher = ChartFetcher(ChartAccess(plain_http=True))
     found = fetcher.fetch(f"oci://{registry}/charts/{tail}", version=version, provenance=True)
     assert (found.filename, found.content, found.provenance) == (filename, ARCHIVE, b"signed")
     assert found.manifest.startswith("sha256:")
@@ -121,7 +127,7 @@ def test_a_chart_of_a_registry(registry: str, tail: str, version: str, filename:
 )
 def test_what_a_registry_does_not_have(registry: str, tail: str, version: str, message: str) -> None:
     with pytest.raises(HelmError, match=message):
-        ChartFetcher(Access(plain_http=True)).fetch(f"oci://{registry}/charts/{tail}", version=version)
+        ChartFetcher(ChartAccess(plain_http=True)).fetch(f"oci://{registry}/charts/{tail}", version=version)
 
 
 @pytest.mark.parametrize(("reference", "in_repository"), [("demo", True), ("oci://{host}/charts/demo", False)])
@@ -130,7 +136,7 @@ def test_the_versions_of_a_chart_are_told(site: Site, registry: str, reference: 
     one = {"urls": ["charts/demo-1.0.0.tgz"]}
     entries = {"demo": [{**one, "version": version} for version in ("1.0.0", "1.2.0", "2.0.0-rc.1")]}
     site.pages["/index.yaml"] = json.dumps({"apiVersion": "v1", "entries": entries}).encode()
-    fetcher, where = ChartFetcher(Access(plain_http=True)), site.url if in_repository else ""
+    fetcher, where = ChartFetcher(ChartAccess(plain_http=True)), site.url if in_repository else ""
     found = fetcher.versions(reference.format(host=registry), repository=where)
     assert sorted(found) == ["1.0.0", "1.2.0", "2.0.0-rc.1"]
     assert fetcher.fetch(f"oci://{registry}/charts/demo").filename == "demo-1.2.0.tgz"
@@ -145,9 +151,9 @@ def test_of_what_is_not_offered_there_are_no_versions(site: Site) -> None:
 
 def test_a_registry_that_may_go_without_tls_may_for_charts_too(registry: str) -> None:
     reference = f"oci://{registry}/charts/demo"
-    allowed = Fetcher(insecure=(registry,))
+    allowed = BlobFetcher(insecure=(registry,))
     assert allowed.chart(reference, version="1.2.0")
     assert "1.2.0" in allowed.chart_versions(reference)
     assert "1.2.0" in allowed.chart_versions("demo", repository=f"oci://{registry}/charts")
     with pytest.raises(RegistryError, match="TLS failed"):
-        Fetcher(insecure=("other.example",)).chart(reference, version="1.2.0")
+        BlobFetcher(insecure=("other.example",)).chart(reference, version="1.2.0")

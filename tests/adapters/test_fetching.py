@@ -11,15 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.charts import Access
-from kymatui.adapters.fetching import Fetcher
-from kymatui.adapters.oci.credentials import Credentials
-from kymatui.adapters.oci.manifests import digest_of
+from kymatui.adapters.content.blob_fetcher import BlobFetcher
+from kymatui.adapters.content.chart_fetcher import ChartAccess
+from kymatui.adapters.oci.docker_credentials import RegistryCredentials
+from kymatui.adapters.oci.image_manifest import digest_of
 from kymatui.adapters.oci.registry import Registry
-from kymatui.engine.ports import Blobs
+from kymatui.engine.cluster.ports import Blobs
 from kymatui.errors import HelmError, RegistryError
-from kymatui.sandbox.registry.access import Access as RegistryAccess
-from kymatui.sandbox.registry.access import Scheme, User
+from kymatui.sandbox.registry.registry_access import RegistryAccess, RegistryUser, Scheme
 from tests.adapters.chart_sites import ARCHIVE, Site
 from tests.adapters.test_charts import site  # noqa: F401 (a fixture)
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)
@@ -44,37 +43,37 @@ def downloads(served: Served) -> int:
 
 
 def test_a_layer_is_fetched_once_and_then_kept(filled: Served, tmp_path: Path) -> None:
-    blobs: Blobs = Fetcher(cache=tmp_path)
+    blobs: Blobs = BlobFetcher(cache=tmp_path)
     assert blobs.layer(where(filled), DIGEST, insecure=True) == LAYER
     before = downloads(filled)
-    assert Fetcher(cache=tmp_path).layer(where(filled), DIGEST, insecure=True) == LAYER
+    assert BlobFetcher(cache=tmp_path).layer(where(filled), DIGEST, insecure=True) == LAYER
     assert before == downloads(filled) >= 1
 
 
 def test_without_a_cache_nothing_is_kept(filled: Served) -> None:
-    assert Fetcher().layer(where(filled), DIGEST, insecure=True) == LAYER
+    assert BlobFetcher().layer(where(filled), DIGEST, insecure=True) == LAYER
 
 
 def test_a_registry_without_tls_is_spoken_to_only_when_it_is_asked_for(filled: Served) -> None:
     with pytest.raises(RegistryError, match=r"TLS failed|cannot be reached"):
-        Fetcher().layer(where(filled), DIGEST)
+        BlobFetcher().layer(where(filled), DIGEST)
 
 
 def test_who_allows_some_to_go_without_tls_allows_no_others(filled: Served) -> None:
     host = filled.registry.address
-    assert Fetcher(insecure=(host,)).layer(where(filled), DIGEST, insecure=True) == LAYER
+    assert BlobFetcher(insecure=(host,)).layer(where(filled), DIGEST, insecure=True) == LAYER
     before = len(filled.registry.requests)
     with pytest.raises(RegistryError, match="without TLS, and nobody here has allowed that") as refused:
-        Fetcher(insecure=()).layer(where(filled), DIGEST, insecure=True)
+        BlobFetcher(insecure=()).layer(where(filled), DIGEST, insecure=True)
     assert refused.value.hint == f"allow it with --insecure-registry {host}"
     assert len(filled.registry.requests) == before
 
 
 def test_a_layer_that_is_not_there_or_no_layer_is_told(filled: Served) -> None:
     with pytest.raises(RegistryError, match="HTTP 404"):
-        Fetcher().layer(where(filled), digest_of(b"other"), insecure=True)
+        BlobFetcher().layer(where(filled), digest_of(b"other"), insecure=True)
     with pytest.raises(RegistryError, match="no digest"):
-        Fetcher().layer(where(filled), "sha256:1", insecure=True)
+        BlobFetcher().layer(where(filled), "sha256:1", insecure=True)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -82,7 +81,7 @@ def test_67_eight_processes_download_once_and_get_the_same_bytes(filled: Served,
     code = f"""
 import os, pathlib
 import kymatui.adapters.oci.registry
-from kymatui.adapters.fetching import Fetcher
+from kymatui.adapters.content.blob_fetcher import Fetcher
 folder = pathlib.Path({str(tmp_path)!r})
 for number in range(8):
     if not os.fork():
@@ -101,29 +100,29 @@ for _ in range(8):
 
 
 def test_68_a_repository_that_is_down_is_an_error_and_its_chart_may_be_looked_at(site: Site, tmp_path: Path) -> None:  # noqa: F811
-    assert Fetcher(cache=tmp_path).chart("demo", repository=site.url) == ARCHIVE
+    assert BlobFetcher(cache=tmp_path).chart("demo", repository=site.url) == ARCHIVE
     site.pages.clear()
     with pytest.raises(RegistryError, match="HTTP 404"):
-        Fetcher(cache=tmp_path).chart("demo", repository=site.url)
-    stale = Fetcher(cache=tmp_path, stale=True)
+        BlobFetcher(cache=tmp_path).chart("demo", repository=site.url)
+    stale = BlobFetcher(cache=tmp_path, stale=True)
     assert stale.chart("demo", repository=site.url) == ARCHIVE
     with pytest.raises(RegistryError):
         stale.chart("demo", repository=site.url, version="0.1.0")
 
 
 def test_what_was_kept_is_checked_too(site: Site, tmp_path: Path) -> None:  # noqa: F811
-    Fetcher(cache=tmp_path).chart("demo", repository=site.url)
+    BlobFetcher(cache=tmp_path).chart("demo", repository=site.url)
     site.pages.clear()
     for kept in tmp_path.rglob("*"):
         if kept.is_file() and kept.read_bytes() == ARCHIVE:
             kept.write_bytes(b"changed")
     with pytest.raises(RegistryError):
-        Fetcher(cache=tmp_path, stale=True).chart("demo", repository=site.url)
+        BlobFetcher(cache=tmp_path, stale=True).chart("demo", repository=site.url)
 
 
 def test_a_chart_that_is_unknown_is_no_case_for_the_cache(site: Site, tmp_path: Path) -> None:  # noqa: F811
     with pytest.raises(HelmError):
-        Fetcher(cache=tmp_path, stale=True).chart("other", repository=site.url)
+        BlobFetcher(cache=tmp_path, stale=True).chart("other", repository=site.url)
 
 
 # addresses
@@ -132,35 +131,35 @@ def test_a_chart_that_is_unknown_is_no_case_for_the_cache(site: Site, tmp_path: 
 @pytest.mark.parametrize("address", ["http://a.io/x?t=s3cret", "file:///etc/passwd", "ftp://a.io/x", "x.yaml"])
 def test_pages_that_are_not_fetched(address: str) -> None:
     with pytest.raises(RegistryError, match="is no https:// address"):
-        Fetcher().url(address)
+        BlobFetcher().url(address)
 
 
 def test_http_on_this_machine_and_where_it_is_allowed(site: Site) -> None:  # noqa: F811
     site.pages["/m.yaml"] = b"kind: A\n"
-    assert Fetcher(insecure=()).url(f"{site.url}/m.yaml") == b"kind: A\n"
-    assert Fetcher(access=Access(plain_http=True)).url(f"{site.url}/m.yaml") == b"kind: A\n"
+    assert BlobFetcher(insecure=()).url(f"{site.url}/m.yaml") == b"kind: A\n"
+    assert BlobFetcher(access=ChartAccess(plain_http=True)).url(f"{site.url}/m.yaml") == b"kind: A\n"
 
 
 def test_a_page_without_end_is_cut(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     site.pages["/m.yaml"] = b"x" * 11
-    monkeypatch.setattr("kymatui.adapters.fetching.LARGEST_PAGE", 10)
+    monkeypatch.setattr("kymatui.adapters.content.blob_fetcher.LARGEST_PAGE", 10)
     with pytest.raises(RegistryError, match="10 bytes are the most"):
-        Fetcher().url(f"{site.url}/m.yaml")
+        BlobFetcher().url(f"{site.url}/m.yaml")
 
 
 # credentials
 
 
 def test_layers_with_the_credentials_of_a_secret(serve: Serve, tmp_path: Path) -> None:  # noqa: F811
-    served = serve(access=RegistryAccess(Scheme.BEARER, {"ann": User("s3cret")}))
+    served = serve(access=RegistryAccess(Scheme.BEARER, {"ann": RegistryUser("s3cret")}))
     host = served.registry.address
-    Registry(insecure=True, credentials=lambda registry: Credentials("ann", "s3cret")).push_blob(
+    Registry(insecure=True, credentials=lambda registry: RegistryCredentials("ann", "s3cret")).push_blob(
         f"{host}/modules/a", LAYER, "application/yaml"
     )
     auth = base64.b64encode(b"ann:s3cret").decode()
     config = base64.b64encode(json.dumps({"auths": {host: {"auth": auth}}}).encode()).decode()
     secret = {"metadata": {"name": "pull"}, "data": {".dockerconfigjson": config}}
-    anonymous = Fetcher(cache=tmp_path, credentials=lambda registry: None)
+    anonymous = BlobFetcher(cache=tmp_path, credentials=lambda registry: None)
     for _ in range(2):
         assert anonymous.with_secrets([secret]).layer(f"{host}/modules/a", DIGEST, insecure=True) == LAYER
         with pytest.raises(RegistryError):

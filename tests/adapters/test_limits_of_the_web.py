@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters import charts, limits
-from kymatui.adapters.catalogs import read_catalog
-from kymatui.adapters.charts import ChartFetcher
+from kymatui.adapters.content import chart_fetcher
+from kymatui.adapters.content.chart_fetcher import ChartFetcher
+from kymatui.adapters.content.community_catalog import read_catalog
+from kymatui.adapters.http import size_limits
 from kymatui.adapters.oci import registry as registries
-from kymatui.adapters.oci import requesting
-from kymatui.adapters.oci.manifests import Descriptor
+from kymatui.adapters.oci import requester
+from kymatui.adapters.oci.image_manifest import ContentDescriptor
 from kymatui.adapters.oci.registry import Registry
 from kymatui.errors import ConfigurationError, RegistryError
 from tests.adapters import hostile
@@ -108,13 +109,15 @@ def test_a_blob_that_is_longer_than_it_says_is_not_read_to_its_end(encoding: str
     content = BOMB if encoding else b" " * 1_000_000
     digest = f"sha256:{hashlib.sha256(b'x').hexdigest()}"
     with serving(lambda exchange: exchange.answer(200, content, {"Content-Encoding": encoding})) as address:
-        found = Registry(insecure=True).read_blob(address.removeprefix("http://") + "/a", Descriptor("x", digest, 1))
+        found = Registry(insecure=True).read_blob(
+            address.removeprefix("http://") + "/a", ContentDescriptor("x", digest, 1)
+        )
         with pytest.raises(RegistryError, match="longer than the 1 bytes"):
             list(found)
 
 
 def test_a_registry_that_drips_is_left_by_its_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requesting, "DOCUMENT_SECONDS", 0.3)
+    monkeypatch.setattr(requester, "DOCUMENT_SECONDS", 0.3)
     over = threading.Event()
 
     def respond(exchange: Exchange) -> None:
@@ -137,7 +140,7 @@ def test_a_registry_that_drips_is_left_by_its_deadline(monkeypatch: pytest.Monke
 def test_an_index_is_bounded_in_bytes_and_in_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(packed(BOMB)) as address, pytest.raises(RegistryError, match="is longer than"):
         ChartFetcher().index(address)
-    monkeypatch.setattr(charts, "MOST_INDEX_ENTRIES", 1000)
+    monkeypatch.setattr(chart_fetcher, "MOST_INDEX_ENTRIES", 1000)
     body = b"apiVersion: v1\nentries: {a: [" + b"[]," * 1000 + b"]}"
     many = pytest.raises(RegistryError, match="more than 1,000 lines or entries")
     with serving(lambda exchange: exchange.answer(200, body)) as address, many:
@@ -145,7 +148,7 @@ def test_an_index_is_bounded_in_bytes_and_in_entries(monkeypatch: pytest.MonkeyP
 
 
 def test_a_catalog_is_bounded() -> None:
-    with serving(packed(BOMB)) as address, pytest.raises(RegistryError, match=f"{limits.LARGEST_CATALOG} bytes"):
+    with serving(packed(BOMB)) as address, pytest.raises(RegistryError, match=f"{size_limits.LARGEST_CATALOG} bytes"):
         read_catalog(f"{address}/all-modules.yaml")
     deep = b"a: " + b"[" * 100_000
     too_deep = pytest.raises(ConfigurationError, match="max depth")
@@ -155,7 +158,7 @@ def test_a_catalog_is_bounded() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells of memory")
 def test_a_hostile_catalog_costs_less_than_300_mb(tmp_path: Path) -> None:
-    body = b"[" + b"[]," * (limits.LARGEST_CATALOG // 12) + b"0]"
+    body = b"[" + b"[]," * (size_limits.LARGEST_CATALOG // 12) + b"0]"
 
     def respond(exchange: Exchange) -> None:
         if exchange.path.endswith(".yaml"):
@@ -180,5 +183,5 @@ def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
     with serving(other) as elsewhere:
         away = elsewhere.replace("127.0.0.1", "localhost")
         with serving(lambda exchange: exchange.answer(302, b"", {"Location": f"{away}/index.yaml"})) as address:
-            ChartFetcher(charts.Access(username="ann", password="secret")).index(address)
+            ChartFetcher(chart_fetcher.ChartAccess(username="ann", password="secret")).index(address)
     assert seen == [None]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.oci.components import component_reference, fetch_component, tag_of, version_of, versions
-from kymatui.adapters.oci.manifests import IMAGE_INDEX, IMAGE_MANIFEST
+from kymatui.adapters.oci.component_versions import component_reference, fetch_component, tag_of, version_of, versions
+from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST
 from kymatui.adapters.oci.registry import Registry
 from kymatui.errors import RegistryError
 from kymatui.ocm import DescriptorError
@@ -101,7 +101,7 @@ def test_what_is_no_component(host: str, content: bytes, media_type: str, named:
 
 def test_a_descriptor_that_is_too_large_is_not_read(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     push(host, TEXT)
-    monkeypatch.setattr("kymatui.adapters.oci.components.LARGEST", len(TEXT) - 1)
+    monkeypatch.setattr("kymatui.adapters.oci.component_versions.LARGEST", len(TEXT) - 1)
     with pytest.raises(RegistryError, match="too large"):
         fetch_component(Registry(insecure=True), f"{host}/base", NAME, VERSION)
 

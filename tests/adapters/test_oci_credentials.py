@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.oci.credentials import Credentials, DockerCredentials, SecretCredentials, config_files
+from kymatui.adapters.oci.docker_credentials import (
+    DockerCredentials,
+    RegistryCredentials,
+    SecretCredentials,
+    config_files,
+)
 from kymatui.errors import RegistryError
 from kymatui.helm import load_yaml
 
@@ -27,12 +32,12 @@ def store(tmp_path: Path, config: Any, helpers: dict[tuple[str, str], str] | Non
 @pytest.mark.parametrize(
     ("entry", "wanted"),
     [
-        ({"auth": AUTH}, Credentials("ann", "s3cret:x")),
-        ({"username": "ann", "password": "pw"}, Credentials("ann", "pw")),
-        ({"auth": AUTH, "identitytoken": "tok"}, Credentials("ann", "s3cret:x", "tok")),
+        ({"auth": AUTH}, RegistryCredentials("ann", "s3cret:x")),
+        ({"username": "ann", "password": "pw"}, RegistryCredentials("ann", "pw")),
+        ({"auth": AUTH, "identitytoken": "tok"}, RegistryCredentials("ann", "s3cret:x", "tok")),
     ],
 )
-def test_an_entry_of_auths(tmp_path: Path, entry: dict[str, str], wanted: Credentials) -> None:
+def test_an_entry_of_auths(tmp_path: Path, entry: dict[str, str], wanted: RegistryCredentials) -> None:
     assert store(tmp_path, {"auths": {"r.io": entry}}).find("r.io") == wanted
 
 
@@ -43,18 +48,18 @@ def test_a_registry_may_stand_there_as_a_url(tmp_path: Path, key: str) -> None:
 
 def test_docker_hub_has_one_entry_for_all_its_names(tmp_path: Path) -> None:
     found = store(tmp_path, {"auths": {"https://index.docker.io/v1/": {"auth": AUTH}}})
-    assert found.find("registry-1.docker.io") == found.find("docker.io") == Credentials("ann", "s3cret:x")
+    assert found.find("registry-1.docker.io") == found.find("docker.io") == RegistryCredentials("ann", "s3cret:x")
 
 
 def test_a_helper_of_the_registry_comes_before_the_store_and_the_file(tmp_path: Path) -> None:
     config = {"auths": {"r.io": {"auth": AUTH}}, "credHelpers": {"r.io": "cloud"}, "credsStore": "desktop"}
     answers = {("docker-credential-cloud", "r.io"): json.dumps({"Username": "bob", "Secret": "pw"})}
-    assert store(tmp_path, config, answers).find("r.io") == Credentials("bob", "pw")
+    assert store(tmp_path, config, answers).find("r.io") == RegistryCredentials("bob", "pw")
 
 
 def test_a_token_user_of_a_helper_is_an_identity_token(tmp_path: Path) -> None:
     answers = {("docker-credential-desktop", "r.io"): json.dumps({"Username": "<token>", "Secret": "tok"})}
-    assert store(tmp_path, {"credsStore": "desktop"}, answers).find("r.io") == Credentials(identity_token="tok")
+    assert store(tmp_path, {"credsStore": "desktop"}, answers).find("r.io") == RegistryCredentials(identity_token="tok")
 
 
 def test_unknown_registries_have_none(tmp_path: Path) -> None:
@@ -89,8 +94,8 @@ def test_docker_config_moves_the_file() -> None:
 
 
 def test_secrets_are_not_in_the_representation() -> None:
-    assert "s3cret" not in repr(Credentials("ann", "s3cret", "tok"))
-    assert "tok" not in repr(Credentials("ann", "s3cret", "tok"))
+    assert "s3cret" not in repr(RegistryCredentials("ann", "s3cret", "tok"))
+    assert "tok" not in repr(RegistryCredentials("ann", "s3cret", "tok"))
 
 
 def pull_secret(name: str, body: Any, key: str = ".dockerconfigjson") -> dict[str, Any]:
@@ -107,8 +112,8 @@ def test_credentials_out_of_secrets_of_a_cluster() -> None:
             ),
         ]
     )
-    assert found.find("r.io") == Credentials("ann", "s3cret:x")
-    assert found.find("old.io") == Credentials("bob", "pw")
+    assert found.find("r.io") == RegistryCredentials("ann", "s3cret:x")
+    assert found.find("old.io") == RegistryCredentials("bob", "pw")
     assert found.find("other.io") is None
 
 

@@ -24,8 +24,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.x509.oid import NameOID
 
-from kymatui.adapters.oci.credentials import Credentials
-from kymatui.adapters.oci.manifests import IMAGE_INDEX, IMAGE_MANIFEST, Manifest, digest_of
+from kymatui.adapters.oci.docker_credentials import RegistryCredentials
+from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST, ImageManifest, digest_of
 from kymatui.adapters.oci.registry import Registry
 from kymatui.errors import RegistryError
 
@@ -62,7 +62,7 @@ def _wait_for(port: int) -> None:
     raise AssertionError("docker-registry did not start")
 
 
-def push(client: Registry, where: str, layer: bytes = b"hello", **more: object) -> Manifest:
+def push(client: Registry, where: str, layer: bytes = b"hello", **more: object) -> ImageManifest:
     config = client.push_blob(where, b"{}", "application/vnd.oci.empty.v1+json")
     content = client.push_blob(where, layer, "text/plain")
     body = {"schemaVersion": 2, "mediaType": IMAGE_MANIFEST, "config": config.to_json(), "layers": [content.to_json()]}
@@ -130,11 +130,11 @@ def test_a_password_is_asked_for_and_used_for_every_repository(tmp_path: Path) -
     (tmp_path / "htpasswd").write_text(f"ann:{bcrypt.hashpw(b's3cret', bcrypt.gensalt(5)).decode()}\n")
     auth = f"auth:\n  htpasswd: {{realm: test, path: {tmp_path / 'htpasswd'}}}\n"
     with registry(tmp_path, auth=auth) as host:
-        client = Registry(insecure=True, credentials=lambda registry: Credentials("ann", "s3cret"))
+        client = Registry(insecure=True, credentials=lambda registry: RegistryCredentials("ann", "s3cret"))
         push(client, f"{host}/a:1")
         push(client, f"{host}/b:1")
         with pytest.raises(RegistryError, match="refuses the credentials") as refused:
-            Registry(insecure=True, credentials=lambda registry: Credentials("ann", "wrong")).tags(f"{host}/a")
+            Registry(insecure=True, credentials=lambda registry: RegistryCredentials("ann", "wrong")).tags(f"{host}/a")
         assert "docker login" in refused.value.hint
         assert "wrong" not in str(refused.value)
         with pytest.raises(RegistryError, match="asks for credentials, and was given none, for"):
@@ -146,14 +146,16 @@ def test_tokens_are_asked_for_by_scope_so_that_one_client_pushes_to_several_repo
     with token_server(certificate, key) as (realm, asked):
         token = f"{{realm: '{realm}', service: test, issuer: tests, rootcertbundle: {certificate}}}"
         with registry(tmp_path, auth=f"auth:\n  token: {token}\n") as host:
-            client = Registry(insecure=True, credentials=lambda registry: Credentials("ann", "s3cret"))
+            client = Registry(insecure=True, credentials=lambda registry: RegistryCredentials("ann", "s3cret"))
             for repository in ("a", "b"):
                 pushed = push(client, f"{host}/{repository}:1")
                 assert b"".join(client.read_blob(pushed.reference, pushed.layers[0])) == b"hello"
             assert {"repository:a:pull", "repository:a:pull,push", "repository:b:pull,push"} <= set(asked)
             assert len(asked) == len(set(asked))
             with pytest.raises(RegistryError, match="gives no token"):
-                Registry(insecure=True, credentials=lambda registry: Credentials("ann", "wrong")).tags(f"{host}/a")
+                Registry(insecure=True, credentials=lambda registry: RegistryCredentials("ann", "wrong")).tags(
+                    f"{host}/a"
+                )
 
 
 @contextmanager
@@ -164,7 +166,7 @@ def token_server(certificate: Path, key: Path) -> Iterator[tuple[str, list[str]]
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             scopes = parse_qs(urlsplit(self.path).query).get("scope", [])
-            good = self.headers.get("Authorization") == Credentials("ann", "s3cret").basic
+            good = self.headers.get("Authorization") == RegistryCredentials("ann", "s3cret").basic
             body = json.dumps({"token": _token(certificate, key, scopes), "expires_in": 300}).encode() if good else b""
             asked.extend(scopes if good else [])
             self.send_response(200 if good else 401)

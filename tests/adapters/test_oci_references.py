@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.adapters.oci.authentication import Challenge, parse_challenges, scope_of
-from kymatui.adapters.oci.references import Reference, parse_reference
+from kymatui.adapters.oci.image_reference import ImageReference, parse_reference
+from kymatui.adapters.oci.registry_auth import Challenge, parse_challenges, scope_of
 from kymatui.errors import RegistryError
 
 DIGEST = "sha256:" + "a" * 64
@@ -14,15 +14,15 @@ DIGEST = "sha256:" + "a" * 64
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("ghcr.io/kyma/istio:1.2.3", Reference("ghcr.io", "kyma/istio", "1.2.3")),
-        ("oci://ghcr.io/kyma/istio:1.2.3", Reference("ghcr.io", "kyma/istio", "1.2.3")),
-        ("localhost:5000/a", Reference("localhost:5000", "a")),
-        (f"localhost:5000/a/b:t@{DIGEST}", Reference("localhost:5000", "a/b", "t", DIGEST)),
-        (f"[::1]:5000/a@{DIGEST}", Reference("[::1]:5000", "a", "", DIGEST)),
-        ("r.io/kyma-project.io/module/x", Reference("r.io", "kyma-project.io/module/x")),
+        ("ghcr.io/kyma/istio:1.2.3", ImageReference("ghcr.io", "kyma/istio", "1.2.3")),
+        ("oci://ghcr.io/kyma/istio:1.2.3", ImageReference("ghcr.io", "kyma/istio", "1.2.3")),
+        ("localhost:5000/a", ImageReference("localhost:5000", "a")),
+        (f"localhost:5000/a/b:t@{DIGEST}", ImageReference("localhost:5000", "a/b", "t", DIGEST)),
+        (f"[::1]:5000/a@{DIGEST}", ImageReference("[::1]:5000", "a", "", DIGEST)),
+        ("r.io/kyma-project.io/module/x", ImageReference("r.io", "kyma-project.io/module/x")),
     ],
 )
-def test_references_that_are_valid(text: str, wanted: Reference) -> None:
+def test_references_that_are_valid(text: str, wanted: ImageReference) -> None:
     assert parse_reference(text) == wanted
     assert parse_reference(str(wanted)) == wanted
 

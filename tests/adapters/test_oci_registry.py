@@ -7,20 +7,20 @@ import threading
 
 import pytest
 
-from kymatui.adapters.oci.credentials import Credentials
-from kymatui.adapters.oci.manifests import IMAGE_MANIFEST
+from kymatui.adapters.oci.docker_credentials import RegistryCredentials
+from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST
 from kymatui.adapters.oci.registry import Registry
 from kymatui.errors import CancelledError, RegistryError
-from kymatui.sandbox.registry.access import Access, Scheme, User
-from kymatui.sandbox.registry.faults import Fault, FaultKind
+from kymatui.sandbox.registry.registry_access import RegistryAccess, RegistryUser, Scheme
+from kymatui.sandbox.registry.registry_faults import RegistryFault, RegistryFaultKind
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)
 
 LAYER = b"kind: Deployment\n" * 100
 
 
-def ann(registry: str) -> Credentials | None:
+def ann(registry: str) -> RegistryCredentials | None:
     del registry
-    return Credentials("ann", "s3cret")
+    return RegistryCredentials("ann", "s3cret")
 
 
 def push(client: Registry, where: str, layer: bytes = LAYER) -> str:
@@ -37,7 +37,7 @@ def read(client: Registry, where: str) -> bytes:
 
 @pytest.mark.parametrize("scheme", list(Scheme))
 def test_one_client_pushes_to_and_pulls_from_several_repositories(serve: Serve, scheme: Scheme) -> None:  # noqa: F811
-    host = serve(access=Access(scheme, {"ann": User("s3cret")})).registry.address
+    host = serve(access=RegistryAccess(scheme, {"ann": RegistryUser("s3cret")})).registry.address
     client = Registry(insecure=True, credentials=ann)
     for repository in ("modules/a", "modules/b"):
         push(client, f"{host}/{repository}:1")
@@ -46,8 +46,8 @@ def test_one_client_pushes_to_and_pulls_from_several_repositories(serve: Serve, 
 
 @pytest.mark.parametrize("scheme", [Scheme.BASIC, Scheme.BEARER])
 def test_a_wrong_password_is_told_once_and_never_repeated(serve: Serve, scheme: Scheme) -> None:  # noqa: F811
-    served = serve(access=Access(scheme, {"ann": User("s3cret")}))
-    client = Registry(insecure=True, credentials=lambda registry: Credentials("ann", "wrong-password"))
+    served = serve(access=RegistryAccess(scheme, {"ann": RegistryUser("s3cret")}))
+    client = Registry(insecure=True, credentials=lambda registry: RegistryCredentials("ann", "wrong-password"))
     with pytest.raises(RegistryError) as refused:
         client.tags(f"{served.registry.address}/a")
     assert "docker login" in refused.value.hint
@@ -62,9 +62,9 @@ def filled(serve: Serve) -> Served:  # noqa: F811
     return served
 
 
-@pytest.mark.parametrize("kind", [FaultKind.TAMPER, FaultKind.TRUNCATE])
-def test_a_blob_that_was_changed_or_cut_on_the_way_is_refused(filled: Served, kind: FaultKind) -> None:
-    filled.registry.faults.set(Fault(kind, path="/blobs/", times=0))
+@pytest.mark.parametrize("kind", [RegistryFaultKind.TAMPER, RegistryFaultKind.TRUNCATE])
+def test_a_blob_that_was_changed_or_cut_on_the_way_is_refused(filled: Served, kind: RegistryFaultKind) -> None:
+    filled.registry.faults.set(RegistryFault(kind, path="/blobs/", times=0))
     with pytest.raises(RegistryError, match=r"arrived as|broke off"):
         read(Registry(insecure=True), f"{filled.registry.address}/a:1")
 
@@ -72,14 +72,14 @@ def test_a_blob_that_was_changed_or_cut_on_the_way_is_refused(filled: Served, ki
 def test_a_manifest_by_digest_is_checked_too(filled: Served) -> None:
     client = Registry(insecure=True)
     digest = client.fetch_manifest(f"{filled.registry.address}/a:1").digest
-    filled.registry.faults.set(Fault(FaultKind.TAMPER, path="/manifests/"))
+    filled.registry.faults.set(RegistryFault(RegistryFaultKind.TAMPER, path="/manifests/"))
     with pytest.raises(RegistryError, match="sent a manifest whose digest is"):
         client.fetch_manifest(f"{filled.registry.address}/a@{digest}")
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 def test_passing_failures_are_tried_again(filled: Served, status: int) -> None:
-    filled.registry.faults.set(Fault(FaultKind.STATUS, times=2, status=status))
+    filled.registry.faults.set(RegistryFault(RegistryFaultKind.STATUS, times=2, status=status))
     pauses: list[float] = []
     client = Registry(insecure=True)
     client._requester._pause = pauses.append
@@ -88,8 +88,8 @@ def test_passing_failures_are_tried_again(filled: Served, status: int) -> None:
 
 
 def test_the_server_says_how_long_to_wait_within_reason(filled: Served) -> None:
-    filled.registry.faults.set(Fault(FaultKind.STATUS, status=429, retry_after=7))
-    filled.registry.faults.set(Fault(FaultKind.STATUS, status=429, retry_after=86400))
+    filled.registry.faults.set(RegistryFault(RegistryFaultKind.STATUS, status=429, retry_after=7))
+    filled.registry.faults.set(RegistryFault(RegistryFaultKind.STATUS, status=429, retry_after=86400))
     pauses: list[float] = []
     client = Registry(insecure=True)
     client._requester._pause = pauses.append
@@ -99,7 +99,7 @@ def test_the_server_says_how_long_to_wait_within_reason(filled: Served) -> None:
 
 @pytest.mark.parametrize("status", [400, 403, 404])
 def test_final_failures_are_told_at_once(filled: Served, status: int) -> None:
-    filled.registry.faults.set(Fault(FaultKind.STATUS, times=0, status=status))
+    filled.registry.faults.set(RegistryFault(RegistryFaultKind.STATUS, times=0, status=status))
     client = Registry(insecure=True)
     client._requester._pause = lambda seconds: pytest.fail("waited for nothing")
     with pytest.raises(RegistryError, match=f"HTTP {status}"):
@@ -107,7 +107,7 @@ def test_final_failures_are_told_at_once(filled: Served, status: int) -> None:
 
 
 def test_a_registry_that_never_recovers_is_left_after_four_tries(filled: Served) -> None:
-    filled.registry.faults.set(Fault(FaultKind.STATUS, times=0, status=503))
+    filled.registry.faults.set(RegistryFault(RegistryFaultKind.STATUS, times=0, status=503))
     client = Registry(insecure=True)
     pauses: list[float] = []
     client._requester._pause = pauses.append

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters import charts
-from kymatui.adapters.charts import ChartFetcher
-from kymatui.adapters.oci.credentials import Credentials
+from kymatui.adapters.content import chart_fetcher
+from kymatui.adapters.content.chart_fetcher import ChartFetcher
+from kymatui.adapters.http.web_session import open_web_session
+from kymatui.adapters.oci.docker_credentials import RegistryCredentials
 from kymatui.adapters.oci.registry import Registry
-from kymatui.adapters.oci.requesting import Requester
-from kymatui.adapters.oci.sessions import open_web_session
+from kymatui.adapters.oci.requester import Requester
 from kymatui.errors import HelmError, RegistryError
 from kymatui.helm.repositories import ChartVersion, archive_url
 from tests.adapters import hostile
@@ -129,7 +129,7 @@ def test_an_identity_token_does_not_follow_a_redirect(status: int) -> None:
             exchange.answer(401, b"", {"WWW-Authenticate": realm})
 
         with serving(respond) as address:
-            registry = Registry(insecure=True, credentials=lambda host: Credentials(identity_token="secret"))
+            registry = Registry(insecure=True, credentials=lambda host: RegistryCredentials(identity_token="secret"))
             with pytest.raises(RegistryError, match=rf"gave no token \(HTTP {status}\)"):
                 registry.tags(f"{_host(address)}/a/b")
     assert seen == []
@@ -161,7 +161,7 @@ def test_the_password_of_a_repository_goes_to_no_registry_it_points_to(everywher
     with serving(registry) as elsewhere:
         entry = {"name": "web", "version": "1.0.0", "urls": [f"oci://{_host(elsewhere)}/a/web:1.0.0"]}
         index = json.dumps({"apiVersion": "v1", "entries": {"web": [entry]}}).encode()
-        access = charts.Access(username="ann", password="secret", plain_http=True, everywhere=everywhere)
+        access = chart_fetcher.ChartAccess(username="ann", password="secret", plain_http=True, everywhere=everywhere)
         with serving(lambda exchange: exchange.answer(200, index)) as address, pytest.raises(RegistryError):
             ChartFetcher(access).fetch("web", repository=address)
     assert [bool(text) for text in seen] == ([False, True] if everywhere else [False])

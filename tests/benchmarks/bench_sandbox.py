@@ -17,8 +17,8 @@ import aiohttp
 import msgspec
 import yaml
 
-from kymatui.sandbox.process import RunningSandbox, start_sandbox
-from kymatui.sandbox.world.definitions import kyma_definitions
+from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 
 PADDING = {f"field{number}": "x" * 40 for number in range(30)}
 KYMA = "operator.kyma-project.io"

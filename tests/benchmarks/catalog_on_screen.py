@@ -13,10 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from kymatui.adapters.kube.client import Client, PatchType
-from kymatui.adapters.kube.connections import connect
-from kymatui.adapters.kube.transport import Transport
-from kymatui.domain.refs import GroupVersionKind
+from kymatui.adapters.kube.api.client import Client, PatchType
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.domain.kubernetes.refs import GroupVersionKind
 from tests.benchmarks.terminals import Terminal, sandbox, terminal
 from tests.integration.embedded import GROUP, NAMESPACE
 from tests.integration.recording import module_names, modules

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from string import ascii_lowercase
 from typing import Any
 
-from kymatui.domain.catalog import Memory, catalog
-from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import NOW, deployment, gvk, kyma, manifest, meta, report, resource, template
 
 
@@ -65,21 +66,21 @@ def measure(run: Callable[[int], object], repeats: int = 15) -> float:
 
 def main() -> None:
     """Prints one line a case."""
-    seen, memory, objects = Snapshot("runtime", **runtime()), Memory(), runtime()
+    seen, memory, objects = Snapshot("runtime", **runtime()), ReadCache(), runtime()
     fleet = Snapshot("control plane", **control_plane())
-    catalog(seen, NOW, None, memory)
-    kept = Memory()
+    build_catalog(seen, NOW, None, memory)
+    kept = ReadCache()
 
     def one_event(number: int) -> None:
         name = names(30)[number]
         changed = (deployment(name, "1.1.0"), *(w for w in objects["workloads"] if w["metadata"]["name"] != name))
-        catalog(Snapshot("runtime", **{**objects, "workloads": changed}), NOW, None, kept)
+        build_catalog(Snapshot("runtime", **{**objects, "workloads": changed}), NOW, None, kept)
 
     cases: list[tuple[str, Callable[[int], object]]] = [
-        ("30 modules, 530 workloads, the first time", lambda _: catalog(seen, NOW)),
-        ("the same again, nothing changed", lambda _: catalog(seen, NOW, None, memory)),
+        ("30 modules, 530 workloads, the first time", lambda _: build_catalog(seen, NOW)),
+        ("the same again, nothing changed", lambda _: build_catalog(seen, NOW, None, memory)),
         ("the same again, one workload changed", one_event),
-        ("5,000 Kymas and 25,000 Manifests, the first time", lambda _: catalog(fleet, NOW)),
+        ("5,000 Kymas and 25,000 Manifests, the first time", lambda _: build_catalog(fleet, NOW)),
     ]
     for words, run in cases:
         sys.stdout.write(f"{words:52} {measure(run):8.1f} ms\n")

@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.engine import check, install, uninstall
-from kymatui.engine.bundles import Bundle, Origin
-from kymatui.sandbox.process import start_sandbox
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.options import SessionOptions
+from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.sandbox.sandbox_process import start_sandbox
 from tests.engine import objects as make
 
 ROUNDS = 9

@@ -15,19 +15,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.engine.bundles import Bundle
-from kymatui.engine.planning import plan
-from kymatui.engine.plans import Intent
-from kymatui.engine.running import SystemClock
-from kymatui.engine.sources import charts, raw
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.modules.manifest_controller import chart_target
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.engine.apply.planner import plan
+from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.jobs.run import SystemClock
+from kymatui.engine.plans.plan import Intent
+from kymatui.engine.sources import chart_source
 from kymatui.errors import KymatuiError
-from kymatui.sandbox.process import RunningSandbox, start_sandbox
-from kymatui.sandbox.world.definitions import kyma_definitions
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.operating import target_of
-from kymatui.wiring.options import SessionOptions
+from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine import walking
 from tests.engine.samples import Repository, Samples
 from tests.engine.walking import Desk, Subject, Trouble
@@ -46,7 +47,7 @@ def raw_subject(path: Path) -> Subject:
     name = path.stem.replace(".", "-").replace("_", "-")
 
     def make(version: int, cluster: KubeCluster) -> Bundle:
-        return raw.from_text(texts[version], name=name, namespace="kyma-system", source=path.name)
+        return raw_yaml.from_text(texts[version], name=name, namespace="kyma-system", source=path.name)
 
     return Subject(name, "kyma-system", make, texts, "raw")
 
@@ -63,9 +64,9 @@ def chart_subject(title: str, archive: bytes) -> Subject:
     name = title.lower().replace(".", "-").replace("_", "-")[:40].strip("-")
 
     def make(version: int, cluster: KubeCluster) -> Bundle:
-        loaded = charts.from_archive(archives[version], title)
-        target = target_of(cluster, installed=version > 0, revision=version + 1)
-        return charts.chart_bundle(loaded, name=name, namespace=NAMESPACE, target=target)
+        loaded = chart_source.from_archive(archives[version], title)
+        target = chart_target(cluster, installed=version > 0, revision=version + 1)
+        return chart_source.chart_bundle(loaded, name=name, namespace=NAMESPACE, target=target)
 
     return Subject(name, NAMESPACE, make, archives, "chart")
 

@@ -10,10 +10,10 @@ import sys
 import time
 from collections.abc import Callable
 
-from kymatui.sandbox.apiserver.exchange import SYSTEM, Request
-from kymatui.sandbox.world import fleet
-from kymatui.sandbox.world.kymas import RESOURCE as KYMAS
-from kymatui.sandbox.world.populating import prepare
+from kymatui.sandbox.apimachinery.exchange import SYSTEM, ServerRequest
+from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
+from kymatui.sandbox.world.story import sample_fleet
+from kymatui.sandbox.world.story.world_population import prepare
 from tests.sandbox.living import Living
 
 MANIFESTS = "/apis/operator.kyma-project.io/v1beta2/manifests"
@@ -29,16 +29,19 @@ def timed(name: str, work: Callable[[], object]) -> None:
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
     living = Living()
-    prepare(living.client, namespaces=(fleet.CONTROL,))
+    prepare(living.client, namespaces=(sample_fleet.CONTROL,))
     living.advance(1)
-    page = Request("GET", MANIFESTS, {"limit": ["500"]}, {"accept": "application/json"}, b"", SYSTEM)
+    page = ServerRequest("GET", MANIFESTS, {"limit": ["500"]}, {"accept": "application/json"}, b"", SYSTEM)
     patch = {"spec": {"channel": "fast"}}
-    [first] = fleet.runtimes(1)
+    [first] = sample_fleet.runtimes(1)
     print("| what | time | memory so far |\n|---|---|---|")
-    timed(f"{count} Kymas, {5 * count} Manifests", lambda: fleet.fill(living.server.store, count, now=1_700_000_000.0))
+    timed(
+        f"{count} Kymas, {5 * count} Manifests",
+        lambda: sample_fleet.fill(living.server.store, count, now=1_700_000_000.0),
+    )
     timed("the controllers see them", lambda: living.clock.advance(1))
     timed("a page of 500", lambda: living.server.api.handle(page))
-    timed("an edit", lambda: living.client.patch(KYMAS, first, patch, namespace=fleet.CONTROL))
+    timed("an edit", lambda: living.client.patch(KYMAS, first, patch, namespace=sample_fleet.CONTROL))
     timed("a minute of idleness", lambda: living.clock.advance(60))
 
 

@@ -12,11 +12,11 @@ import threading
 import time
 from pathlib import Path
 
-from kymatui.domain.snapshots import FeedState
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.fleet_sessions import MANIFESTS, FleetSession
-from kymatui.wiring.options import SessionOptions
-from kymatui.wiring.sandbox import start_sandbox
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.sandbox import start_sandbox
+from kymatui.composition.sessions.fleet_session import MANIFESTS, FleetSession
+from kymatui.domain.snapshot.snapshots import FeedState
 
 EVENTS_A_SECOND = 50
 WATCHED_SECONDS = 10.0
@@ -35,7 +35,7 @@ def told(name: str, value: str) -> None:
 
 def change(client_options: SessionOptions, names: list[tuple[str, str]], pause: float) -> list[float]:
     """Moves Kymas between channels, one after the other; returns when each request was sent."""
-    from kymatui.adapters.kube.client import PatchType
+    from kymatui.adapters.kube.api.client import PatchType
 
     client = open_cluster(client_options).client
     resource = client.discovery.find_kind("operator.kyma-project.io", "Kyma", ("v1beta2",))

@@ -11,10 +11,10 @@ import sys
 import time
 from itertools import cycle, islice
 
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.wiring.options import SessionOptions
-from kymatui.wiring.remote import RemoteOptions, open_remote
-from kymatui.wiring.sandbox import start_sandbox
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.sandbox import start_sandbox
+from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+from kymatui.ui.application.fleet_app import FleetApp
 from tests.benchmarks.drawing import Writes, at, drawn, key_to_paint, keys_to_paint, stalls
 from tests.benchmarks.fleet_following import EVENTS_A_SECOND, WATCHED_SECONDS, memory
 

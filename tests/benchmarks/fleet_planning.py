@@ -15,13 +15,13 @@ from pathlib import Path
 
 import yaml
 
-from kymatui.domain.campaigns import outcome_counts
-from kymatui.domain.toggling import Toggle, Verb
-from kymatui.sandbox.process import start_sandbox
-from kymatui.sandbox.world.fleet import access_secret
-from kymatui.wiring.campaigns import Campaign, Pace
-from kymatui.wiring.options import SessionOptions
-from kymatui.wiring.remote import RemoteOptions
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.sessions.campaign import Campaign, CampaignPace
+from kymatui.composition.sessions.remote_session import RemoteOptions
+from kymatui.domain.fleet.campaigns import format_outcomes
+from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.sandbox.sandbox_process import start_sandbox
+from kymatui.sandbox.world.story.sample_fleet import access_secret
 from tests.benchmarks.fleet_following import memory, told
 from tests.domain import builders as b
 from tests.integration.embedded import Embedded
@@ -55,14 +55,14 @@ def main() -> None:
         runtimes = fill(sandbox.kubeconfig, Path(folder), count)
         print(f"| {count} runtimes, one plan | |\n|---|---|")
         options = RemoteOptions(SessionOptions(str(sandbox.kubeconfig), "kcp"))
-        campaign = Campaign(options, Toggle(Verb.ENABLE, "keda"), Pace())
+        campaign = Campaign(options, ModuleEdit(EditVerb.ENABLE, "keda"), CampaignPace())
         began, cpu, before = time.perf_counter(), time.process_time(), memory()
         legs = campaign.plan(runtimes)
         seconds = time.perf_counter() - began
         told("planned in", f"{seconds:.1f} s, {seconds / count * 1000:.0f} ms a runtime")
         told("CPU of kymatui", f"{time.process_time() - cpu:.1f} s")
         told("memory", f"{before} MB before, {memory()} MB after")
-        told("outcomes", outcome_counts(legs))
+        told("outcomes", format_outcomes(legs))
         told("for example", legs[0].words)
 
 

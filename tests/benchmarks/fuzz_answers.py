@@ -37,10 +37,10 @@ PROGRAMMING = re.compile(
 
 def change_answers(mutator: Mutator, log: Path) -> None:
     """Puts the mutator between sockets and readers, for the rest of this process; writes leave as dry runs."""
-    from kymatui.adapters.kube import transport as module
-    from kymatui.adapters.kube.streams import Stream
+    from kymatui.adapters.kube.transport import transport as module
+    from kymatui.adapters.kube.transport.streams import AnswerStream
 
-    read, lines, once = module._body, Stream._lines, module.Transport._once
+    read, lines, once = module._body, AnswerStream._lines, module.Transport._once
     unread: set[str] = set()
 
     def body(response: Any, deadline: Any, turn: Any) -> bytes:
@@ -68,7 +68,7 @@ def change_answers(mutator: Mutator, log: Path) -> None:
         return once(transport, request, *given, **named)
 
     module._body = body
-    Stream._lines = streamed  # type: ignore[method-assign, assignment]
+    AnswerStream._lines = streamed  # type: ignore[method-assign, assignment]
     module.Transport._once = sent  # type: ignore[method-assign, assignment]
 
 
@@ -199,11 +199,12 @@ def _in_child(words: Sequence[str], prepare: Callable[[], None], seed: int, out:
 
 async def _screen(seed: int, *, fleet: bool) -> None:
     """Opens the screen, and presses keys that it offers, for some seconds."""
-    from kymatui.settings.loading import Settings
-    from kymatui.ui.app import KymatuiApp
-    from kymatui.ui.fleet_app import FleetApp
-    from kymatui.wiring import SessionOptions, open_session
-    from kymatui.wiring.remote import RemoteOptions, open_remote
+    from kymatui.adapters.sessions.cluster.catalog_session import open_session
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+    from kymatui.settings.config_file import Settings
+    from kymatui.ui.application.fleet_app import FleetApp
+    from kymatui.ui.application.kymatui_app import KymatuiApp
     from tests.cli.walking import LEAVING, action_of
 
     chance = random.Random(seed)
@@ -242,9 +243,9 @@ def prepared(folder: Path) -> Callable[[tuple[str, ...]], list[str]]:
 
 def _manifest() -> str:
     """The name of a Manifest of the sample world."""
-    from kymatui.domain.refs import GroupVersionKind
-    from kymatui.wiring.engine import open_cluster
-    from kymatui.wiring.options import SessionOptions
+    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.domain.kubernetes.refs import GroupVersionKind
 
     cluster = open_cluster(SessionOptions(os.environ["KUBECONFIG"]))
     found = cluster.list(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest"), "")
@@ -252,7 +253,7 @@ def _manifest() -> str:
 
 
 def main(words: list[str]) -> None:
-    from kymatui.sandbox.process import start_sandbox
+    from kymatui.sandbox.sandbox_process import start_sandbox
 
     minutes, seed = float(words[0]) if words else 1.0, int(words[1]) if len(words) > 1 else 0
     folder = Path(tempfile.mkdtemp(prefix="kymatui-fuzz-"))

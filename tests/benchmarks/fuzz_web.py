@@ -74,7 +74,7 @@ def before(mapped: dict[tuple[str, int], int], words: tuple[str, ...]) -> Callab
     def install(seed: int, log: Path) -> None:
         import urllib3.util.connection as connecting
 
-        from kymatui.adapters.oci import requesting
+        from kymatui.adapters.oci import requester
 
         mutator = Mutator(seed)
         if any(name in " ".join(words) for name in ("SITE", "HOST", "REGISTRY")) and random.Random(seed).random() < 0.7:
@@ -85,8 +85,8 @@ def before(mapped: dict[tuple[str, int], int], words: tuple[str, ...]) -> Callab
         def led(address: tuple[str, int], *given: Any, **named: Any) -> socket.socket:
             return connect((address[0], mapped.get(address, address[1])), *given, **named)
 
-        connecting.create_connection = led  # type: ignore[assignment]
-        requesting.LONGEST_PAUSE = 0.05
+        connecting.create_connection = led
+        requester.LONGEST_PAUSE = 0.05
         if words[0] == "operator":
             timer = threading.Timer(OPERATOR_SECONDS, os.kill, (os.getpid(), signal.SIGTERM))
             timer.daemon = True
@@ -179,9 +179,9 @@ class Bench:
 
 
 def _templates() -> list[Any]:
-    from kymatui.domain.refs import GroupVersionKind
-    from kymatui.wiring.engine import open_cluster
-    from kymatui.wiring.options import SessionOptions
+    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.domain.kubernetes.refs import GroupVersionKind
 
     kind = GroupVersionKind("operator.kyma-project.io", "v1beta2", "ModuleTemplate")
     return list(open_cluster(SessionOptions(os.environ["KUBECONFIG"])).list(kind, ""))
@@ -195,7 +195,7 @@ def _objects() -> list[Any]:
 
 @contextmanager
 def bench() -> Iterator[Bench]:
-    from kymatui.sandbox.process import start_sandbox
+    from kymatui.sandbox.sandbox_process import start_sandbox
 
     folder = Path(tempfile.mkdtemp(prefix="kymatui-fuzz-"))
     os.environ["HOME"] = os.environ["XDG_STATE_HOME"] = os.environ["XDG_CACHE_HOME"] = str(folder)

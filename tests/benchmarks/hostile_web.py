@@ -134,7 +134,7 @@ class Site:
         if not path.startswith("/v2/"):
             return 404, {"Content-Type": "text/plain"}, b"404 page not found"
         connection = http.client.HTTPConnection(self.upstream, timeout=10)
-        sent = {key: headers[key] for key in ("Accept", "Host") if key in headers}
+        sent: dict[str, str] = {key: headers[key] for key in ("Accept", "Host") if key in headers}
         connection.request(method, path, headers=sent)
         answer = connection.getresponse()
         kept = {key: text for key, text in answer.getheaders() if key.lower() not in _LENGTHS}

@@ -20,14 +20,14 @@ from pathlib import Path
 
 import yaml
 
-from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.oci.registry import Registry
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.process import RunningSandbox, start_sandbox
-from kymatui.sandbox.world.definitions import kyma_definitions
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.options import SessionOptions
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine import objects as make
 
 KIND = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")

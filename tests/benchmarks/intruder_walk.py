@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections import Counter
 
-from kymatui.sandbox.process import start_sandbox
+from kymatui.sandbox.sandbox_process import start_sandbox
 from tests.cli.intruding import FLOWS, new_stage, walk
 
 

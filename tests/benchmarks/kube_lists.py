@@ -119,17 +119,17 @@ async def measured(work: Callable[[], int]) -> tuple[float, float, int]:
 
 def work(way: str, port: int) -> Callable[[], int]:
     """One of the ways to read all objects."""
-    from kymatui.adapters.kube.client import Client
-    from kymatui.adapters.kube.projections import MetadataOnly
-    from kymatui.adapters.kube.resources import Resource
-    from kymatui.adapters.kube.stores import Store
-    from kymatui.adapters.kube.watching import Subject, Watch
-    from kymatui.domain.snapshots import FeedState
+    from kymatui.adapters.kube.api.client import Client
+    from kymatui.adapters.kube.objects.api_resource import ApiResource
+    from kymatui.adapters.kube.watch.projections import MetadataOnly
+    from kymatui.adapters.kube.watch.watch import Watch, WatchSubject
+    from kymatui.adapters.kube.watch.watch_cache import Store
+    from kymatui.domain.snapshot.snapshots import FeedState
     from tests.adapters.clusters import transport
 
     client = Client(transport(f"http://127.0.0.1:{port}"))
     client.transport._pool_for(None)  # imports the official client before the clock runs
-    resource = Resource("example.com", "v1", "Thing", "things", True, ("list", "watch"))
+    resource = ApiResource("example.com", "v1", "Thing", "things", True, ("list", "watch"))
     decode = MetadataOnly if "projected" in way else None
 
     def paged() -> int:
@@ -138,7 +138,7 @@ def work(way: str, port: int) -> Callable[[], int]:
     def streamed() -> int:
         live = threading.Event()
         store = Store(lambda: live.set() if store.feed.state is FeedState.LIVE else None)
-        watch = Watch(client, Subject(resource, decode=decode), store)
+        watch = Watch(client, WatchSubject(resource, decode=decode), store)
         watch.start()
         live.wait()
         watch.stop()
@@ -148,9 +148,9 @@ def work(way: str, port: int) -> Callable[[], int]:
 
 
 def run(way: str, port: int, pipe: multiprocessing.connection.Connection) -> None:
-    from kymatui.wiring.collecting import relax_collector
+    from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
 
-    relax_collector()
+    raise_gc_thresholds()
     task = work(way, port)
     before = memory()
     total, stall, count = asyncio.run(measured(task))

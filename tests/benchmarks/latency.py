@@ -19,15 +19,16 @@ from typing import Any
 
 from textual.app import App, ComposeResult
 
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.world.definitions import module_definition
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.presenters.tables import Sort
-from kymatui.ui.widgets.columns import Column
+from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession, open_session
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sandbox.world.modules.sample_crds import module_definition
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
-from kymatui.ui.widgets.row_list import Cell, Row
-from kymatui.wiring import CatalogSession, SessionOptions, open_session
 from tests.benchmarks.catalog_rows import names
 from tests.benchmarks.drawing import Stalls, at, drawn, keys_to_paint, stalls
 from tests.benchmarks.terminals import sandbox
@@ -127,7 +128,7 @@ class Many(App[int]):
 
     def compose(self) -> ComposeResult:
         columns = [Column(name, name.upper(), 12, flex=1) for name in ("name", "state", "version", "age")]
-        yield LiveTable(columns, sort=Sort("name"))
+        yield LiveTable(columns, sort=SortOrder("name"))
 
 
 def lines(count: int) -> list[Row]:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from textual import events
 
-from kymatui.ui.app import KymatuiApp
+from kymatui.ui.application.kymatui_app import KymatuiApp
 from tests.benchmarks.drawing import Writes, drawn
 from tests.ui.worlds import StillSession, app_on, world
 

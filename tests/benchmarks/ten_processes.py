@@ -18,8 +18,8 @@ from pathlib import Path
 
 import yaml
 
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.process import start_sandbox
+from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sandbox.sandbox_process import start_sandbox
 from tests.engine import objects as make
 
 NAMES = ["same", "same", *(f"m{number}" for number in range(10))]

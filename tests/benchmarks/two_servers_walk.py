@@ -17,15 +17,15 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.kube.gate import only_reads
-from kymatui.domain.snapshots import FeedState
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.settings.loading import Settings
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.ui.screens.fleet import FleetScreen
-from kymatui.wiring.options import SessionOptions
-from kymatui.wiring.remote import RemoteOptions, open_remote
-from kymatui.wiring.sandbox import start_sandbox
+from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.sandbox import start_sandbox
+from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.sandbox.fault_client import FaultClient
+from kymatui.settings.config_file import Settings
+from kymatui.ui.application.fleet_app import FleetApp
+from kymatui.ui.screens.fleet_screen import FleetScreen
 from tests.cli.walking import SIZE, Tried, Walker, all_screens
 from tests.ui.driving import until
 from tests.ui.parsing import parse_once
@@ -84,7 +84,7 @@ def main() -> None:
     missing = ", ".join(sorted(all_screens() - tried.screens))
     print(f"{len(tried.screens)} screens (not {missing}), {len(tried.keys)} keys, {len(tried.commands)} commands")
     print(f"{time.monotonic() - began:.0f} s; the control plane's connection counted {reads} reads and {writes} writes")
-    writing = {side: [one for one in found if not only_reads(*one)] for side, found in asked.items()}
+    writing = {side: [one for one in found if not is_read_only_request(*one)] for side, found in asked.items()}
     for side, found in asked.items():
         print(f"{side}: {len(found)} requests {dict(Counter(m for m, _ in found))}, {len(writing[side])} writing")
         for one in writing[side]:

@@ -17,8 +17,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from kymatui.sandbox.process import start_sandbox
-from kymatui.wiring import SessionOptions
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.sandbox.sandbox_process import start_sandbox
 from tests.cli import unseen_manifests as manifests
 from tests.cli.intruding import Stage, new_stage
 from tests.cli.unseen import Walk, walk, walks

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.client import Client
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.adapters.kube.connections import connect
-from kymatui.adapters.kube.transport import Transport
-from kymatui.domain.objects import LABEL_KYMA_NAME
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.ports import Cluster, PatchKind
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import Cluster, PatchKind
 from tests.engine.places import eventually
 from tests.sandboxes.starting import ready_sandbox, told_sandbox
 

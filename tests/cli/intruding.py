@@ -24,16 +24,16 @@ from unittest.mock import patch
 
 import yaml
 
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.adapters.kube.transport import Transport
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
-from kymatui.domain.objects import read_ref
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.leases import DURATION, Terms
-from kymatui.engine.ports import PatchKind
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.jobs.lease import DURATION, LeaseTerms
 from kymatui.errors import KymatuiError, NotFoundError
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.options import SessionOptions
 
 Json = dict[str, Any]
 KYMA = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma"), "kyma-system", "default")
@@ -108,7 +108,9 @@ def run(words: Sequence[str], meeting: Meeting | None = None) -> Ended:
     out, err = io.StringIO(), io.StringIO()
     with (
         patch.object(Transport, "_once", meeting_once),
-        patch.object(Terms.__init__, "__defaults__", (DURATION, 2.0)),  # whoever holds the lease is the one who waits
+        patch.object(
+            LeaseTerms.__init__, "__defaults__", (DURATION, 2.0)
+        ),  # whoever holds the lease is the one who waits
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):

@@ -13,13 +13,13 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from kymatui.adapters.kube.gate import only_reads
-from kymatui.adapters.kube.transport import Request, Transport
-from kymatui.cli.audit import documents
+from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.kube.transport.transport import Request, Transport
 from kymatui.cli.main import main
-from kymatui.domain.audits.auditing import RULES, Report
-from kymatui.domain.audits.findings import Finding
-from kymatui.domain.problems import Actor
+from kymatui.cli.output import audit_formats
+from kymatui.domain.audit.findings import AuditFinding
+from kymatui.domain.audit.report import RULES, AuditReport
+from kymatui.domain.kyma.problems import Actor
 from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("audit")  # one sandbox for all of them
@@ -122,17 +122,17 @@ EVIL = '</td><script src="https://evil.example/x.js">alert(1)</script>\x00\x1b[3
 
 
 def test_no_form_is_broken_by_what_a_cluster_says() -> None:
-    finding = Finding(RULES[0], EVIL, EVIL, EVIL, EVIL, EVIL, since=0.0, actor=Actor.YOU)
-    report = Report(EVIL, EVIL, 0.0, (finding,))
-    page = documents.as_html(report)
+    finding = AuditFinding(RULES[0], EVIL, EVIL, EVIL, EVIL, EVIL, since=0.0, actor=Actor.YOU)
+    report = AuditReport(EVIL, EVIL, 0.0, (finding,))
+    page = audit_formats.as_html(report)
     assert "<script" not in page
     assert "src=" not in page.replace(escape(EVIL), "").replace("src=&quot;", "")
     assert "&lt;script" in page
     assert "1970-01-01 00:00:00Z" in page
-    suite = ElementTree.fromstring(documents.as_junit(report))
+    suite = ElementTree.fromstring(audit_formats.as_junit(report))
     (failure,) = suite.iter("failure")
     assert "alert(1)" in (failure.text or "")
-    assert json.loads(json.dumps(documents.as_sarif(report)))["version"] == "2.1.0"
+    assert json.loads(json.dumps(audit_formats.as_sarif(report)))["version"] == "2.1.0"
 
 
 def test_an_audit_reads_names_of_secrets_and_never_what_is_in_them(
@@ -150,7 +150,7 @@ def test_an_audit_reads_names_of_secrets_and_never_what_is_in_them(
     about = [request for request in sent if "/secrets" in request.path]
     assert {request.path for request in about} == {"/api/v1/secrets"}
     assert all("as=PartialObjectMetadata" in request.accept and "json," not in request.accept for request in about)
-    assert all(only_reads(request.method, request.path) for request in sent)
+    assert all(is_read_only_request(request.method, request.path) for request in sent)
 
 
 def test_only_what_is_new_since_a_baseline_counts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

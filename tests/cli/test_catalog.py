@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from kymatui.cli.main import main
-from kymatui.cli.printing import markdown, table
-from kymatui.domain.texts import plain
+from kymatui.cli.output.printing import markdown, table
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
-from tests.wiring.worlds import KYMAS, MANIFESTS, METAS, NAMESPACE, TEMPLATES, kyma_cluster
+from tests.composition.worlds import KYMAS, MANIFESTS, METAS, NAMESPACE, TEMPLATES, kyma_cluster
 
 
 @pytest.fixture(autouse=True)
@@ -180,7 +180,7 @@ def test_nothing_but_reading_leaves(cluster: Cluster, kubeconfig: str, capsys: p
 
 
 def test_text_from_a_cluster_cannot_act_on_the_terminal() -> None:
-    assert plain("a\x1b[2Jb\r\n\u202e") == "a [2Jb   "
+    assert sanitize("a\x1b[2Jb\r\n\u202e") == "a [2Jb   "
     assert "\x1b" not in table(["A"], [["\x1b[31m"]])
     assert markdown(["A"], [["a|b\n<x>"]]) == "| A |\n| --- |\n| a\\|b \\<x\\> |"
 

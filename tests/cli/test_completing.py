@@ -17,16 +17,23 @@ from typing import cast
 
 import pytest
 
-from kymatui.adapters.kube.client import Client
-from kymatui.adapters.kube.connections import connect
-from kymatui.adapters.kube.kubeconfig import read_kubeconfig
-from kymatui.cli import completing, completion
-from kymatui.cli.completing import FILES, bash_candidates, candidates, quoted, split_line
+from kymatui.adapters.files.backups import backup_path
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.auth.kubeconfig import read_kubeconfig
+from kymatui.adapters.sessions.cluster.completion_cache import (
+    CompletionNames,
+    load_names,
+    names_in,
+    save_names,
+    save_session_names,
+)
+from kymatui.cli import shell_completion
+from kymatui.cli.commands.program import completion
 from kymatui.cli.main import main
-from kymatui.domain.snapshots import Feed, FeedState
-from kymatui.wiring.backups import backup_path
-from kymatui.wiring.names import Names, names_of, recall, remember, remember_session
-from kymatui.wiring.runtime_names import remember_runtimes
+from kymatui.cli.shell_completion import FILES, bash_candidates, candidates, quoted, split_line
+from kymatui.composition.sessions.runtime_completion import save_runtime_names
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from tests.domain.builders import community_template, meta, snapshot, template
 
 pytestmark = pytest.mark.xdist_group("completion")
@@ -43,7 +50,7 @@ ODD = [
     "*",
     "ü",
 ]
-NAMES = Names({"istio": ("1.11.0", "1.12.0"), "keda": ()}, ("fast", "regular"))
+NAMES = CompletionNames({"istio": ("1.11.0", "1.12.0"), "keda": ()}, ("fast", "regular"))
 
 
 @pytest.fixture(autouse=True)
@@ -62,11 +69,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     config = read_kubeconfig()
     assert config is not None
     key = config.context("").key
-    remember(key, NAMES)
+    save_names(key, NAMES)
     seen = [("kcp-system", "skr-2"), ("kcp-system", "skr-1"), ("kcp-system", "twice"), ("other", "twice")]
     home = cast("Client", SimpleNamespace(transport=SimpleNamespace(connection=connect())))
-    remember_runtimes(home, seen)
-    remember(("skr-1", key), Names({"nats": ()}))
+    save_runtime_names(home, seen)
+    save_names(("skr-1", key), CompletionNames({"nats": ()}))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     kept = backup_path("plain", "nats", 0.0)
     kept.parent.mkdir(parents=True)
@@ -163,11 +170,11 @@ def test_what_a_session_saw_is_kept_and_only_names_are() -> None:
         release_metas=[meta("keda", {"fast": "1.0.0", "a b": "1.0.0"})],
         feeds={"moduletemplates.operator.kyma-project.io": Feed(FeedState.LIVE, 1.0)},
     )
-    assert names_of(seen) == Names({"istio": ("1.2.0",), "keda": ()}, ("fast",))
-    remember_session("here", seen)
-    assert recall("here") == (names_of(seen), True)
-    assert recall("here", now=time.time() + 90_000)[1] is False
-    assert recall("elsewhere") == (Names(), False)
+    assert names_in(seen) == CompletionNames({"istio": ("1.2.0",), "keda": ()}, ("fast",))
+    save_session_names("here", seen)
+    assert load_names("here") == (names_in(seen), True)
+    assert load_names("here", now=time.time() + 90_000)[1] is False
+    assert load_names("elsewhere") == (CompletionNames(), False)
 
 
 def test_a_file_of_names_that_somebody_spoilt_offers_nothing(home: Path) -> None:
@@ -185,10 +192,10 @@ def test_a_cluster_that_does_not_answer_is_given_up_in_silence(
 
     held = threading.Event()
     left: list[int] = []
-    monkeypatch.setattr(completing, "_PATIENCE", 0.05)
-    monkeypatch.setattr(completing, "_answer", lambda words: held.wait(60))
+    monkeypatch.setattr(shell_completion, "_PATIENCE", 0.05)
+    monkeypatch.setattr(shell_completion, "_answer", lambda words: held.wait(60))
     monkeypatch.setattr("os._exit", left.append)
-    completing.main(["zsh", "enable", ""])
+    shell_completion.main(["zsh", "enable", ""])
     held.set()
     assert left == [0]
     assert capsys.readouterr() == ("", "")

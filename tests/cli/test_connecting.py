@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.cli.connecting import at_runtime, connected, wanted
+from kymatui.cli.session_arguments import open_configured_session, session_options_of, with_remote_option
 from kymatui.errors import ConfigurationError
 from tests.adapters.clusters import write_kubeconfig
 
@@ -24,11 +24,13 @@ def configuration(folder: Path, text: str) -> dict[str, str]:
 
 
 def test_what_a_person_said_is_taken_and_nothing_else() -> None:
-    options, _ = wanted(words(kubeconfig="k", context="c", namespace="n", catalog=["a"], more_catalogs=["b"]), {})
+    options, _ = session_options_of(
+        words(kubeconfig="k", context="c", namespace="n", catalog=["a"], more_catalogs=["b"]), {}
+    )
     assert (options.kubeconfig, options.context, options.namespace) == ("k", "c", "n")
     assert options.catalogs == ("a", "b")
     assert not options.read_only
-    assert wanted(argparse.Namespace(), {})[0].kubeconfig == ""
+    assert session_options_of(argparse.Namespace(), {})[0].kubeconfig == ""
 
 
 @pytest.mark.parametrize(
@@ -53,12 +55,12 @@ def test_the_command_line_the_environment_and_the_file_can_shut_the_gate(
     environment = configuration(tmp_path, file)
     if variable is not None:
         environment["KYMATUI_READ_ONLY"] = variable
-    assert wanted(words(read_only=option), environment)[0].read_only is shut
+    assert session_options_of(words(read_only=option), environment)[0].read_only is shut
 
 
 def test_a_variable_that_says_neither_opens_nothing() -> None:
     with pytest.raises(ConfigurationError, match="neither yes nor no"):
-        wanted(words(), {"KYMATUI_READ_ONLY": "yse"})
+        session_options_of(words(), {"KYMATUI_READ_ONLY": "yse"})
 
 
 @pytest.mark.parametrize(("context", "shut"), [("prod-eu", True), ("test", False)])
@@ -67,7 +69,9 @@ def test_a_context_that_is_configured_read_only_is_opened_so(context: str, shut:
     document["contexts"].append({"name": "prod-eu", "context": document["contexts"][0]["context"]})
     (tmp_path / "two").write_text(json.dumps(document))
     environment = configuration(tmp_path, '[contexts."prod*"]\nread_only = true\n')
-    session = connected(*wanted(words(kubeconfig=str(tmp_path / "two"), context=context), environment))
+    session = open_configured_session(
+        *session_options_of(words(kubeconfig=str(tmp_path / "two"), context=context), environment)
+    )
     assert session.read_only is shut
     session.close()
 
@@ -83,4 +87,4 @@ def test_a_context_that_is_configured_read_only_is_opened_so(context: str, shut:
     ],
 )
 def test_what_is_advised_for_a_runtime_is_about_it(text: str, told: str) -> None:
-    assert at_runtime(text, "one") == told
+    assert with_remote_option(text, "one") == told

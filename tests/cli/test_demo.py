@@ -15,7 +15,7 @@ import pytest
 import kymatui
 from kymatui.cli.main import main
 from kymatui.errors import ConfigurationError, KymatuiError
-from kymatui.ui import stylesheets
+from kymatui.ui.terminal import stylesheets
 from tests.cli.terminal import in_terminal
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
@@ -58,7 +58,7 @@ def test_a_fleet_of_any_size_is_a_table_too(
         return ready_sandbox(*clusters, empty=False, settled=settled, fleet=fleet)
 
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr("kymatui.wiring.sandbox.start_sandbox", start)
+    monkeypatch.setattr("kymatui.composition.sandbox.start_sandbox", start)
     assert main(["demo", "--remote", "--fleet", "15", "--ascii", "--check"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines() if line]
     assert started == [15]
@@ -91,8 +91,8 @@ def test_an_installation_without_stylesheets_fails_and_says_so(tmp_path: Path) -
 def test_stylesheets_that_make_no_sense_are_said_with_their_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kymatui.cli.looking import require_screen
-    from kymatui.ui.app import KymatuiApp
+    from kymatui.cli.commands.program.screen_check import require_screen
+    from kymatui.ui.application.kymatui_app import KymatuiApp
     from tests.ui.worlds import StillSession, world
 
     broken = tmp_path / "app.tcss"

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.holders import LIFECYCLE_APPLIER, field_managers
-from kymatui.engine.ports import PatchKind
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.options import SessionOptions
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER, field_managers
 from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("departing")  # one sandbox for all of them

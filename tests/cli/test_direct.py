@@ -12,20 +12,20 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.cli.direct import options
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
-from kymatui.domain.objects import read_ref
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.holders import field_managers
-from kymatui.engine.ordering import waves
-from kymatui.engine.ports import PatchKind
-from kymatui.engine.sources import raw
+from kymatui.cli.options import direct_install
+from kymatui.composition.modules.manifest_controller import open_fetcher
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.cluster.kind_order import install_waves
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.inventory.ownership_marks import field_managers
 from kymatui.errors import ConflictError, NotFoundError
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.operating import fetcher
-from kymatui.wiring.options import SessionOptions
+from kymatui.sandbox.fault_client import FaultClient
 from tests.engine.places import eventually
 from tests.ocm.components import public_pem
 
@@ -138,7 +138,7 @@ def test_43_what_speaks_against_it_is_said_and_nothing_is_written(words: list[st
 def test_what_nobody_knows_is_refused_unless_a_person_insists(
     fault: str, said: str, run: Any, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(options, "LISTED", 0.5 if fault == "hang" else 30.0)
+    monkeypatch.setattr(direct_install, "LISTED", 0.5 if fault == "hang" else 30.0)
     faults = FaultClient.for_kubeconfig(kubeconfig)
     faults.send(fault, {"resource": "kymas.operator.kyma-project.io"})
     try:
@@ -217,10 +217,10 @@ def by_kubectl(run: Any, cluster: KubeCluster) -> Iterator[list[ObjectRef]]:
     """registry-proxy 0.14.0 as kubectl applies its manifest."""
     assert run("install", "registry-proxy", "--version", "0.14.0", "--no-wait", "--dry-run")[0] == 0
     link = next(one["link"] for one in _template(cluster, "registry-proxy-0.14.0")["spec"]["resources"])
-    bodies = raw.from_url(link, fetcher(), name="registry-proxy", namespace="registry-proxy").objects
+    bodies = raw_yaml.from_url(link, open_fetcher(), name="registry-proxy", namespace="registry-proxy").objects
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "registry-proxy"}}
     refs = []
-    for body in [body for wave in waves((space, *bodies)) for body in wave]:
+    for body in [body for wave in install_waves((space, *bodies)) for body in wave]:
         with contextlib.suppress(ConflictError):
             cluster.create(body, manager="kubectl-client-side-apply")
         cluster.forget_kinds()

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.kube.client import Client
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.adapters.kube.connections import connect
-from kymatui.adapters.kube.transport import Transport
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.sandbox.faulting import FaultClient
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.sandbox.fault_client import FaultClient
 from tests.cli.test_fleet import run
 
 pytestmark = pytest.mark.xdist_group("fleet")

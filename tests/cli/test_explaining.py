@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 import yaml
 
-import kymatui.wiring
+import kymatui.adapters.sessions.cluster.catalog_session as catalog_session
 from kymatui.cli.main import main
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from tests.domain import builders as b
 from tests.ui.worlds import world
 
@@ -49,7 +49,7 @@ class ListedSession:
 @pytest.fixture(autouse=True)
 def session(monkeypatch: pytest.MonkeyPatch) -> ListedSession:
     found = ListedSession(world())
-    monkeypatch.setattr(kymatui.wiring, "open_session", lambda options: found)
+    monkeypatch.setattr(catalog_session, "open_session", lambda options: found)
     monkeypatch.setattr("time.time", lambda: b.NOW)
     return found
 
@@ -119,7 +119,7 @@ def test_drift_lists_what_drifts_and_says_so_by_its_status(capsys: pytest.Captur
 
 def test_without_drift_the_status_is_0(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     still = ListedSession(replace(world(), workloads=(), kymas=(b.kyma(),)))
-    monkeypatch.setattr(kymatui.wiring, "open_session", lambda options: still)
+    monkeypatch.setattr(catalog_session, "open_session", lambda options: still)
     assert run(capsys, "drift")[:2] == (0, "no module drifts\n")
 
 
@@ -128,7 +128,7 @@ def test_lists_that_are_missing_are_confessed(
 ) -> None:
     feeds = {**world().feeds, "kymas.operator.kyma-project.io": Feed(FeedState.SYNCING)}
     slow = ListedSession(replace(world(), feeds=feeds), complete=False)
-    monkeypatch.setattr(kymatui.wiring, "open_session", lambda options: slow)
+    monkeypatch.setattr(catalog_session, "open_session", lambda options: slow)
     _, out, err = run(capsys, "drift", "--timeout", "1")
     assert "btp-operator" in out
     assert err == "kymatui: not listed within 1 s: kymas.operator.kyma-project.io\n"

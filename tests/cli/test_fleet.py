@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.connections import connect
-from kymatui.cli import screen
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.cli.commands.program import screen
 from kymatui.cli.main import main
 from kymatui.errors import KymatuiError, UnknownNameError
 

@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.gate import only_reads
-from kymatui.domain.objects import LABEL_KYMA_NAME, LABEL_MODULE_NAME
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.ports import Cluster, PatchKind
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.world import fleet
-from kymatui.settings.loading import Settings
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.ui.screens.choosing import ChoiceScreen
-from kymatui.ui.screens.comparing import CompareScreen
-from kymatui.ui.screens.fleet import FleetScreen
-from kymatui.ui.screens.menu import MenuScreen
-from kymatui.ui.screens.plan import PlanScreen
-from kymatui.ui.widgets.plan_parts import PlanTable
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.options import SessionOptions
-from kymatui.wiring.remote import RemoteOptions, open_remote
+from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import Cluster, PatchKind
+from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sandbox.world.story import sample_fleet
+from kymatui.settings.config_file import Settings
+from kymatui.ui.application.fleet_app import FleetApp
+from kymatui.ui.dialogs.action_menu import MenuScreen
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.screens.compare_screen import CompareScreen
+from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.widgets.plan_widgets import PlanTable
 from tests.ui.driving import SIZE, table, text
 from tests.ui.parsing import parse_once
 from tests.ui.test_toggling import Person
@@ -162,7 +162,7 @@ async def test_marked_runtimes_are_one_plan_and_one_job_that_goes_on_where_it_st
     two_clusters: Path, sides: tuple[Cluster, Cluster]
 ) -> None:
     control, runtime = sides
-    paper = next(fleet.runtimes(1))
+    paper = next(sample_fleet.runtimes(1))
     async with fleet_app(two_clusters, allow_fleet_writes=True).run_test(size=SIZE) as pilot:
         person = Person(pilot)
         screen = await marked_in(person, "skr", paper)
@@ -243,4 +243,4 @@ async def test_an_audit_shows_every_screen_of_both_clusters_and_neither_was_writ
         await person.until(lambda: "on kcp: Manifest" in text(person.app, "#departing-words"))
     told = [one for log in logs for one in log.requests()["requests"] if "kymatui" in one["agent"]]
     assert len(told) > 30
-    assert [one for one in told if not only_reads(one["method"], one["path"])] == []
+    assert [one for one in told if not is_read_only_request(one["method"], one["path"])] == []

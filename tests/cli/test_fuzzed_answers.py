@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube import transport as transports
-from kymatui.adapters.kube.streams import Stream
+from kymatui.adapters.kube.transport import transport as transports
+from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.cli.main import main
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
 from tests.benchmarks.fuzz_answers import PROGRAMMING, STATUSES
@@ -28,9 +28,9 @@ COMMANDS = (
 
 
 def mutated(monkeypatch: pytest.MonkeyPatch, mutator: Mutator) -> None:
-    read, lines = transports._body, Stream._lines
+    read, lines = transports._body, AnswerStream._lines
     monkeypatch.setattr(transports, "_body", lambda *given: mutator.body(read(*given)))
-    monkeypatch.setattr(Stream, "_lines", lambda stream: map(mutator.body, lines(stream)))
+    monkeypatch.setattr(AnswerStream, "_lines", lambda stream: map(mutator.body, lines(stream)))
 
 
 def run_on(cluster: Cluster, folder: Path, words: list[str]) -> tuple[int, list[str]]:
@@ -77,7 +77,7 @@ def test_nothing_is_written_where_no_answer_is_understood(
         return found if path.endswith(("/api", "/apis")) or response.status >= 300 else body
 
     monkeypatch.setattr(transports, "_body", replaced)
-    monkeypatch.setattr(Stream, "_lines", lambda stream: iter((body,)))
+    monkeypatch.setattr(AnswerStream, "_lines", lambda stream: iter((body,)))
     with small_cluster() as cluster:
         status, writes = run_on(cluster, tmp_path, words)
     assert status not in (0, 3)

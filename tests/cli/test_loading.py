@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.kube.client import Client
-from kymatui.adapters.kube.connections import connect
-from kymatui.adapters.kube.transport import Transport
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.cli.main import main
-from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import GroupVersionKind
 from tests.integration.embedded import eventually
 
 GOOD = """

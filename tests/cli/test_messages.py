@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kymatui.cli.main import main
-from kymatui.domain.texts import counted, reason
+from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
 
 
 def test_a_configuration_that_is_not_there_is_valid_unless_it_was_named(
@@ -53,8 +53,8 @@ def test_no_message_has_the_number_of_an_error(
 
 def test_only_one_place_formats_errors_of_the_system() -> None:
     """An OSError that is put into a text as it is brings `[Errno 2]` and the path once more."""
-    assert reason(FileNotFoundError(2, "No such file or directory", "/x")) == "No such file or directory"
-    assert reason(OSError("failed: [Errno 104] Connection reset")) == "failed: Connection reset"
+    assert error_reason(FileNotFoundError(2, "No such file or directory", "/x")) == "No such file or directory"
+    assert error_reason(OSError("failed: [Errno 104] Connection reset")) == "failed: Connection reset"
     package = Path(__file__).parents[2] / "kymatui"
     caught = re.compile(r"except \(?[^\n]*OSError[^\n]* as error:\n(?:(?!\n    except|\n\n).)*?\{error\}", re.DOTALL)
     found = [str(path.relative_to(package)) for path in package.rglob("*.py") if caught.search(path.read_text())]
@@ -67,8 +67,8 @@ def test_a_fault_that_needs_an_object_says_so(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_numbers_agree_with_nouns() -> None:
-    assert [counted(number, "runtime") for number in (0, 1, 2)] == ["0 runtimes", "1 runtime", "2 runtimes"]
-    assert counted(2, "Secret of it", "Secrets of it") == "2 Secrets of it"
+    assert [format_count(number, "runtime") for number in (0, 1, 2)] == ["0 runtimes", "1 runtime", "2 runtimes"]
+    assert format_count(2, "Secret of it", "Secrets of it") == "2 Secrets of it"
     package = Path(__file__).parents[2] / "kymatui"
     by_hand = re.compile(r"""\{(?:'s'|"s"|''|"") if |"1 [a-z ]+" if """)
     found = [str(path.relative_to(package)) for path in package.rglob("*.py") if by_hand.search(path.read_text())]

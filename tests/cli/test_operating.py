@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.oci.registry import Registry
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
-from kymatui.domain.objects import LABEL_SKIP
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.ports import PatchKind
-from kymatui.sandbox.world.definitions import kyma_definitions
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.options import SessionOptions
-from kymatui.wiring.targets import target_of
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.objects import config_map
 from tests.integration.embedded import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
@@ -90,16 +90,19 @@ def test_one_manifest_is_reconciled_once(
     assert main(words) == 0
     said = capsys.readouterr()
     assert said.out == f"Manifest {SPACE}/once: Ready\n"
-    target = replace(target_of(cluster.client), namespace=SPACE)
+    target = replace(read_cluster_target(cluster.client), namespace=SPACE)
     assert said.err.splitlines()[0] == target.line
     assert main([*words, "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["target"], found["state"], found["outcome"]) == (target.document, "Ready", "done")
     assert (state(cluster, ref), data(cluster, "once")) == ("Ready", {"a": "1"})
-    for value, said in (("true", "was left alone: its label operator.kyma-project.io/skip-reconciliation"), (None, "")):
+    for value, sentence in (
+        ("true", "was left alone: its label operator.kyma-project.io/skip-reconciliation"),
+        (None, ""),
+    ):
         cluster.patch(ref, {"metadata": {"labels": {LABEL_SKIP: value}}}, PatchKind.MERGE)
         assert main(words) == 0
-        assert said in capsys.readouterr().out
+        assert sentence in capsys.readouterr().out
     cluster.delete(ref)
     assert main(words) == 0
     assert capsys.readouterr().out == f"Manifest {SPACE}/once is gone\n"

@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.kube.client import Client
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.adapters.kube.connections import connect
-from kymatui.adapters.kube.transport import Transport
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.cluster.cluster_access import journal_path
 from kymatui.cli.main import main
-from kymatui.domain.objects import read_ref
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.ports import PatchKind
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.wiring.engine import journal_path
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.sandbox.fault_client import FaultClient
 from tests.cli.test_fleet import run
 from tests.cli.unseen import ask
 

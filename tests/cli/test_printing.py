@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kymatui.cli.printing import table
+from kymatui.cli.output.printing import table
 
 HEADS = ("ACTION", "OBJECT", "WHAT")
 ROWS = (

@@ -11,14 +11,15 @@ from typing import cast
 import pytest
 import yaml
 
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.running import Progress
-from kymatui.ui.presenters.installing import preview
-from kymatui.wiring import SessionOptions, open_session
-from kymatui.wiring.backups import backups, read_backup
-from kymatui.wiring.directing import Directing, Standing
-from kymatui.wiring.jobs import Report
-from kymatui.wiring.plan_files import read_plan
+from kymatui.adapters.files.backups import list_backups, read_backup
+from kymatui.adapters.files.plan_files import read_plan
+from kymatui.adapters.sessions.cluster.catalog_session import open_session
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.direct_install import InstallAction, InstallStatus
+from kymatui.composition.jobs import JobReport
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.jobs.run import Progress
+from kymatui.ui.presenters.plans.install_preview import preview_install
 from tests.cli.intruding import DEFINITION, Json, Stage, run
 from tests.cli.unseen import ask
 from tests.sandboxes.starting import told_sandbox
@@ -67,7 +68,7 @@ def upgrading(stage: Stage) -> list[str]:
 
 
 def saved(stage: Stage) -> dict[tuple[str, str], Json]:
-    (one,) = backups()
+    (one,) = list_backups()
     assert (one.module, one.cluster) == (stage.name, stage.cluster.name)
     return {(body["kind"], body["metadata"]["name"]): body for body in read_backup(one.path)}
 
@@ -103,7 +104,7 @@ def test_the_document_says_what_is_saved(stage: Stage) -> None:
     installed(stage)
     shown = json.loads(run([*upgrading(stage), "--dry-run", "-o", "json"]).out)
     assert shown["saved"] == 4
-    assert backups() == [], "a plan saves nothing"
+    assert list_backups() == [], "a plan saves nothing"
 
 
 class Heard:
@@ -123,14 +124,14 @@ def test_the_job_of_the_screen_saves_what_its_plan_says(stage: Stage) -> None:
     words = upgrading(stage)
     assert run(["plan", *words[1:], "--out", str(file)]).status == 0
     plan = read_plan(file)
-    standing = Standing(stage.name, (), "", None, ())
-    assert "the 4 objects that this deletes are saved first" in preview([plan], [standing]).warnings
+    standing = InstallStatus(stage.name, (), "", None, ())
+    assert "the 4 objects that this deletes are saved first" in preview_install([plan], [standing]).warnings
     session = open_session(SessionOptions(str(stage.kubeconfig)))
     session.start(lambda: None)
     try:
         session.wait_complete(20.0)
         heard = Heard()
-        Directing(session).carry_out(plan, cast("Report", heard))
+        InstallAction(session).carry_out(plan, cast("JobReport", heard))
     finally:
         session.close()
     is_whole(stage)

@@ -14,16 +14,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from kymatui.adapters.kube.connections import contexts
-from kymatui.adapters.kube.gate import only_reads
-from kymatui.cli import screen
-from kymatui.cli.commands import COMMANDS, by_name
+from kymatui.adapters.kube.auth.connection import list_contexts
+from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.cli.command_table import COMMANDS, by_name
+from kymatui.cli.commands.program import screen
 from kymatui.cli.main import main
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.wiring import sandbox
+from kymatui.composition import sandbox
+from kymatui.sandbox.fault_client import FaultClient
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
+from tests.composition.worlds import KYMAS, METAS, kyma_cluster, named
 from tests.sandboxes.starting import told_sandbox
-from tests.wiring.worlds import KYMAS, METAS, kyma_cluster, named
 
 READING = {
     "catalog": ["catalog"],
@@ -167,7 +167,7 @@ def world(
         monkeypatch.setenv("KUBECONFIG", str(found.kubeconfig))
         monkeypatch.setattr(sandbox, "start_sandbox", lambda **_: embedded(found))
         monkeypatch.setattr(
-            "kymatui.cli.sandbox.serve_sandbox", lambda **_: 0
+            "kymatui.cli.commands.program.sandbox.serve_sandbox", lambda **_: 0
         )  # a server of one's own writes to no cluster
         yield found
         cluster.close()
@@ -193,7 +193,7 @@ def test_a_command_that_reads_sends_nothing_else(
 ) -> None:
     status = run(world.words(name), how, monkeypatch)
     assert status in ((1,) if name in LACKING else (0, 2)), "the server has not all that is asked for; 2 are findings"
-    assert [asked for asked in seen if not only_reads(*asked)] == []
+    assert [asked for asked in seen if not is_read_only_request(*asked)] == []
     silent = name.startswith(("helm template", "helm lint", "helm show", "config", "completion", "sandbox"))
     assert bool(seen) is not silent
 
@@ -231,7 +231,7 @@ def test_a_context_that_is_read_only_by_configuration_refuses_in_the_same_way(
     monkeypatch.setenv("KYMATUI_CONFIG", str(tmp_path / "config.toml"))
     assert main(world.words(name)) == 4
     assert seen == []
-    (context,) = contexts(str(world.kubeconfig))[0]
+    (context,) = list_contexts(str(world.kubeconfig))[0]
     expected = refusal(name, f"context {context} is read-only (configuration file)")
     assert capsys.readouterr().err.splitlines()[0] == expected
 
@@ -281,19 +281,19 @@ def test_a_command_without_an_example_sends_nothing_that_writes(
 ) -> None:
     status = run(world.words(name), "option", monkeypatch)
     assert status in (0, 1, 2, 64), "4 would be a command that writes and of which the table says that it reads"
-    assert [asked for asked in seen if not only_reads(*asked)] == []
+    assert [asked for asked in seen if not is_read_only_request(*asked)] == []
     assert "Traceback" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", [name for name in WRITING if name not in ELSEWHERE])
 def test_the_same_example_writes_where_it_may(name: str, world: World, seen: list[tuple[str, str]]) -> None:
     main(world.words(name))
-    assert [method for method, path in seen if not only_reads(method, path)] != []
+    assert [method for method, path in seen if not is_read_only_request(method, path)] != []
 
 
 def test_the_log_of_a_real_server_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("kymatui.cli.sandbox.serve_sandbox", lambda **_: 0)
+    monkeypatch.setattr("kymatui.cli.commands.program.sandbox.serve_sandbox", lambda **_: 0)
     with told_sandbox() as running:
         folder = SimpleNamespace(kubeconfig=running.kubeconfig)
         monkeypatch.setattr(sandbox, "start_sandbox", lambda **_: embedded(folder))
@@ -309,7 +309,7 @@ def test_the_log_of_a_real_server_agrees(tmp_path: Path, monkeypatch: pytest.Mon
         told = client.requests()
     ours = [one for one in told["requests"] if "kymatui" in one["agent"]]
     assert len(ours) > 100
-    assert [one for one in ours if not only_reads(one["method"], one["path"])] == []
+    assert [one for one in ours if not is_read_only_request(one["method"], one["path"])] == []
 
 
 def test_the_screen_is_opened_on_a_gate_that_is_shut(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

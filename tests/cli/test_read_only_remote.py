@@ -12,25 +12,25 @@ import pytest
 from textual.binding import Binding
 from textual.screen import Screen
 
-from kymatui.adapters.kube.gate import only_reads
-from kymatui.domain.snapshots import FeedState
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.settings.loading import Settings
-from kymatui.ui.commands import ScreenCommand
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.ui.screens.comparing import CompareScreen
-from kymatui.ui.screens.explaining import ExplainingScreen
-from kymatui.ui.screens.fleet import FleetScreen
-from kymatui.ui.screens.fleet_lists import FleetListScreen
-from kymatui.wiring.options import SessionOptions
-from kymatui.wiring.remote import RemoteOptions, open_remote
+from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.sandbox.fault_client import FaultClient
+from kymatui.settings.config_file import Settings
+from kymatui.ui.application.fleet_app import FleetApp
+from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.screens.compare_screen import CompareScreen
+from kymatui.ui.screens.control_plane_screens import ReportScreen
+from kymatui.ui.screens.fleet_list_screens import FleetListScreen
+from kymatui.ui.screens.fleet_screen import FleetScreen
 from tests.cli.walking import SIZE, Tried, Walker
 from tests.ui.driving import until
 from tests.ui.parsing import parse_once
 
 pytestmark = pytest.mark.xdist_group("fleet")
 
-OF_FLEETS = (FleetScreen, FleetListScreen, CompareScreen, ExplainingScreen)
+OF_FLEETS = (FleetScreen, FleetListScreen, CompareScreen, ReportScreen)
 SIDES = ("kcp", "skr")
 ROW = "kcp-system/skr"
 
@@ -88,7 +88,7 @@ async def test_no_key_of_a_fleets_screens_writes_to_either_server(two_clusters: 
     assert {kind.__name__ for kind in _leaves(OF_FLEETS)} <= tried.screens
     assert len(tried.keys) > 20
     control, runtime = ([one for one in log.requests()["requests"] if "kymatui" in one["agent"]] for log in logs)
-    assert [one for one in (*control, *runtime) if not only_reads(one["method"], one["path"])] == []
+    assert [one for one in (*control, *runtime) if not is_read_only_request(one["method"], one["path"])] == []
     assert counted == (counted[0], 0)
     assert len(runtime) > 10, "the runtime was looked at"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.kube.gate import only_reads
+from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
 from tests.cli.walking import Tried, all_screens, walk_catalog, walk_fleet
 from tests.ui.parsing import parse_once
 
@@ -31,4 +31,4 @@ async def test_no_key_and_no_command_of_any_screen_writes(tmp_path: Path) -> Non
     assert len(tried.keys) > 50
     assert len(tried.commands) > 10
     assert tried.asked != []
-    assert [asked for asked in tried.asked if not only_reads(*asked)] == []
+    assert [asked for asked in tried.asked if not is_read_only_request(*asked)] == []

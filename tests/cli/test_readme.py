@@ -15,8 +15,8 @@ from textual.dom import DOMNode
 
 from kymatui import errors, ui
 from kymatui.cli.main import _parser
-from kymatui.settings.loading import read_file
-from kymatui.ui.presenters.keys import key_name
+from kymatui.settings.config_file import read_file
+from kymatui.ui.navigation.key_help import key_name
 from tests.documents import DOCUMENTS, ROOT, anchors, blocks, links
 
 WHOLE = "\n".join(DOCUMENTS.values())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kymatui.cli.main import main
-from kymatui.domain.versions import same
+from kymatui.domain.kyma.versions import same_version
 
 pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
 
@@ -74,7 +74,7 @@ def test_every_command_says_the_same_of_each_module(capsys: pytest.CaptureFixtur
         if module["desired"] is None:
             assert (module["drifts"], module["drift"]) == (None, "unknown"), name
             continue
-        if same(module["version"], row["installed"]) and module["channel"] == row["channel"]:
+        if same_version(module["version"], row["installed"]) and module["channel"] == row["channel"]:
             assert (module["desired"], module["drift"]) == (row["desired"], row["drift"]), name
             if row["stateSource"] == "kyma" or row["drift"] != "in-sync":  # else what runs adds reasons of its own
                 assert module["actor"] == row["actor"], name

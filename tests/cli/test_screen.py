@@ -11,7 +11,7 @@ import pytest
 
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
 from tests.cli.terminal import in_terminal
-from tests.wiring.worlds import KYMAS, MANIFESTS, METAS, TEMPLATES, kyma_cluster
+from tests.composition.worlds import KYMAS, MANIFESTS, METAS, TEMPLATES, kyma_cluster
 
 KYMATUI = [sys.executable, "-m", "kymatui"]
 

@@ -11,19 +11,19 @@ from typing import Any, cast
 
 import pytest
 
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.cli.direct import deleting, upgrading
-from kymatui.cli.direct.options import Place
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.cli.commands.modules import delete, upgrade
 from kymatui.cli.main import main
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import applying
-from kymatui.engine.awaiting import NotReadyError
-from kymatui.engine.ports import PatchKind
-from kymatui.engine.releases import SECRET
+from kymatui.cli.options.direct_install import CommandContext
+from kymatui.composition.modules.module_sources import ModuleSource
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.apply import applier
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.inventory.release_store import SECRET
+from kymatui.engine.jobs.wait import NotReadyError
 from kymatui.errors import ForbiddenError
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.installing import Source
-from kymatui.wiring.options import SessionOptions
 from tests.adapters.chart_sites import Site, chart_site, offers, packed
 
 pytestmark = pytest.mark.xdist_group("direct")  # one sandbox for all of them
@@ -168,7 +168,7 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     assert "backup-operator 0.4.0 9 create" in " ".join(err.split())
     assert run("install", *both, "--yes")[:2] == (0, "everything is as it should be\n")
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(applying, "apply", _not_ready)
+        meanwhile.setattr(applier, "apply", _not_ready)
         status, out, err = run("install", *both, "--yes")
     assert (status, out) == (3, "nothing was installed\n"), "what is the same is waited for all the same"
     assert "2 of 2 are not ready: registry-proxy: after 1 s Deployment x is not ready; backup-operator: " in err
@@ -180,7 +180,7 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     assert "Backup default/theirs" in err
     assert "still manages 1 object: Backup" in err
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(deleting, "confirm", lambda *_, **__: cluster.apply(backup("late"), manager="user"))
+        meanwhile.setattr(delete, "confirm", lambda *_, **__: cluster.apply(backup("late"), manager="user"))
         status, out, err = run("delete", *both, "--cascade")
     assert (status, out.partition(":")[0]) == (3, "registry-proxy")
     assert "backup-operator: Backup default/late was created after the plan was displayed, and is not deleted" in err
@@ -196,9 +196,9 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
 
 
 def test_who_may_not_list_secrets_upgrades_modules_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forbidden(place: Place, name: str) -> None:
+    def forbidden(place: CommandContext, name: str) -> None:
         raise ForbiddenError("you may not list Secrets", status=403)
 
-    monkeypatch.setattr(upgrading, "installed_as", forbidden)
-    place = cast(Place, SimpleNamespace(source=Source(), namespace="", args=Namespace()))
-    assert upgrading.recorded(place, "registry-proxy") == (Source(), "")
+    monkeypatch.setattr(upgrade, "find_installed_as", forbidden)
+    place = cast(CommandContext, SimpleNamespace(source=ModuleSource(), namespace="", args=Namespace()))
+    assert upgrade.recorded_source(place, "registry-proxy") == (ModuleSource(), "")

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
-from kymatui.domain.problems import Actor
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.ports import PatchKind
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.options import SessionOptions
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.problems import Actor
+from kymatui.engine.cluster.ports import PatchKind
 from tests.sandboxes.starting import told_sandbox
 
 FUNCTION = GroupVersionKind("serverless.kyma-project.io", "v1alpha2", "Function")
@@ -143,7 +143,7 @@ def test_what_comes_between_the_plan_and_the_yes_is_not_deleted(
         }
         open_cluster(SessionOptions(str(kubeconfig))).apply(body, manager="someone")
 
-    monkeypatch.setattr("kymatui.cli.kyma_edits.confirm", late)
+    monkeypatch.setattr("kymatui.cli.commands.modules.kyma_edit_run.confirm", late)
     before = functions(kubeconfig)
     status, _, err = run(capsys, "disable", "serverless", "--cascade")
     assert (status, "Function default/late was created after the plan was displayed" in err) == (2, True), err

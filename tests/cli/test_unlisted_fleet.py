@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.kube.client import Client
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.adapters.kube.connections import connect
-from kymatui.adapters.kube.transport import Transport
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.main import main
 from tests.sandboxes.starting import ready_sandbox
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from kymatui import errors
-from kymatui.cli.commands import COMMANDS, Command
+from kymatui.cli.command_table import COMMANDS, CommandEntry
 from kymatui.cli.main import main
 
 
@@ -106,7 +106,7 @@ STATUSES = {
 def running(monkeypatch: pytest.MonkeyPatch, run: Callable[..., int]) -> None:
     """Makes `run` what `kymatui catalog` does."""
     module = SimpleNamespace(configure=lambda parser: None, run=run)
-    monkeypatch.setattr(Command, "load", lambda command: module)
+    monkeypatch.setattr(CommandEntry, "load", lambda command: module)
 
 
 @pytest.mark.parametrize("error", STATUSES, ids=lambda error: type(error).__name__)

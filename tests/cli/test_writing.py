@@ -21,10 +21,10 @@ import pytest
 import yaml
 
 import kymatui.cli
-from kymatui.cli.commands import COMMANDS, by_name
+from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
+from kymatui.cli.command_table import COMMANDS, by_name
 from kymatui.cli.main import main
-from kymatui.cli.printing import say
-from kymatui.wiring.targets import target_of
+from kymatui.cli.output.printing import say
 from tests.cli.intruding import FLOWS, MODULE, NEW, Flow, Meeting, Stage, interrupted, run, told
 from tests.sandboxes.starting import told_sandbox
 
@@ -217,7 +217,7 @@ def test_the_first_line_of_every_plan_and_every_question_name_the_cluster(
     furnished: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Several names are walked besides; `plan` alone asks nothing."""
-    target = target_of(furnished.cluster.client)
+    target = read_cluster_target(furnished.cluster.client)
     words = {name: words_of(name, furnished) for name in WRITING}
     words["adopt"], words["manifest"] = ["adopt", "docker-registry"], ["manifest", "docker-registry"]
     words["plan"] = ["plan", *words["install"][1:]]
@@ -228,7 +228,7 @@ def test_the_first_line_of_every_plan_and_every_question_name_the_cluster(
     del words["manifest"]  # lifecycle-manager writes them here; see `test_operating`
     for name, line in words.items():
         target = replace(
-            target_of(furnished.cluster.client), namespace=line[line.index("-n") + 1] if "-n" in line else ""
+            read_cluster_target(furnished.cluster.client), namespace=line[line.index("-n") + 1] if "-n" in line else ""
         )
         for form in ("table", "md", "json"):
             ended = run([*line, *([] if name == "plan" else ["--dry-run"]), "-o", form])
@@ -327,7 +327,7 @@ def test_who_stops_waiting_is_told_that_the_edit_is_made(
             told_once.append(text)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("kymatui.cli.editing.say", interrupting)
+    monkeypatch.setattr("kymatui.cli.options.editing.say", interrupting)
     assert main(["enable", NEW, "--yes"]) == 130
     assert "the Kyma is edited" in capsys.readouterr().err
     assert stage.entry(NEW) is not None

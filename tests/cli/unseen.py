@@ -21,12 +21,12 @@ from unittest.mock import patch
 
 import yaml
 
-from kymatui.adapters.kube.transport import Transport
+from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.cli.main import main
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.diffing import stamp
-from kymatui.engine.ports import PatchKind
-from kymatui.sandbox.faulting import FaultClient
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.plans.diff import state_digest
+from kymatui.sandbox.fault_client import FaultClient
 from tests.cli.intruding import (
     CONFIG_MAP,
     DEFINITION,
@@ -172,7 +172,7 @@ class Target:
         metadata = {
             key: value for key, value in live["metadata"].items() if key != "finalizers"
         }  # controllers set them
-        return Left(stamp({**live, "metadata": metadata}), live["metadata"]["uid"])
+        return Left(state_digest({**live, "metadata": metadata}), live["metadata"]["uid"])
 
     def act(self, stage: Stage, sort: str) -> None:
         stage.cluster.forget_kinds()

@@ -12,10 +12,10 @@ from pathlib import Path
 import yaml
 
 from kymatui.adapters.oci.registry import Registry
-from kymatui.domain.objects import LABEL_MODULE_NAME, LABEL_SKIP, OPERATOR
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.ports import Cluster, PatchKind
-from kymatui.sandbox.world.definitions import kyma_definitions
+from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME, LABEL_SKIP, OPERATOR
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import Cluster, PatchKind
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.cli.intruding import MARK, Json, Stage
 from tests.cli.unseen import Left, Target, Targets, Walk
 from tests.engine.objects import config_map

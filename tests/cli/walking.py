@@ -17,18 +17,19 @@ from textual.binding import ActiveBinding
 from textual.pilot import Pilot
 from textual.screen import ModalScreen, Screen
 
-from kymatui.settings.loading import Settings
+from kymatui.adapters.sessions.cluster.catalog_session import open_session
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+from kymatui.settings.config_file import Settings
 from kymatui.ui import screens
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.commands import ScreenCommand
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.ui.screens.framed import FramedScreen
-from kymatui.wiring import SessionOptions, open_session
-from kymatui.wiring.remote import RemoteOptions, open_remote
+from kymatui.ui.application.fleet_app import FleetApp
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.navigation.command_table import ScreenCommand
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
+from tests.composition.worlds import KYMAS, kyma_cluster, named
 from tests.ui.driving import until
 from tests.ui.test_flow_snapshots import form
-from tests.wiring.worlds import KYMAS, kyma_cluster, named
 
 LEAVING = ("quit", "interrupt", "suspend_process")
 SIZE = (120, 40)

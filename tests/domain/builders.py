@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from kymatui.domain.kymas import Kyma, read_kyma
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.domain.shelves import Shelf, read_shelf
-from kymatui.domain.snapshots import Snapshot
-from kymatui.domain.templates import Rule, Template, read_template
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.module_templates import ModuleTemplate, StateCheckRule, read_template
+from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
+from kymatui.domain.snapshot.snapshots import Snapshot
 
 API = "operator.kyma-project.io/v1beta2"
 PREFIX = "operator.kyma-project.io/"
@@ -230,9 +230,9 @@ def snapshot(**more: Any) -> Snapshot:
     return Snapshot("test", **values)
 
 
-def shelf(*objects: Json, namespace: str = "kyma-system") -> Shelf:
+def shelf(*objects: Json, namespace: str = "kyma-system") -> TemplateIndex:
     """Templates and release metas, told apart by their kinds."""
-    return read_shelf(
+    return index_templates(
         [raw for raw in objects if raw["kind"] == "ModuleTemplate"],
         [raw for raw in objects if raw["kind"] == "ModuleReleaseMeta"],
         namespace,
@@ -245,11 +245,11 @@ def a_kyma(*args: Any, **more: Any) -> Kyma:
     return found
 
 
-def a_template(raw: Json) -> Template:
+def a_template(raw: Json) -> ModuleTemplate:
     found = read_template(raw)
-    assert isinstance(found, Template)
+    assert isinstance(found, ModuleTemplate)
     return found
 
 
-def rules(*entries: tuple[str, str, str]) -> tuple[Rule, ...]:
-    return tuple(Rule(*entry) for entry in entries)
+def rules(*entries: tuple[str, str, str]) -> tuple[StateCheckRule, ...]:
+    return tuple(StateCheckRule(*entry) for entry in entries)

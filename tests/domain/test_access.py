@@ -5,7 +5,13 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from kymatui.domain.access import Access, NoKubeconfig, NoSecret, SeveralSecrets, find_access
+from kymatui.domain.snapshot.runtime_access import (
+    AccessSecretAmbiguous,
+    AccessSecretMissing,
+    KubeconfigUnreadable,
+    RuntimeAccess,
+    find_runtime_access,
+)
 from tests.domain.builders import Json, labels
 
 
@@ -18,24 +24,24 @@ GOOD = {"config": base64.b64encode(b"apiVersion: v1").decode()}
 
 
 def test_57_one_secret_with_a_kubeconfig() -> None:
-    found = find_access("runtime-1", [secret("a", GOOD, "other"), secret("b", GOOD)])
-    assert isinstance(found, Access)
+    found = find_runtime_access("runtime-1", [secret("a", GOOD, "other"), secret("b", GOOD)])
+    assert isinstance(found, RuntimeAccess)
     assert (found.secret.name, found.kubeconfig) == ("b", b"apiVersion: v1")
     assert "apiVersion" not in repr(found), "a kubeconfig does not show in a message"
 
 
 def test_57_no_secret_and_several() -> None:
-    assert find_access("runtime-1", [secret("a", GOOD, "other")]) == NoSecret("runtime-1")
-    found = find_access("runtime-1", [secret("a", GOOD), secret("b", GOOD)])
-    assert isinstance(found, SeveralSecrets)
+    assert find_runtime_access("runtime-1", [secret("a", GOOD, "other")]) == AccessSecretMissing("runtime-1")
+    found = find_runtime_access("runtime-1", [secret("a", GOOD), secret("b", GOOD)])
+    assert isinstance(found, AccessSecretAmbiguous)
     assert [ref.name for ref in found.secrets] == ["a", "b"]
 
 
 def test_57_a_secret_without_a_usable_kubeconfig() -> None:
     for data in ({}, {"config": ""}, {"kubeconfig": GOOD["config"]}, {"config": 3}, None):
-        found = find_access("runtime-1", [secret("a", data)])
-        assert isinstance(found, NoKubeconfig)
+        found = find_runtime_access("runtime-1", [secret("a", data)])
+        assert isinstance(found, KubeconfigUnreadable)
         assert found.reason == "data.config is missing"
-    broken = find_access("runtime-1", [secret("a", {"config": "no base64!"})])
-    assert isinstance(broken, NoKubeconfig)
+    broken = find_runtime_access("runtime-1", [secret("a", {"config": "no base64!"})])
+    assert isinstance(broken, KubeconfigUnreadable)
     assert broken.reason == "data.config is not base64"

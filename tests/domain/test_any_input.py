@@ -12,19 +12,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from kymatui.domain.catalog import Settings, catalog, to_json
-from kymatui.domain.listing_schema import json_schema
-from kymatui.domain.matrix import matrix
-from kymatui.domain.paths import look
-from kymatui.domain.readiness import klm_manager_state, readiness
-from kymatui.domain.reading import Reader
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
-from kymatui.domain.states import State
-from kymatui.domain.windows import read_policy
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.catalog_json import catalog_to_json
+from kymatui.domain.catalog.catalog_schema import catalog_json_schema
+from kymatui.domain.catalog.channel_matrix import build_matrix
+from kymatui.domain.catalog.module_inputs import CatalogOptions
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.maintenance_windows import read_policy
+from kymatui.domain.kyma.states import State
+from kymatui.domain.modules.readiness import check_readiness, klm_manager_state
+from kymatui.domain.modules.status_paths import evaluate_path
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from tests.domain.builders import NOW, deployment, gvk, kyma, manifest, meta, old_template, report, resource, template
 
-SCHEMA = Draft202012Validator(json_schema())
+SCHEMA = Draft202012Validator(catalog_json_schema())
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=6),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
@@ -78,10 +80,10 @@ def world(objects: list[Any]) -> Snapshot:
 
 
 def assert_shown(snapshot: Snapshot) -> None:
-    found = catalog(snapshot, NOW, Settings(raw_manifests={("mod", "1.0.0"): snapshot.workloads}))
-    listing = json.loads(json.dumps(to_json(found)))
+    found = build_catalog(snapshot, NOW, CatalogOptions(raw_manifests={("mod", "1.0.0"): snapshot.workloads}))
+    listing = json.loads(json.dumps(catalog_to_json(found)))
     assert SCHEMA.is_valid(listing), SCHEMA.iter_errors(listing)
-    assert matrix(found).channels == found.channels
+    assert build_matrix(found).channels == found.channels
     assert all(row.reason.text for row in found.rows)
     assert len({row.name for row in found.rows}) == len(found.rows)
 
@@ -114,15 +116,15 @@ def test_each_field_missing(place: int) -> None:
 def test_readiness_of_anything(value: Any) -> None:
     for kind in ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"):
         raw = {"apiVersion": "apps/v1", "kind": kind, "metadata": value, "spec": value, "status": value}
-        assert readiness(raw, NOW).state in State
+        assert check_readiness(raw, NOW).state in State
         assert klm_manager_state([raw], [value]) in State
-    assert readiness(value, NOW).words
+    assert check_readiness(value, NOW).words
 
 
 @given(st.text(max_size=20), JSON)
 @settings(deadline=None)
 def test_any_path_into_anything(path: str, value: Any) -> None:
-    seen = look(path, value)
+    seen = evaluate_path(path, value)
     assert seen.path == path
     if seen.klm_reads:
         assert seen.klm.found == seen.extended.found
@@ -135,7 +137,7 @@ def test_any_policy(text: str) -> None:
 
 
 def test_a_flaw_does_not_hide_the_rest_of_an_object() -> None:
-    reader = Reader({"a": 1, "b": "kept", "c": [1, {"d": "kept too"}]})
+    reader = JsonReader({"a": 1, "b": "kept", "c": [1, {"d": "kept too"}]})
     assert reader.text("a", "default") == "default"
     assert reader.text("b") == "kept"
     assert [entry.text("d") for entry in reader.children("c")] == ["kept too"]
@@ -148,7 +150,7 @@ def test_a_flaw_does_not_hide_the_rest_of_an_object() -> None:
 def test_malformed_objects_are_problems_and_the_good_rows_stand() -> None:
     broken: list[Any] = [{"kind": "ModuleTemplate", "metadata": {"name": "bad"}, "spec": 3}, "not even an object"]
     snapshot = Snapshot("any", kymas=(OBJECTS[0],), templates=(OBJECTS[1], *broken), release_metas=(OBJECTS[3],))
-    found = catalog(snapshot, NOW)
+    found = build_catalog(snapshot, NOW)
     assert [row.name for row in found.rows] == ["mod"]
     messages = [problem.message for problem in found.problems]
     assert "ModuleTemplate bad is malformed: spec is not an object" in messages
@@ -186,7 +188,7 @@ def healthy(objects: list[Any]) -> Snapshot:
 @pytest.mark.parametrize("place", range(len(OBJECTS)), ids=[item["kind"] for item in OBJECTS])
 def test_what_a_wrong_type_changes_is_told_with_its_place(place: int) -> None:
     """Either nothing of the rows depends on the field, or a problem names the object and what is wrong with it."""
-    before = to_json(catalog(healthy(OBJECTS), NOW))
+    before = catalog_to_json(build_catalog(healthy(OBJECTS), NOW))
     silent = []
     for path in places(OBJECTS[place]):
         old: Any = OBJECTS[place]
@@ -194,7 +196,7 @@ def test_what_a_wrong_type_changes_is_told_with_its_place(place: int) -> None:
             old = old[key]
         for wrong in (value for value in WRONG if json_type(value) != json_type(old)):
             broken = [*OBJECTS[:place], replaced(OBJECTS[place], path, wrong), *OBJECTS[place + 1 :]]
-            after = to_json(catalog(healthy(broken), NOW))
+            after = catalog_to_json(build_catalog(healthy(broken), NOW))
             told = any(word in problem["message"] for problem in after["problems"] for word in TOLD)
             if unexplained(after) != unexplained(before) and not told:
                 silent.append((path, wrong))

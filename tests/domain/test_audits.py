@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.audits.auditing import RULES, Report, audit, rule_of
-from kymatui.domain.audits.findings import Finding
-from kymatui.domain.audits.ignoring import Ignore, read_ignores
-from kymatui.domain.problems import Severity
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.audit.findings import AuditFinding
+from kymatui.domain.audit.ignores import IgnoreEntry, read_ignores
+from kymatui.domain.audit.report import RULES, AuditReport, audit, find_rule
+from kymatui.domain.kyma.problems import Severity
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.errors import ConfigurationError
 from tests.domain.builders import (
     NOW,
@@ -48,7 +48,7 @@ def cluster(**more: Any) -> Snapshot:
     return snapshot(module_resources={gvk("mod"): tuple(resources)}, **values)
 
 
-def found(**more: Any) -> list[Finding]:
+def found(**more: Any) -> list[AuditFinding]:
     return list(audit(cluster(**more), NOW).findings)
 
 
@@ -154,7 +154,7 @@ def test_a_finding_keeps_its_fingerprint_while_its_words_change() -> None:
 
 def test_rules_have_one_name_each_and_can_be_looked_up() -> None:
     assert [name for name, count in Counter(rule.id for rule in RULES).items() if count > 1] == []
-    assert all(rule_of(rule.id) is rule for rule in RULES)
+    assert all(find_rule(rule.id) is rule for rule in RULES)
     assert all(rule.why and rule.remedy for rule in RULES)
 
 
@@ -163,12 +163,12 @@ def test_rules_have_one_name_each_and_can_be_looked_up() -> None:
 TODAY = datetime.fromtimestamp(NOW, UTC).date()
 
 
-def ignoring(*entries: Ignore) -> Report:
+def ignoring(*entries: IgnoreEntry) -> AuditReport:
     return audit(cluster(workloads=[deployment("mod", "1.2.0")]), NOW, None, entries)
 
 
 def test_what_is_ignored_is_kept_apart_with_its_reason() -> None:
-    entry = Ignore("drift.*", "the freeze", TODAY, module="mod")
+    entry = IgnoreEntry("drift.*", "the freeze", TODAY, module="mod")
     seen = ignoring(entry)
     assert "drift.behind" not in {finding.rule.id for finding in seen.findings}
     assert [(finding.rule.id, why) for finding, why in seen.ignored] == [("drift.behind", entry)]
@@ -177,24 +177,24 @@ def test_what_is_ignored_is_kept_apart_with_its_reason() -> None:
 @pytest.mark.parametrize(
     "entry",
     [
-        Ignore("drift.behind", "another module", TODAY, module="other"),
-        Ignore("drift.ahead", "another rule", TODAY),
-        Ignore("drift.behind", "another object", TODAY, object="Deployment x/*"),
+        IgnoreEntry("drift.behind", "another module", TODAY, module="other"),
+        IgnoreEntry("drift.ahead", "another rule", TODAY),
+        IgnoreEntry("drift.behind", "another object", TODAY, object="Deployment x/*"),
     ],
 )
-def test_an_entry_covers_only_what_it_is_about(entry: Ignore) -> None:
+def test_an_entry_covers_only_what_it_is_about(entry: IgnoreEntry) -> None:
     assert "drift.behind" in {finding.rule.id for finding in ignoring(entry).findings}
 
 
 def test_an_entry_whose_day_is_over_does_not_count_and_is_a_finding_itself() -> None:
-    seen = ignoring(Ignore("drift.behind", "the freeze", date(2026, 1, 31)))
+    seen = ignoring(IgnoreEntry("drift.behind", "the freeze", date(2026, 1, 31)))
     assert {"drift.behind", "audit.expired"} <= {finding.rule.id for finding in seen.findings}
     assert any("was ignored until 2026-01-31: the freeze" in finding.message for finding in seen.findings)
 
 
 def test_a_file_of_entries_is_read() -> None:
     document = {"ignore": [{"rule": "drift.*", "reason": "freeze", "until": "2026-12-31", "module": "mod"}]}
-    assert read_ignores(document, "f") == (Ignore("drift.*", "freeze", date(2026, 12, 31), module="mod"),)
+    assert read_ignores(document, "f") == (IgnoreEntry("drift.*", "freeze", date(2026, 12, 31), module="mod"),)
 
 
 @pytest.mark.parametrize(

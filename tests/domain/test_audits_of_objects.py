@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.audits.auditing import audit
-from kymatui.domain.audits.findings import Finding
-from kymatui.domain.audits.installations import Inspection, Installation, Right
-from kymatui.domain.objects import read_ref
-from kymatui.domain.ownership import shown, value_at, writers
-from kymatui.domain.powers import powers
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.audit.findings import AuditFinding
+from kymatui.domain.audit.inspection import Inspection, InstallationRecord, MissingPermission
+from kymatui.domain.audit.report import audit
+from kymatui.domain.kubernetes.managed_fields import field_writers, format_path, value_at
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.privileges import find_privileges
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import NOW, Json, community_template, deployment, gvk, resource, snapshot, stamp, template
 
 RECORD = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "kyma-system", "kymatui.mod")
@@ -62,12 +62,12 @@ def rule(verbs: str, resources: str, group: str = "", *names: str) -> Json:
 
 def inspected(*objects: Json, gone: tuple[ObjectRef, ...] = (), **more: Any) -> Inspection:
     refs = (*map(read_ref, objects), *gone)
-    account = Installation("mod", more.pop("by", "kymatui"), RECORD, refs, more.pop("unfinished", ""))
+    account = InstallationRecord("mod", more.pop("by", "kymatui"), RECORD, refs, more.pop("unfinished", ""))
     known: dict[ObjectRef, Any] = {**{read_ref(one): one for one in objects}, **dict.fromkeys(gone)}
     return Inspection((account,), known, **{"sets": frozenset({"s"}), "releases": frozenset(), **more})
 
 
-def found(inspection: Inspection, seen: Snapshot | None = None) -> list[Finding]:
+def found(inspection: Inspection, seen: Snapshot | None = None) -> list[AuditFinding]:
     return list(audit(seen or snapshot(), NOW, inspection=inspection).findings)
 
 
@@ -121,7 +121,10 @@ HELD = workload(OURS)
         pytest.param(inspected(workload()), "drift.unseen", True, id="no managedFields at all"),
         pytest.param(inspected(HELD), "drift.unseen", False, id="managedFields are there"),
         pytest.param(
-            Inspection((Installation("mod", "Helm", RECORD, unread="in a Secret"),)), "drift.unseen", True, id="release"
+            Inspection((InstallationRecord("mod", "Helm", RECORD, unread="in a Secret"),)),
+            "drift.unseen",
+            True,
+            id="release",
         ),
         pytest.param(
             inspected(gone=(GONE,), by="lifecycle-manager"), "drift.unseen", True, id="objects of another cluster"
@@ -168,11 +171,18 @@ HELD = workload(OURS)
         pytest.param(inspected(HELD, unfinished="installation"), "install.unfinished", True, id="cut off"),
         pytest.param(inspected(HELD), "install.unfinished", False, id="came to its end"),
         pytest.param(
-            inspected(HELD, lacking=(Right("patch", "kymas.x", "kyma-system", "enabling"),)), "access.lacking", True
+            inspected(HELD, lacking=(MissingPermission("patch", "kymas.x", "kyma-system", "enabling"),)),
+            "access.lacking",
+            True,
         ),
         pytest.param(inspected(HELD), "access.lacking", False, id="nothing is lacking"),
         pytest.param(
-            Inspection((Installation("mod", "kymatui", RECORD, (GONE,)), Installation("mod", "Helm", GONE, (GONE,)))),
+            Inspection(
+                (
+                    InstallationRecord("mod", "kymatui", RECORD, (GONE,)),
+                    InstallationRecord("mod", "Helm", GONE, (GONE,)),
+                )
+            ),
             "module.two-accounts",
             True,
         ),
@@ -292,17 +302,17 @@ def test_a_path_of_managed_fields_in_words_and_what_stands_there(
     path: tuple[str, ...], words: str, value: object
 ) -> None:
     raw = {"spec": {"replicas": 3}, "m": {"a.b/c": "x"}, "l": [{"name": "a", "v": 1}], "s": ["one", "two"]}
-    assert (shown(path), value_at(raw, path)) == (words, value)
+    assert (format_path(path), value_at(raw, path)) == (words, value)
 
 
 @pytest.mark.parametrize("entries", [None, "x", [None, "x", {}], [{"fieldsV1": "x"}], [{"fieldsV1": {"f:a": 1}}]])
 def test_managed_fields_that_are_none_take_nothing_down(entries: object) -> None:
     body = copy.deepcopy(HELD)
     body["metadata"]["managedFields"] = entries
-    assert isinstance(writers(body), tuple)
+    assert isinstance(field_writers(body), tuple)
     assert isinstance(found(inspected(body)), list)
 
 
 @pytest.mark.parametrize("rules", [["x"], [{"verbs": "get"}], [{"verbs": [1], "resources": None}], [{}]])
 def test_rules_that_are_none_allow_nothing(rules: list[object]) -> None:
-    assert list(powers("ClusterRole", "r", rules)) == []
+    assert list(find_privileges("ClusterRole", "r", rules)) == []

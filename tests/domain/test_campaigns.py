@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.domain.campaigns import Leg, Outcome, counts, waves
+from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, count_outcomes, waves
 
 
-def legs(number: int) -> list[Leg]:
-    return [Leg(f"r{index}", Outcome.PLANNED) for index in range(number)]
+def legs(number: int) -> list[CampaignStep]:
+    return [CampaignStep(f"r{index}", CampaignOutcome.PLANNED) for index in range(number)]
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,10 @@ def test_canaries_come_first_and_then_so_many_at_once(
 
 
 def test_only_what_is_planned_is_carried_out() -> None:
-    mixed = [*legs(2), Leg("a", Outcome.REFUSED), Leg("b", Outcome.UNCHANGED)]
+    mixed = [*legs(2), CampaignStep("a", CampaignOutcome.REFUSED), CampaignStep("b", CampaignOutcome.UNCHANGED)]
     assert [leg.runtime for wave in waves(mixed, 1, 4) for leg in wave] == ["r0", "r1"]
-    assert counts(mixed) == {Outcome.PLANNED: 2, Outcome.UNCHANGED: 1, Outcome.REFUSED: 1}
+    assert count_outcomes(mixed) == {
+        CampaignOutcome.PLANNED: 2,
+        CampaignOutcome.UNCHANGED: 1,
+        CampaignOutcome.REFUSED: 1,
+    }

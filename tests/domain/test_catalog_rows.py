@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.catalog import Catalog, Origin, Row, Settings, catalog
-from kymatui.domain.drift import DriftKind
-from kymatui.domain.presence import Presence
-from kymatui.domain.problems import Actor, Severity
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.domain.resolution import Rules
-from kymatui.domain.snapshots import Feed, FeedState
-from kymatui.domain.states import State, StateSource
-from kymatui.domain.windows import WindowPolicy, read_policy
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.module_inputs import CatalogOptions
+from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, read_policy
+from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.kyma.states import State, StateSource
+from kymatui.domain.modules.presence import Presence
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.domain.versions.drift import DriftKind
 from tests.domain.builders import (
     NOW,
     Json,
@@ -45,13 +46,13 @@ def written_by(raw: dict[str, Any], manager: str) -> dict[str, Any]:
     return {**raw, "metadata": {**raw["metadata"], "managedFields": entries}}
 
 
-def see(settings: Settings | None = None, **more: Any) -> Catalog:
+def see(settings: CatalogOptions | None = None, **more: Any) -> Catalog:
     values: dict[str, Any] = {"templates": CATALOG, "release_metas": [META], **more}
     resources = values.pop("resources", [])
-    return catalog(snapshot(module_resources={gvk("mod"): tuple(resources)}, **values), NOW, settings)
+    return build_catalog(snapshot(module_resources={gvk("mod"): tuple(resources)}, **values), NOW, settings)
 
 
-def row(settings: Settings | None = None, **more: Any) -> Row:
+def row(settings: CatalogOptions | None = None, **more: Any) -> ModuleRow:
     found = see(settings, **more).row("mod")
     assert found is not None
     return found
@@ -371,7 +372,7 @@ def policy() -> WindowPolicy:
 )
 def test_56_waiting_for_a_maintenance_window(known: bool, words: str) -> None:
     found = row(
-        Settings(rules=Rules(windows=policy() if known else None)),
+        CatalogOptions(rules=ControllerSettings(windows=policy() if known else None)),
         templates=[template("mod", "1.3.1", requiresDowntime=True)],
         kymas=[managed("1.2.0", maintenance=True)],
         **OLD,
@@ -400,7 +401,7 @@ def test_several_resources_the_worst_first_and_all_kept() -> None:
 def test_an_object_served_in_two_versions_counts_once() -> None:
     one = resource("mod", "Ready", uid="u-1")
     kinds = {gvk("mod"): (one,), GroupVersionKind(gvk("mod").group, "v1", gvk("mod").kind): (one,)}
-    found = catalog(snapshot(templates=CATALOG, release_metas=[META], module_resources=kinds), NOW).row("mod")
+    found = build_catalog(snapshot(templates=CATALOG, release_metas=[META], module_resources=kinds), NOW).row("mod")
     assert found is not None
     assert len(found.checked) == 1
 
@@ -479,7 +480,7 @@ def test_who_disagrees_is_said() -> None:
     ],
 )
 def test_49_what_may_not_be_read_is_unknown_and_not_absent(feed: str, state: FeedState, presence: Presence) -> None:
-    seen = catalog(snapshot(templates=CATALOG, release_metas=[META], feeds={feed: Feed(state)}), NOW)
+    seen = build_catalog(snapshot(templates=CATALOG, release_metas=[META], feeds={feed: Feed(state)}), NOW)
     found = seen.row("mod")
     assert found is not None
     assert found.presence is presence
@@ -571,7 +572,7 @@ def test_a_community_module_has_no_channel_and_wants_its_newest() -> None:
     found = row(
         templates=offered, release_metas=[], workloads=[deployment("mod", "0.11.0")], resources=[resource("mod")]
     )
-    assert (found.origin, found.channel, dict(found.channels)) == (Origin.COMMUNITY, "", {})
+    assert (found.origin, found.channel, dict(found.channels)) == (CatalogOrigin.COMMUNITY, "", {})
     assert (found.installed, found.desired, found.newest, str(found.drift.distance)) == (
         "0.11.0",
         "0.14.0",
@@ -585,8 +586,8 @@ def test_a_module_is_shown_once_though_both_catalogs_have_it() -> None:
     seen = see(templates=[*CATALOG, community_template("mod", "1.5.0")], kymas=[managed()], **RUNNING)
     assert [found.name for found in seen.rows] == ["mod"]
     (found,) = seen.rows
-    assert (found.origin, found.newest, found.desired) == (Origin.KYMA, "1.5.0", "1.3.1")
-    assert [offer.version for offer in found.offers if offer.origin is Origin.COMMUNITY] == ["1.5.0"]
+    assert (found.origin, found.newest, found.desired) == (CatalogOrigin.KYMA, "1.5.0", "1.3.1")
+    assert [offer.version for offer in found.offers if offer.origin is CatalogOrigin.COMMUNITY] == ["1.5.0"]
 
 
 def test_two_managers_of_one_module_are_a_conflict() -> None:
@@ -623,7 +624,7 @@ def test_in_a_control_plane_the_workloads_are_elsewhere() -> None:
     applied = manifest("mod", "1.3.1", owner="runtime-1", namespace="kcp-system")
     foreign = manifest("mod", "0.0.1", "Error", owner="runtime-2", namespace="kcp-system")
     found = row(templates=objects[:1], release_metas=objects[1:], kymas=[owner], manifests=[foreign, applied])
-    assert (found.origin, found.installed, found.drift.kind) == (Origin.KYMA, "1.3.1", DriftKind.IN_SYNC)
+    assert (found.origin, found.installed, found.drift.kind) == (CatalogOrigin.KYMA, "1.3.1", DriftKind.IN_SYNC)
     assert (found.state, found.manifest is not None) == (State.READY, True)
 
 
@@ -632,10 +633,10 @@ def test_the_kyma_is_chosen_and_can_be_asked_for() -> None:
     seen = see(kymas=[other, kyma()])
     assert seen.kyma is not None
     assert seen.kyma.ref.name == "default"
-    asked = see(Settings(kyma="kyma-system/other"), kymas=[other, kyma()])
+    asked = see(CatalogOptions(kyma="kyma-system/other"), kymas=[other, kyma()])
     assert asked.kyma is not None
     assert asked.kyma.state == "Error"
-    assert [problem.message for problem in see(Settings(kyma="a/b")).problems] == ["there is no Kyma a/b"]
+    assert [problem.message for problem in see(CatalogOptions(kyma="a/b")).problems] == ["there is no Kyma a/b"]
 
 
 @pytest.mark.parametrize(("value", "skipped"), [("true", True), ("True", True), ("false", False)])
@@ -687,7 +688,9 @@ def test_an_unsettled_tag_shows_itself() -> None:
     found = row(workloads=[deployment("mod", commit)], resources=[resource("mod")])
     assert (found.installed, found.drift.kind) == (commit, DriftKind.UNKNOWN)
     shipped = {("mod", "1.3.1"): [deployment("mod", commit)]}
-    named = row(Settings(raw_manifests=shipped), workloads=[deployment("mod", commit)], resources=[resource("mod")])
+    named = row(
+        CatalogOptions(raw_manifests=shipped), workloads=[deployment("mod", commit)], resources=[resource("mod")]
+    )
     assert (named.installed, named.drift.kind) == ("1.3.1", DriftKind.IN_SYNC)
 
 
@@ -751,7 +754,7 @@ def test_where_the_kyma_may_not_be_read_its_manifest_names_the_channel() -> None
 def test_community_modules_need_no_kyma_to_be_compared() -> None:
     found = see(feeds=HIDDEN_KYMA, templates=[community_template("free", "2.0.0")], release_metas=[]).row("free")
     assert found is not None
-    assert (found.origin, found.desired) == (Origin.COMMUNITY, "2.0.0")
+    assert (found.origin, found.desired) == (CatalogOrigin.COMMUNITY, "2.0.0")
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.charges import Charge, Keeper, charge, read_operator
-from kymatui.domain.lists import Gap
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
-from kymatui.engine.ports import OPERATOR_FIELD_MANAGER
+from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager, detect_management, read_operator
+from kymatui.domain.snapshot.missing_lists import ListGap
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER
 from tests.domain import builders as b
 
 
@@ -24,7 +24,7 @@ def silent(raw: dict[str, Any]) -> dict[str, Any]:
 
 KYMA, MANIFEST = b.kyma(), b.manifest("keda", "1.6.0")
 MANIFEST["status"] = {"state": "Ready"}
-KLM, OPERATOR, NOBODY, UNKNOWN = Keeper
+KLM, OPERATOR, NOBODY, UNKNOWN = ClusterManager
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ KLM, OPERATOR, NOBODY, UNKNOWN = Keeper
         ),
     ],
 )
-def test_who_is_in_charge(kymas: tuple[Any, ...], manifests: tuple[Any, ...], keeper: Keeper, why: str) -> None:
-    found = charge(Snapshot("test", kymas=kymas, manifests=manifests))
-    assert found == Charge(keeper, why)
+def test_who_is_in_charge(kymas: tuple[Any, ...], manifests: tuple[Any, ...], keeper: ClusterManager, why: str) -> None:
+    found = detect_management(Snapshot("test", kymas=kymas, manifests=manifests))
+    assert found == ClusterManagement(keeper, why)
 
 
 KYMAS, MANIFESTS = "kymas.operator.kyma-project.io", "manifests.operator.kyma-project.io"
@@ -64,23 +64,27 @@ KYMAS, MANIFESTS = "kymas.operator.kyma-project.io", "manifests.operator.kyma-pr
 @pytest.mark.parametrize(
     ("state", "gap"),
     [
-        (FeedState.SYNCING, Gap.LOADING),
-        (FeedState.FORBIDDEN, Gap.FORBIDDEN),
-        (FeedState.FAILED, Gap.UNKNOWN),
+        (FeedState.SYNCING, ListGap.LOADING),
+        (FeedState.FORBIDDEN, ListGap.FORBIDDEN),
+        (FeedState.FAILED, ListGap.UNKNOWN),
         (FeedState.LIVE, None),
         (FeedState.STALE, None),
         (FeedState.ABSENT, None),
     ],
 )
-def test_the_manager_is_not_known_before_both_lists_came(hidden: str, state: FeedState, gap: Gap | None) -> None:
-    found = charge(Snapshot("test", feeds={hidden: Feed(state)}))
+def test_the_manager_is_not_known_before_both_lists_came(hidden: str, state: FeedState, gap: ListGap | None) -> None:
+    found = detect_management(Snapshot("test", feeds={hidden: Feed(state)}))
     assert (found.keeper is UNKNOWN, found.unknown.gap if found.unknown else None) == (gap is not None, gap)
     assert (found.word, found.short) == ((f"manager {gap}",) * 2 if gap else ("not managed",) * 2)
     assert hidden in found.why or gap is None
-    known = charge(Snapshot("test", kymas=(written_by(KYMA, "lifecycle-manager"),), feeds={hidden: Feed(state)}))
+    known = detect_management(
+        Snapshot("test", kymas=(written_by(KYMA, "lifecycle-manager"),), feeds={hidden: Feed(state)})
+    )
     assert (known.keeper, known.unknown) == (KLM, None)
     # the operator's trace does not say that no lifecycle-manager writes a Kyma that is not listed
-    operated = charge(Snapshot("t", manifests=(written_by(MANIFEST, "kymatui-operator"),), feeds={hidden: Feed(state)}))
+    operated = detect_management(
+        Snapshot("t", manifests=(written_by(MANIFEST, "kymatui-operator"),), feeds={hidden: Feed(state)})
+    )
     assert operated.keeper is (UNKNOWN if gap and hidden == KYMAS else OPERATOR)
 
 
@@ -109,6 +113,6 @@ def test_a_trace_does_not_say_that_the_operator_runs(
     lease: Any, age: float, dead: bool, works: bool, words: str
 ) -> None:
     operator = read_operator(lease, RENEWED + age, lambda _: dead)
-    found = charge(Snapshot("test", manifests=(written_by(MANIFEST, "kymatui-operator"),)), lambda: operator)
+    found = detect_management(Snapshot("test", manifests=(written_by(MANIFEST, "kymatui-operator"),)), lambda: operator)
     assert (found.keeper, operator.works, found.why.endswith(words)) == (OPERATOR, works, True), found.why
     assert ("until `kymatui operator` runs again" in found.way) is not works

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.comparing import Change, ChangeKind, ImageChange, changes, compare
-from kymatui.domain.objects import read_ref
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.versions.version_diff import ChangeKind, ImageChange, ValueChange, compare_versions, field_changes
 from tests.domain.builders import Json, a_template, deployment, template
 
 
@@ -24,11 +24,11 @@ NEW = a_template(
 def test_two_versions() -> None:
     before = [deployment("mod", "1.0.0"), crd("olds.g")]
     after = [deployment("mod", "1.2.0"), crd("news.g")]
-    found = compare(OLD, NEW, before, after)
+    found = compare_versions(OLD, NEW, before, after)
     assert (found.before, found.after, str(found.distance), found.downgrade) == ("1.0.0", "1.2.0", "2 minor", False)
     assert found.template == (
-        Change(ChangeKind.ADDED, "associatedResources[B]", None, {"kind": "B"}),
-        Change(ChangeKind.CHANGED, "requiresDowntime", False, True),
+        ValueChange(ChangeKind.ADDED, "associatedResources[B]", None, {"kind": "B"}),
+        ValueChange(ChangeKind.CHANGED, "requiresDowntime", False, True),
     )
     kinds = [(change.kind.value, change.ref.name) for change in found.objects]
     assert kinds == [("added", "news.g"), ("removed", "olds.g"), ("changed", "mod-manager")]
@@ -37,8 +37,8 @@ def test_two_versions() -> None:
 
 
 def test_backwards_is_a_downgrade() -> None:
-    assert compare(NEW, OLD).downgrade
-    assert compare(NEW, OLD).objects == (), "without raw manifests nothing is said of objects"
+    assert compare_versions(NEW, OLD).downgrade
+    assert compare_versions(NEW, OLD).objects == (), "without raw manifests nothing is said of objects"
 
 
 @pytest.mark.parametrize(
@@ -59,4 +59,4 @@ def test_backwards_is_a_downgrade() -> None:
     ],
 )
 def test_changes(before: Any, after: Any, found: list[tuple[str, str]]) -> None:
-    assert [(change.kind.value, change.path) for change in changes(before, after)] == found
+    assert [(change.kind.value, change.path) for change in field_changes(before, after)] == found

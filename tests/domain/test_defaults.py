@@ -10,10 +10,10 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from kymatui.domain.comparing import compare, spec_changes
-from kymatui.domain.pairs.differences import Verdict
-from kymatui.domain.templates import Template, read_template
-from kymatui.sandbox.world.definitions import kyma_definitions
+from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
+from kymatui.domain.remote.differences import LineVerdict
+from kymatui.domain.versions.version_diff import compare_versions, spec_changes
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.domain.builders import Json
 from tests.domain.test_pairs import World, control_template, synced
 
@@ -111,7 +111,7 @@ def test_every_field_of_the_real_crds(shared: Path) -> None:
 
 
 def check_compare(schemas: Iterator[tuple[str, Json]]) -> None:
-    """`compare` of the two sides: a default or zero value on one of them is the same, another value is not."""
+    """`compare_versions` of the two sides: a default or zero value on one of them is the same, another value is not."""
     for kind, path, field in catalog_fields(schemas):
         if len(path) > 1 or (kind == "ModuleReleaseMeta" and path[0] in ("channels", "mandatory")):
             continue
@@ -130,7 +130,7 @@ def wrong_with(kind: str, field: str, side: str, value: object) -> bool:
     for raw in (original, copied):
         raw["spec"].pop(field, None)
     (original if side == "control" else copied)["spec"][field] = value
-    lines = [line for line in world.compared().lines if line.verdict is Verdict.WRONG]
+    lines = [line for line in world.compared().lines if line.verdict is LineVerdict.WRONG]
     return any(line.field.startswith(f"spec.{field}") for line in lines)
 
 
@@ -168,18 +168,18 @@ def test_what_the_real_lifecycle_manager_writes_into_the_copy(field: str, value:
     world = World()
     for raw in world.copies:
         raw["spec"][field] = value
-    assert not [line for line in world.compared().lines if line.verdict is Verdict.WRONG]
+    assert not [line for line in world.compared().lines if line.verdict is LineVerdict.WRONG]
 
 
 def test_two_versions_differ_in_nothing_that_is_a_default() -> None:
     old, new = (template_of(control_template("keda", "1.0.0")) for _ in range(2))
     new.raw["spec"].update(mandatory=False, requiresDowntime=False, associatedResources=[], channel="")
-    assert not compare(old, new).template
+    assert not compare_versions(old, new).template
     new.raw["spec"].update(requiresDowntime=True)
-    assert [change.path for change in compare(old, new).template] == ["requiresDowntime"]
+    assert [change.path for change in compare_versions(old, new).template] == ["requiresDowntime"]
 
 
-def template_of(raw: Json) -> Template:
+def template_of(raw: Json) -> ModuleTemplate:
     found = read_template(synced(raw))
-    assert isinstance(found, Template)
+    assert isinstance(found, ModuleTemplate)
     return found

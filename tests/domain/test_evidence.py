@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.evidence import (
-    Claims,
-    Deployed,
+from kymatui.domain.kubernetes.image_references import parse_image
+from kymatui.domain.versions.evidence import (
+    DeployedVersion,
     EvidenceSource,
-    deployed,
-    gather,
+    ReportedVersions,
+    deployed_version,
+    gather_evidence,
     manager_image,
     manager_images,
 )
-from kymatui.domain.images import parse_image
 from tests.domain.builders import Json, deployment
 
 COMMIT = "49b1192071ec05bfdd18c1f667544ac34aa927a1"
@@ -45,16 +45,16 @@ def test_60_the_managers_container(containers: list[tuple[str, str]], image: str
     assert manager_image(workload(*containers), [known]) == image
 
 
-def seen(raw: Json | None, claims: Claims | None = None, desired: str = "", **raws: Json) -> Deployed:
+def seen(raw: Json | None, claims: ReportedVersions | None = None, desired: str = "", **raws: Json) -> DeployedVersion:
     images = manager_images({version.replace("_", "."): [raw] for version, raw in raws.items()})
-    claims = claims or Claims()
-    return deployed(gather(raw, claims, images), desired, claims.settled)
+    claims = claims or ReportedVersions()
+    return deployed_version(gather_evidence(raw, claims, images), desired, claims.settled)
 
 
 def test_all_evidence_is_kept_in_the_order_of_belief() -> None:
     raw = workload(("manager", "r.io/m:1.2.3"), labels={"app.kubernetes.io/version": "1.2.2", "version": "1.2.0"})
     raw["spec"]["template"]["metadata"] = {"labels": {"app.kubernetes.io/version": "1.2.1"}}
-    found = seen(raw, Claims(manifest="1.1.9", kyma="1.1.8"))
+    found = seen(raw, ReportedVersions(manifest="1.1.9", kyma="1.1.8"))
     assert [(item.source, item.version) for item in found.evidence] == [
         (EvidenceSource.IMAGE, "1.2.3"),
         (EvidenceSource.LABEL, "1.2.2"),
@@ -91,16 +91,16 @@ def test_an_image_copied_to_another_registry_is_still_named() -> None:
     shipped = workload(("manager", f"r.io/prod/mod:{COMMIT}"))
     running = workload(("manager", f"mirror.corp:5000/kyma/mod:{COMMIT}"))
     images = manager_images({"1.0.1": [shipped]})
-    assert deployed(gather(running, Claims(), images), "1.0.1").version == "1.0.1"
+    assert deployed_version(gather_evidence(running, ReportedVersions(), images), "1.0.1").version == "1.0.1"
 
 
 def test_one_image_in_two_versions_is_the_desired_one() -> None:
     shipped = workload(("manager", "r.io/prod/mod:1.23.0"))
     images = manager_images({"1.23.0": [shipped], "1.23.0-dev": [shipped]})
-    evidence = gather(shipped, Claims(), images)
-    assert deployed(evidence, "1.23.0-dev").version == "1.23.0-dev"
-    assert deployed(evidence, "1.23.0").version == "1.23.0"
-    assert deployed(evidence, "1.24.0").version == "1.23.0", "the version of the tag, where neither is desired"
+    evidence = gather_evidence(shipped, ReportedVersions(), images)
+    assert deployed_version(evidence, "1.23.0-dev").version == "1.23.0-dev"
+    assert deployed_version(evidence, "1.23.0").version == "1.23.0"
+    assert deployed_version(evidence, "1.24.0").version == "1.23.0", "the version of the tag, where neither is desired"
 
 
 @pytest.mark.parametrize(
@@ -112,18 +112,20 @@ def test_one_image_in_two_versions_is_the_desired_one() -> None:
     ],
 )
 def test_a_version_with_a_suffix_may_ship_the_image_of_its_release(claimed: str, settled: bool, version: str) -> None:
-    found = seen(workload(("manager", "r.io/mod:1.23.0")), Claims(kyma=claimed, settled=settled), "1.23.0-dev")
+    found = seen(
+        workload(("manager", "r.io/mod:1.23.0")), ReportedVersions(kyma=claimed, settled=settled), "1.23.0-dev"
+    )
     assert found.version == version
 
 
 def test_a_claim_is_disproved_by_another_image_than_the_claimed_version_ships() -> None:
     running = workload(("manager", f"r.io/mod:{COMMIT}"))
     images = manager_images({"1.0.2": [workload(("manager", "r.io/mod:1.0.2"))]})
-    evidence = gather(running, Claims(kyma="1.0.2"), images)
+    evidence = gather_evidence(running, ReportedVersions(kyma="1.0.2"), images)
     assert [item.disproved for item in evidence] == [False, True]
-    assert deployed(evidence, "1.0.2") == Deployed("", COMMIT, evidence)
+    assert deployed_version(evidence, "1.0.2") == DeployedVersion("", COMMIT, evidence)
 
 
 def test_without_a_workload_lifecycle_manager_is_believed() -> None:
-    assert seen(None, Claims(manifest="1.1.0", kyma="1.2.0")).version == "1.1.0"
+    assert seen(None, ReportedVersions(manifest="1.1.0", kyma="1.2.0")).version == "1.1.0"
     assert seen(None).version == ""

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from kymatui.domain.fleet_manifests import ManifestSight, read_sight
-from kymatui.domain.fleet_pictures import FleetPainter, FleetPicture, differences, recent
-from kymatui.domain.fleets import Runtime, fleet, metas_by_module, with_metas
-from kymatui.domain.objects import Malformed
-from kymatui.domain.waiting import waits, waits_of
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, recent_changes, runtime_changes
+from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
+from kymatui.domain.fleet.pending_actions import pending_actions, runtime_pending_actions
+from kymatui.domain.fleet.runtimes import Runtime, build_fleet, metas_by_module, with_release_metas
+from kymatui.domain.kubernetes.object_meta import MalformedObject
 from tests.domain.builders import NOW, Json, kyma, manifest, meta, report, stamp
 
 CONTROL = "kcp-system"
@@ -19,25 +19,25 @@ METAS = metas_by_module([meta("keda", {"regular": "1.5.0"}, namespace=CONTROL)])
 
 
 def one(*reports: Json, name: str = "one", **more: object) -> Runtime:
-    (found,) = fleet([kyma((), name=name, namespace=CONTROL, status=reports, **more)]).runtimes  # type: ignore[arg-type]
+    (found,) = build_fleet([kyma((), name=name, namespace=CONTROL, status=reports, **more)]).runtimes  # type: ignore[arg-type]
     return found
 
 
-def sight(module: str, state: str, operation: str = "", ago: float = 60, **more: object) -> ManifestSight:
+def sight(module: str, state: str, operation: str = "", ago: float = 60, **more: object) -> ManifestSummary:
     raw = manifest(module, "1.0.0", state, owner="one", namespace=CONTROL)
     condition = {"type": "Installation", "status": "True", "lastTransitionTime": stamp(ago)}
     raw["status"] |= {"conditions": [condition], "lastOperation": {"operation": operation}}
-    found = read_sight(raw)
+    found = read_summary(raw)
     assert found is not None
     return replace(found, **more)  # type: ignore[arg-type]
 
 
-def painted(painter: FleetPainter) -> FleetPicture:
+def painted(painter: FleetTracker) -> FleetSnapshot:
     return painter.picture("kcp", {}, NOW)
 
 
 def test_only_what_changed_becomes_another_object() -> None:
-    painter = FleetPainter()
+    painter = FleetTracker()
     painter.metas(METAS)
     painter.kymas({KEY: one(report("keda", "1.5.0")), (CONTROL, "two"): one(name="two")}, NOW, notice=False)
     first = painted(painter)
@@ -50,25 +50,25 @@ def test_only_what_changed_becomes_another_object() -> None:
 
 
 def test_other_release_metas_touch_only_the_runtimes_that_they_are_about() -> None:
-    painter = FleetPainter()
+    painter = FleetTracker()
     with_keda, without = one(report("keda", "1.5.0")), one(report("istio", "1.0.0"), name="two")
     painter.kymas({KEY: with_keda, (CONTROL, "two"): without}, NOW, notice=False)
     painter.metas(METAS)
     found = painted(painter).runtimes
     assert found[KEY].modules[0].desired == "1.5.0"
     assert found[CONTROL, "two"] is without
-    assert with_metas(found[KEY], METAS) is found[KEY]
+    assert with_release_metas(found[KEY], METAS) is found[KEY]
 
 
 @pytest.mark.parametrize("entry", [{"state": "Unmanaged"}, {"state": "Deleting"}])
 def test_what_is_let_go_or_going_drifts_from_nothing(entry: Json) -> None:
-    (found,) = fleet([kyma((), namespace=CONTROL, status=[report("keda", "1.4.0", **entry)])], []).runtimes
-    assert with_metas(found, METAS).drifting == ()
+    (found,) = build_fleet([kyma((), namespace=CONTROL, status=[report("keda", "1.4.0", **entry)])], []).runtimes
+    assert with_release_metas(found, METAS).drifting == ()
 
 
 def test_what_cannot_be_read_is_told_and_comes_back() -> None:
-    painter = FleetPainter()
-    bad = Malformed(one().ref, "its spec is no object", {})
+    painter = FleetTracker()
+    bad = MalformedObject(one().ref, "its spec is no object", {})
     painter.kymas({KEY: one()}, NOW, notice=False)
     painter.kymas({KEY: bad}, NOW, notice=True)
     assert (dict(painted(painter).runtimes), painted(painter).malformed) == ({}, (bad,))
@@ -77,7 +77,7 @@ def test_what_cannot_be_read_is_told_and_comes_back() -> None:
 
 
 def test_manifests_are_kept_by_the_kyma_that_they_belong_to() -> None:
-    painter = FleetPainter()
+    painter = FleetTracker()
     keda, istio = sight("keda", "Ready"), sight("istio", "Ready")
     names = [(item.namespace, item.name) for item in (keda, istio)]
     painter.manifests(dict(zip(names, (keda, istio), strict=True)))
@@ -105,22 +105,22 @@ CHANGES = [
 
 @pytest.mark.parametrize(("before", "after", "expected"), CHANGES)
 def test_differences(before: Runtime | None, after: Runtime | None, expected: list[tuple[str, str, str]]) -> None:
-    found = [(change.what, change.before, change.after) for change in differences(KEY, before, after, NOW)]
+    found = [(change.what, change.before, change.after) for change in runtime_changes(KEY, before, after, NOW)]
     assert found == expected
 
 
 def test_the_last_hour_is_what_was_seen_and_before_that_what_manifests_say() -> None:
-    painter = FleetPainter()
+    painter = FleetTracker()
     sights = [sight("keda", "Ready", ago=120), sight("istio", "Error", ago=1800), sight("nats", "Ready", ago=7200)]
     painter.manifests({(item.namespace, item.name): item for item in sights})
     painter.kymas({KEY: one()}, NOW, notice=False)
     painter.kymas({KEY: one(state="Warning")}, NOW - 600, notice=True)
-    found = [(change.module, change.what) for change in recent(painted(painter), NOW)]
+    found = [(change.module, change.what) for change in recent_changes(painted(painter), NOW)]
     assert found == [("", "state"), ("istio", "manifest")]  # keda's is of the time that was watched
 
 
 def test_few_changes_are_kept() -> None:
-    painter = FleetPainter(kept=2)
+    painter = FleetTracker(kept=2)
     for number in range(4):
         painter.kymas({KEY: one(state=f"s{number}")}, NOW + number, notice=True)
     assert [change.after for change in painted(painter).changes] == ["s3", "s2"]
@@ -157,16 +157,16 @@ WAITS = [
 
 @pytest.mark.parametrize(("runtime", "sights", "expected"), WAITS)
 def test_who_waits_for_whom(
-    runtime: Runtime, sights: tuple[ManifestSight, ...], expected: list[tuple[str, str, str]]
+    runtime: Runtime, sights: tuple[ManifestSummary, ...], expected: list[tuple[str, str, str]]
 ) -> None:
-    assert [(wait.module, wait.on, wait.reason) for wait in waits_of(runtime, sights)] == expected
-    found = waits(FleetPicture(runtimes={KEY: runtime}, manifests={KEY: sights}))
+    assert [(wait.module, wait.on, wait.reason) for wait in runtime_pending_actions(runtime, sights)] == expected
+    found = pending_actions(FleetSnapshot(runtimes={KEY: runtime}, manifests={KEY: sights}))
     assert [(wait.module, wait.on, wait.reason) for wait in found] == expected
 
 
 def test_a_mandatory_module_waits_though_no_kyma_names_it() -> None:
     mandatory = sight("warden", "Processing", "installing", mandatory=True)
-    (found,) = waits(FleetPicture(runtimes={KEY: one()}, manifests={KEY: (mandatory,)}))
+    (found,) = pending_actions(FleetSnapshot(runtimes={KEY: one()}, manifests={KEY: (mandatory,)}))
     assert (found.module, found.on, found.reason) == ("warden", "lifecycle-manager", "mandatory: installing")
 
 
@@ -177,5 +177,5 @@ def test_a_mandatory_module_waits_though_no_kyma_names_it() -> None:
 def test_a_runtime_goes_by_its_name_its_shoot_and_its_id(name: str, found: tuple[str, str] | None) -> None:
     first = replace(one(), shoot="c-1", labels={"kyma-project.io/runtime-id": "id-1"})
     others = {(CONTROL, other): replace(one(name=other), shoot="twice") for other in ("two", "three")}
-    runtime = FleetPicture(runtimes={KEY: first, **others}).named(name)
+    runtime = FleetSnapshot(runtimes={KEY: first, **others}).named(name)
     assert (runtime and (runtime.ref.namespace, runtime.name)) == found

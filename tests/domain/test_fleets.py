@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.catalog import catalog
-from kymatui.domain.drift import DriftKind
-from kymatui.domain.fleets import Fleet, Runtime, fleet, version_matrix
-from kymatui.domain.snapshots import Snapshot
-from kymatui.domain.states import State
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.fleet.runtimes import Fleet, Runtime, build_fleet, version_matrix
+from kymatui.domain.kyma.states import State
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.versions.drift import DriftKind
 from tests.domain.builders import NOW, Json, kyma, meta, report, stamp, template
 
 CONTROL = "kcp-system"
@@ -28,7 +28,7 @@ def runtime(name: str, *reports: Json, channel: str = "regular", **more: Any) ->
 
 
 def one(*reports: Json, **more: Any) -> Runtime:
-    (found,) = fleet([runtime("one", *reports, **more)], METAS).runtimes
+    (found,) = build_fleet([runtime("one", *reports, **more)], METAS).runtimes
     return found
 
 
@@ -70,15 +70,15 @@ def test_what_is_unmanaged_or_leaves_drifts_neither_in_a_fleet_nor_in_a_catalog(
 ) -> None:
     modules = [{"name": "keda", **entry}] if entry is not None else []
     raw = runtime("one", report("keda", version, "Unmanaged" if entry else "Deleting"), modules=modules)
-    (found,) = fleet([raw], METAS).runtimes
+    (found,) = build_fleet([raw], METAS).runtimes
     templates = (template("keda", "1.5.0", namespace=CONTROL),)
-    row = catalog(Snapshot("kcp", kymas=(raw,), release_metas=tuple(METAS), templates=templates), NOW).row("keda")
+    row = build_catalog(Snapshot("kcp", kymas=(raw,), release_metas=tuple(METAS), templates=templates), NOW).row("keda")
     assert row is not None
     assert (found.modules[0].drift.kind, row.drift.kind, row.installed) == (kind, kind, version)
 
 
 def test_a_drift_that_no_release_meta_tells_is_unknown() -> None:
-    (found,) = fleet([runtime("one", report("keda", "1.4.0"), report("old", "1.0.0"))], METAS).runtimes
+    (found,) = build_fleet([runtime("one", report("keda", "1.4.0"), report("old", "1.0.0"))], METAS).runtimes
     assert [(one.drift.kind, one.unknown_drift) for one in found.modules] == [
         (DriftKind.BEHIND, False),
         (DriftKind.UNKNOWN, True),
@@ -87,12 +87,12 @@ def test_a_drift_that_no_release_meta_tells_is_unknown() -> None:
 
 
 def test_without_release_metas_nothing_is_said_to_drift() -> None:
-    (found,) = fleet([runtime("one", report("keda", "1.4.0"))]).runtimes
+    (found,) = build_fleet([runtime("one", report("keda", "1.4.0"))]).runtimes
     assert found.drifting == ()
 
 
 def test_release_metas_of_another_namespace_do_not_count() -> None:
-    (found,) = fleet([runtime("one", report("keda", "1.4.0"))], [meta("keda", {"regular": "1.5.0"})]).runtimes
+    (found,) = build_fleet([runtime("one", report("keda", "1.4.0"))], [meta("keda", {"regular": "1.5.0"})]).runtimes
     assert found.drifting == ()
 
 
@@ -109,14 +109,14 @@ def test_a_module_that_is_asked_for_and_not_reported_is_on_its_way() -> None:
 
 
 def test_runtimes_are_counted_by_group_the_most_first() -> None:
-    found = fleet(
+    found = build_fleet(
         [runtime("a", state="Ready"), runtime("b", state="Error"), runtime("c", state="Ready"), runtime("d", state="")]
     )
     assert list(found.count("state").items()) == [("Ready", 2), ("Error", 1), ("unknown", 1)]
 
 
 def test_versions_are_counted_newest_first() -> None:
-    found = fleet(
+    found = build_fleet(
         [
             runtime("a", report("keda", "1.9.0")),
             runtime("b", report("keda", "1.10.0"), report("istio", "1.11.0")),
@@ -131,6 +131,6 @@ def test_versions_are_counted_newest_first() -> None:
 
 @pytest.mark.parametrize("raw", [{}, {"kind": "Kyma"}, {"metadata": 3}, {"metadata": {"name": 1}}])
 def test_what_is_no_kyma_takes_no_row_and_is_told(raw: Json) -> None:
-    found: Fleet = fleet([raw, runtime("one")])
+    found: Fleet = build_fleet([raw, runtime("one")])
     assert [row.name for row in found.runtimes] == ["one"]
     assert len(found.malformed) == 1

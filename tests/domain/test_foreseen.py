@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.catalog import catalog
-from kymatui.domain.foreseen import FINALIZER_MODULE_CR, Risk
-from kymatui.domain.kymas import Policy
-from kymatui.domain.problems import Actor
-from kymatui.domain.rows import Row
-from kymatui.domain.snapshots import Snapshot
-from kymatui.domain.stages import stage
-from kymatui.domain.states import State
-from kymatui.domain.toggling import Proposal, Toggle, Verb, propose
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma_edit.edit_progress import track_edit
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, propose_edit
+from kymatui.domain.modules.risks import FINALIZER_MODULE_CR, RiskKind
+from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import (
     NOW,
     Json,
@@ -64,18 +64,18 @@ def made(policy: str, *finalizers: str, state: str = "Ready") -> Json:
     return found
 
 
-def row(seen: Snapshot) -> Row:
-    found = catalog(seen, NOW).row("mod")
+def row(seen: Snapshot) -> ModuleRow:
+    found = build_catalog(seen, NOW).row("mod")
     assert found is not None
     return found
 
 
-def risks(seen: Snapshot) -> list[Risk]:
+def risks(seen: Snapshot) -> list[RiskKind]:
     return [one.risk for one in row(seen).foreseen]
 
 
-def proposed(seen: Snapshot, verb: Verb, policy: Policy | None = None) -> Proposal:
-    return propose(seen, Toggle(verb, "mod", policy=policy), NOW)
+def proposed(seen: Snapshot, verb: EditVerb, policy: Policy | None = None) -> EditProposal:
+    return propose_edit(seen, ModuleEdit(verb, "mod", policy=policy), NOW)
 
 
 IGNORE, CREATE = "Ignore", "CreateAndDelete"
@@ -86,23 +86,29 @@ IGNORE, CREATE = "Ignore", "CreateAndDelete"
     [
         pytest.param(cluster(made=made(CREATE)), [], id="they agree"),
         pytest.param(cluster({"customResourcePolicy": CREATE}), [], id="no Manifest to be seen"),
-        pytest.param(cluster(made=made(IGNORE)), [Risk.CR_STAYS, Risk.MAY_NOT_WAIT], id="3 nobody deletes the CR"),
-        pytest.param(cluster({"customResourcePolicy": IGNORE}, made=made(CREATE)), [Risk.POLICY_PENDING], id="1, 18"),
+        pytest.param(
+            cluster(made=made(IGNORE)), [RiskKind.CR_STAYS, RiskKind.MAY_NOT_WAIT], id="3 nobody deletes the CR"
+        ),
+        pytest.param(
+            cluster({"customResourcePolicy": IGNORE}, made=made(CREATE)), [RiskKind.POLICY_PENDING], id="1, 18"
+        ),
         pytest.param(
             cluster({"customResourcePolicy": IGNORE}, made=made(IGNORE, FINALIZER_MODULE_CR), used=False),
-            [Risk.FINALIZER_STAYS],
+            [RiskKind.FINALIZER_STAYS],
             id="2 a finalizer that nobody removes",
         ),
-        pytest.param(cluster({"customResourcePolicy": IGNORE}), [Risk.MAY_NOT_WAIT], id="8 it may not wait"),
-        pytest.param(cluster(running=deployment("mod", "1.0.0")), [Risk.NOT_APPLIED], id="7 nothing is applied"),
+        pytest.param(cluster({"customResourcePolicy": IGNORE}), [RiskKind.MAY_NOT_WAIT], id="8 it may not wait"),
+        pytest.param(cluster(running=deployment("mod", "1.0.0")), [RiskKind.NOT_APPLIED], id="7 nothing is applied"),
         pytest.param(cluster(running=deployment("mod", "1.0.0"), version="1.0.0"), [], id="not yet reported"),
         pytest.param(
-            cluster({"managed": False}, state="Unmanaged", made=made(CREATE)), [Risk.STILL_RELEASING], id="10 releasing"
+            cluster({"managed": False}, state="Unmanaged", made=made(CREATE)),
+            [RiskKind.STILL_RELEASING],
+            id="10 releasing",
         ),
         pytest.param(cluster({"managed": False}, state="Unmanaged"), [], id="released"),
     ],
 )
-def test_what_will_go_wrong_is_known_from_fields(seen: Snapshot, expected: list[Risk]) -> None:
+def test_what_will_go_wrong_is_known_from_fields(seen: Snapshot, expected: list[RiskKind]) -> None:
     assert risks(seen) == expected
     problems = [one.message for one in row(seen).problems]
     assert all(one.words in problems for one in row(seen).foreseen)
@@ -114,12 +120,12 @@ def test_7_a_reported_version_is_not_believed_against_the_workload() -> None:
 
 
 def test_3_a_plan_to_disable_says_who_deletes_the_module_cr() -> None:
-    warnings = proposed(cluster(made=made(IGNORE)), Verb.DISABLE).warnings
+    warnings = proposed(cluster(made=made(IGNORE)), EditVerb.DISABLE).warnings
     assert any("--cascade" in text for text in warnings), warnings
 
 
 def test_1_the_manifest_decides_who_deletes_the_module_cr() -> None:
-    warnings = proposed(cluster({"customResourcePolicy": IGNORE}, made=made(CREATE)), Verb.DISABLE).warnings
+    warnings = proposed(cluster({"customResourcePolicy": IGNORE}, made=made(CREATE)), EditVerb.DISABLE).warnings
     assert any("still says CreateAndDelete" in text for text in warnings)
     assert not any("deletes no module CR" in text for text in warnings)
 
@@ -127,26 +133,26 @@ def test_1_the_manifest_decides_who_deletes_the_module_cr() -> None:
 @pytest.mark.parametrize("policy", list(Policy))
 def test_1_a_policy_is_said_to_come_late(policy: Policy) -> None:
     other = IGNORE if policy == CREATE else CREATE
-    warnings = proposed(cluster({"customResourcePolicy": other}), Verb.POLICY, policy).warnings
+    warnings = proposed(cluster({"customResourcePolicy": other}), EditVerb.POLICY, policy).warnings
     assert any("only with the next version, channel or template change" in text for text in warnings)
     assert any("cannot be deleted" in text for text in warnings) is (policy == IGNORE)
 
 
 def test_10_an_entry_stays_while_the_manifest_is_being_released() -> None:
     seen = cluster({"managed": False}, state="Unmanaged", made=made(CREATE))
-    found = proposed(seen, Verb.DISABLE)
+    found = proposed(seen, EditVerb.DISABLE)
     assert any("Keep the entry until the Manifest is gone" in text for text in found.refusals)
-    assert not proposed(cluster({"managed": False}, state="Unmanaged"), Verb.DISABLE).is_refused
+    assert not proposed(cluster({"managed": False}, state="Unmanaged"), EditVerb.DISABLE).is_refused
 
 
 def test_10_unmanaging_is_finished_when_the_manifest_is_gone() -> None:
-    toggle = Toggle(Verb.UNMANAGE, "mod")
+    toggle = ModuleEdit(EditVerb.UNMANAGE, "mod")
     before = cluster(made=made(CREATE))
-    edit = propose(before, toggle, NOW).edit
+    edit = propose_edit(before, toggle, NOW).edit
     assert edit is not None
     for there, finished in ((made(CREATE), False), (None, True)):
         now = cluster({"managed": False}, state="Unmanaged", made=there)
-        assert stage(toggle, edit, 0, now, catalog(now, NOW)).finished is finished
+        assert track_edit(toggle, edit, 0, now, build_catalog(now, NOW)).finished is finished
 
 
 def starting(age: float) -> Json:
@@ -195,6 +201,6 @@ def test_17_a_runtimes_kyma_that_is_deleted_comes_again_without_its_own_modules(
     dying: Json = dict(seen.kymas[0])
     owner = {"deprecated-operator.kyma-project.io/owned-by": "kcp-system/one"}
     dying["metadata"] = {**dying["metadata"], "deletionTimestamp": stamp(60), "annotations": owner}
-    (problem,) = [one for one in catalog(replace(seen, kymas=(dying,)), NOW).problems if "deleted" in one.message]
+    (problem,) = [one for one in build_catalog(replace(seen, kymas=(dying,)), NOW).problems if "deleted" in one.message]
     assert "creates the runtime's Kyma again" in problem.message
     assert "requests: mod. Enable them again after that" in problem.message

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.forms import Field, FieldKind, fields, overrides, read, value_at, written
+from kymatui.domain.kubernetes.schema_forms import (
+    FieldKind,
+    FormField,
+    form_fields,
+    overrides,
+    parse_value,
+    value_at,
+    with_value,
+)
 
 SCHEMA = {
     "type": "object",
@@ -23,12 +31,12 @@ SCHEMA = {
 }
 
 
-def field(name: str) -> Field:
-    return next(one for one in fields(SCHEMA) if one.label == name)
+def field(name: str) -> FormField:
+    return next(one for one in form_fields(SCHEMA) if one.label == name)
 
 
 def test_every_leaf_is_a_field_with_what_the_schema_says_of_it() -> None:
-    assert [one.label for one in fields(SCHEMA)] == ["size", "mode", "on", "share", "port", "tags", "store.path"]
+    assert [one.label for one in form_fields(SCHEMA)] == ["size", "mode", "on", "share", "port", "tags", "store.path"]
     assert (field("size").about, field("size").hint) == ("How many.", "integer; at least 1; at most 5; required")
     assert field("mode").hint == "small, large; else small"
     assert field("port").kind is FieldKind.TEXT
@@ -37,7 +45,7 @@ def test_every_leaf_is_a_field_with_what_the_schema_says_of_it() -> None:
 
 @pytest.mark.parametrize("schema", [{}, {"type": "object"}, {"properties": []}, {"properties": {"a": 1}}])
 def test_a_schema_that_says_nothing_gives_no_form(schema: dict[str, object]) -> None:
-    assert fields(schema) == ()
+    assert form_fields(schema) == ()
 
 
 @pytest.mark.parametrize(
@@ -52,7 +60,7 @@ def test_a_schema_that_says_nothing_gives_no_form(schema: dict[str, object]) -> 
     ],
 )
 def test_what_is_typed_becomes_a_value(name: str, text: str, value: object) -> None:
-    assert read(field(name), text) == value
+    assert parse_value(field(name), text) == value
 
 
 @pytest.mark.parametrize(
@@ -70,15 +78,15 @@ def test_what_is_typed_becomes_a_value(name: str, text: str, value: object) -> N
 )
 def test_what_is_wrong_is_said(name: str, text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        read(field(name), text)
+        parse_value(field(name), text)
 
 
 def test_a_value_is_written_where_it_belongs_and_what_is_empty_goes() -> None:
     document = {"store": {"path": "/a"}, "size": 1}
-    assert written(document, ("store", "path"), "/b") == {"store": {"path": "/b"}, "size": 1}
-    assert written(document, ("store", "path"), None) == {"size": 1}
-    assert written({}, ("a", "b", "c"), True) == {"a": {"b": {"c": True}}}
-    assert written({}, ("a", "b"), None) == {}
+    assert with_value(document, ("store", "path"), "/b") == {"store": {"path": "/b"}, "size": 1}
+    assert with_value(document, ("store", "path"), None) == {"size": 1}
+    assert with_value({}, ("a", "b", "c"), True) == {"a": {"b": {"c": True}}}
+    assert with_value({}, ("a", "b"), None) == {}
     assert document == {"store": {"path": "/a"}, "size": 1}
     assert value_at(document, ("store", "path")) == "/a"
     assert value_at(document, ("size", "path")) is None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.domain.catalog import catalog
-from kymatui.domain.histories import Happening, History
-from kymatui.domain.locating import locate
-from kymatui.domain.remembering import Memory
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot, place_feed
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.change_history import ChangeHistory, ModuleChange
+from kymatui.domain.snapshot.object_index import index_objects
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot, namespaced_feed
 from tests.domain import builders as b
 
 LIVE = {"kymas.operator.kyma-project.io": Feed(FeedState.LIVE)}
@@ -27,14 +27,14 @@ def snapshot(state: str = "Ready", version: str = "1.0.0", *, feeds: Any = LIVE,
     return Snapshot("test", **{**facts, **more})
 
 
-def looks(*snapshots: Snapshot, kept: int = 100) -> History:
-    history = History(kept)
+def looks(*snapshots: Snapshot, kept: int = 100) -> ChangeHistory:
+    history = ChangeHistory(kept)
     for number, found in enumerate(snapshots):
-        history.see(catalog(found, b.NOW), found, locate(found, Memory()), b.NOW + number)
+        history.see(build_catalog(found, b.NOW), found, index_objects(found, ReadCache()), b.NOW + number)
     return history
 
 
-def told(history: History, what: str) -> list[tuple[str, str, float]]:
+def told(history: ChangeHistory, what: str) -> list[tuple[str, str, float]]:
     return [(one.before, one.after, one.at - b.NOW) for one in history.of("keda") if one.what == what]
 
 
@@ -72,7 +72,7 @@ def test_nothing_is_told_while_the_first_lists_are_under_way() -> None:
 
 
 def test_what_is_followed_for_a_screen_does_not_hold_back_the_rest() -> None:
-    feeds = {**LIVE, place_feed("events", "kyma-system"): Feed(FeedState.SYNCING)}
+    feeds = {**LIVE, namespaced_feed("events", "kyma-system"): Feed(FeedState.SYNCING)}
     assert told(looks(snapshot(feeds=feeds), snapshot("Error")), "state") == [("Ready", "Error", 1)]
 
 
@@ -92,5 +92,5 @@ def test_a_look_without_a_change_adds_nothing() -> None:
 def test_no_more_is_kept_than_asked_for() -> None:
     history = looks(*(snapshot("Ready" if n % 2 else "Error") for n in range(50)), kept=10)
     assert len(history.happenings) == 10
-    assert isinstance(history.happenings[0], Happening)
+    assert isinstance(history.happenings[0], ModuleChange)
     assert history.happenings[0].at == b.NOW + 49

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kymatui.domain.images import Image, parse_image
+from kymatui.domain.kubernetes.image_references import Image, parse_image
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.domain.catalog import catalog, to_json
-from kymatui.domain.kymas import Kyma, ModuleRequest, read_kyma
-from kymatui.domain.objects import Malformed, moment
-from kymatui.domain.releases import ReleaseMeta, read_release_meta
-from kymatui.domain.snapshots import Snapshot
-from kymatui.domain.watchers import Watcher, read_watcher
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.catalog_json import catalog_to_json
+from kymatui.domain.kubernetes.object_meta import MalformedObject, parse_time
+from kymatui.domain.kyma.kymas import Kyma, ModuleRequest, read_kyma
+from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
+from kymatui.domain.kyma.watchers import Watcher, read_watcher
+from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import NOW, a_kyma, kyma, meta, report
 
 
@@ -106,7 +107,7 @@ def test_a_watcher_without_a_manager_has_the_one_of_its_label() -> None:
     found = read_watcher({"metadata": {"name": "w", "labels": labels}, "spec": {}})
     assert isinstance(found, Watcher)
     assert found.manager == "someone"
-    assert isinstance(read_watcher({"metadata": {}}), Malformed)
+    assert isinstance(read_watcher({"metadata": {}}), MalformedObject)
 
 
 def test_a_channel_that_is_there_twice_keeps_its_first_version() -> None:
@@ -129,7 +130,7 @@ def test_a_channel_that_is_there_twice_keeps_its_first_version() -> None:
     ],
 )
 def test_moments(text: str, seconds: float | None) -> None:
-    assert moment(text) == seconds
+    assert parse_time(text) == seconds
 
 
 def test_everything_that_was_ever_published_can_be_shown(shared: Path) -> None:
@@ -141,7 +142,7 @@ def test_everything_that_was_ever_published_can_be_shown(shared: Path) -> None:
         except yaml.YAMLError:
             continue  # deliberately broken samples
     everything = tuple(objects)
-    found = catalog(
+    found = build_catalog(
         Snapshot(
             "all",
             kymas=everything,
@@ -154,4 +155,4 @@ def test_everything_that_was_ever_published_can_be_shown(shared: Path) -> None:
         NOW,
     )
     assert len(found.rows) > 100
-    assert to_json(found)["modules"]
+    assert catalog_to_json(found)["modules"]

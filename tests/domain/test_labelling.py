@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from kymatui.domain.catalog import catalog
-from kymatui.domain.kymas import Kyma, read_kyma
-from kymatui.domain.label_stages import label_stage
-from kymatui.domain.labelling import Labels, label_edit, propose_labels
-from kymatui.domain.objects import LABEL_BETA, LABEL_INTERNAL
-from kymatui.domain.pairs.offering import Entry, Standing, SyncPlan
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma_edit.label_edit import Labels, label_edit, propose_labels
+from kymatui.domain.kyma_edit.label_progress import track_label_edit
+from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus
+from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import NOW, Json, deployment, kyma, labels, meta, report, snapshot, template
 
 BETA, INTERNAL = (f"/metadata/labels/operator.kyma-project.io~1{name}" for name in ("beta", "internal"))
@@ -79,8 +79,8 @@ def world(there: dict[str, str], *, installed: bool = True) -> Snapshot:
     return snapshot(kymas=[found], workloads=workloads, **SHELF)
 
 
-def plan(standing: Standing) -> SyncPlan:
-    return SyncPlan((), (Entry(COPY, "mod", "1.0.0", False, "", standing),))
+def plan(standing: SyncStatus) -> SyncPlan:
+    return SyncPlan((), (SyncEntry(COPY, "mod", "1.0.0", False, "", standing),))
 
 
 BEFORE = world({LABEL_BETA: "true"})
@@ -92,17 +92,19 @@ BEFORE = world({LABEL_BETA: "true"})
         (BEFORE, None, "accepted, and not yet seen in the watch", ""),
         (world({}), None, "mod is not uninstalled yet", ""),
         (world({}, installed=False), None, f"{IS}; mod is gone", "finished"),
-        (world({}, installed=False), Standing.LEFT_OVER, "the catalog sync has not taken away ModuleTemplate", ""),
-        (world({}, installed=False), Standing.WITHHELD, f"{IS}; mod is gone", "finished"),
+        (world({}, installed=False), SyncStatus.LEFT_OVER, "the catalog sync has not taken away ModuleTemplate", ""),
+        (world({}, installed=False), SyncStatus.WITHHELD, f"{IS}; mod is gone", "finished"),
         (world({LABEL_BETA: "maybe"}), None, "somebody else has changed the labels", "lost"),
         (replace(BEFORE, kymas=()), None, "Kyma kyma-system/default is gone", "lost"),
     ],
     ids=["unseen", "installed", "gone", "copy there", "copy gone", "changed", "no Kyma"],
 )
-def test_what_follows_from_a_label_is_waited_for(now: Snapshot, copy: Standing | None, words: str, ended: str) -> None:
+def test_what_follows_from_a_label_is_waited_for(
+    now: Snapshot, copy: SyncStatus | None, words: str, ended: str
+) -> None:
     proposal = replace(propose_labels(BEFORE, {LABEL_BETA: None}, NOW), goes=(COPY,))
     assert [(one.module, one.uninstalls) for one in proposal.effects] == [("mod", True)]
-    stage = label_stage(proposal, now, catalog(now, NOW), plan(copy) if copy is not None else None)
+    stage = track_label_edit(proposal, now, build_catalog(now, NOW), plan(copy) if copy is not None else None)
     assert words in stage.words
     assert ("finished" if stage.finished else "lost" if stage.lost else "") == ended
 
@@ -111,8 +113,8 @@ def test_what_a_label_brings_is_waited_for_until_it_is_ready() -> None:
     before, after = world({}, installed=False), world({LABEL_BETA: "true"})
     proposal = propose_labels(before, {LABEL_BETA: "true"}, NOW)
     unready = replace(before, kymas=after.kymas)
-    assert not label_stage(proposal, unready, catalog(unready, NOW), None).finished
-    assert label_stage(proposal, after, catalog(after, NOW), None).words.endswith("; mod 1.0.0 is ready")
+    assert not track_label_edit(proposal, unready, build_catalog(unready, NOW), None).finished
+    assert track_label_edit(proposal, after, build_catalog(after, NOW), None).words.endswith("; mod 1.0.0 is ready")
 
 
 def test_labels_of_a_runtimes_own_kyma_are_nobodys_concern() -> None:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from kymatui.domain.catalog import catalog, to_json
-from kymatui.domain.listing_schema import json_schema
-from kymatui.domain.statechecks import Mode
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.catalog_json import catalog_to_json
+from kymatui.domain.catalog.catalog_schema import catalog_json_schema
+from kymatui.domain.modules.state_checks import CheckMode
 from tests.domain.builders import NOW, deployment, gvk, kyma, meta, report, resource, snapshot, template
 
 RULES = [
@@ -41,10 +42,10 @@ KEYS: dict[str, type | tuple[type, ...]] = {
 TOP = ["cluster", "kyma", "modules", "problems", "counts", "unknown", "lists"]
 
 
-def listed(mode: Mode = Mode.KLM) -> dict[str, Any]:
+def listed(mode: CheckMode = CheckMode.KLM) -> dict[str, Any]:
     healthy = {**resource("mod", None), "status": {"health": "green"}}
-    return to_json(
-        catalog(
+    return catalog_to_json(
+        build_catalog(
             snapshot(
                 kymas=[kyma([{"name": "mod"}], status=[report("mod", "1.0.0")])],
                 templates=[template("mod", "1.0.0", customStateCheck=RULES)],
@@ -83,7 +84,7 @@ def test_the_values() -> None:
 
 
 def test_the_checks_in_both_modes() -> None:
-    klm, strict = ([check["result"] for check in listed(mode)["modules"][0]["checks"]] for mode in Mode)
+    klm, strict = ([check["result"] for check in listed(mode)["modules"][0]["checks"]] for mode in CheckMode)
     assert klm == ["match", "skipped", "no match"]
     assert strict == ["match", "no match", "no match"]
     assert listed()["modules"][0]["checks"][0] == {
@@ -106,11 +107,11 @@ def test_an_empty_cluster() -> None:
         "unknown": {},
         "lists": {},
     }
-    assert to_json(catalog(snapshot(), NOW)) == {"cluster": "test", **nothing}
+    assert catalog_to_json(build_catalog(snapshot(), NOW)) == {"cluster": "test", **nothing}
 
 
 def test_the_schema_is_one_and_names_the_documented_keys_and_no_other() -> None:
-    schema = json_schema()
+    schema = catalog_json_schema()
     Draft202012Validator.check_schema(schema)
     assert list(schema["properties"]) == TOP
     module = schema["properties"]["modules"]["items"]
@@ -118,13 +119,13 @@ def test_the_schema_is_one_and_names_the_documented_keys_and_no_other() -> None:
     assert all(part.get("description") for part in (*schema["properties"].values(), *module["properties"].values()))
 
 
-@pytest.mark.parametrize("mode", Mode)
-def test_what_is_listed_is_valid(mode: Mode) -> None:
-    assert list(Draft202012Validator(json_schema()).iter_errors(listed(mode))) == []
+@pytest.mark.parametrize("mode", CheckMode)
+def test_what_is_listed_is_valid(mode: CheckMode) -> None:
+    assert list(Draft202012Validator(catalog_json_schema()).iter_errors(listed(mode))) == []
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_row_without_a_key_is_not_valid(key: str) -> None:
     listing = listed()
     del listing["modules"][0][key]
-    assert not Draft202012Validator(json_schema()).is_valid(listing)
+    assert not Draft202012Validator(catalog_json_schema()).is_valid(listing)

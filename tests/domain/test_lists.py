@@ -9,33 +9,34 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from kymatui.domain.catalog import catalog, to_json
-from kymatui.domain.drift import DriftKind
-from kymatui.domain.labelling import propose_labels
-from kymatui.domain.listing_schema import json_schema
-from kymatui.domain.lists import Gap, RowFact, Unknown, gap_of, gaps, missing
-from kymatui.domain.locating import locate
-from kymatui.domain.pairs.comparing import side_by_side
-from kymatui.domain.pairs.differences import Area, Verdict
-from kymatui.domain.pairs.offering import Standing, plan_of
-from kymatui.domain.pairs.pair import Pair, joined
-from kymatui.domain.pairs.relabelling import relabelling
-from kymatui.domain.presence import Presence
-from kymatui.domain.remembering import Memory
-from kymatui.domain.rows import NAMING, Row
-from kymatui.domain.snapshots import RUNTIME_FEED, Feed, FeedState, Snapshot
-from kymatui.domain.toggling import Toggle, Verb, propose
-from kymatui.domain.trees import Sight, tree
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.catalog_json import catalog_to_json
+from kymatui.domain.catalog.catalog_schema import catalog_json_schema
+from kymatui.domain.catalog.object_tree import ObjectVisibility, build_tree
+from kymatui.domain.catalog.rows import NAMING_LISTS, ModuleRow
+from kymatui.domain.kyma_edit.label_edit import propose_labels
+from kymatui.domain.kyma_edit.label_effects import preview_label_effects
+from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit, propose_edit
+from kymatui.domain.modules.presence import Presence
+from kymatui.domain.remote.catalog_sync import SyncStatus, plan_pair_sync
+from kymatui.domain.remote.differences import LineArea, LineVerdict
+from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
+from kymatui.domain.remote.side_by_side import compare_sides
+from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact, explain_gaps, explain_missing, gap_of
+from kymatui.domain.snapshot.object_index import index_objects
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Snapshot
+from kymatui.domain.versions.drift import DriftKind
 from kymatui.errors import RefusedError
 from tests.domain import builders as b
 
-KYMAS, TEMPLATES, METAS, MANIFESTS = NAMING
+KYMAS, TEMPLATES, METAS, MANIFESTS = NAMING_LISTS
 DEPLOYMENTS, OWN = "deployments.apps", "mods.operator.kyma-project.io"
 EVERY = (KYMAS, TEMPLATES, METAS, MANIFESTS, DEPLOYMENTS, "statefulsets.apps", "daemonsets.apps", OWN)
 MISSING = {
-    FeedState.SYNCING: Gap.LOADING,
-    FeedState.FORBIDDEN: Gap.FORBIDDEN,
-    FeedState.FAILED: Gap.UNKNOWN,
+    FeedState.SYNCING: ListGap.LOADING,
+    FeedState.FORBIDDEN: ListGap.FORBIDDEN,
+    FeedState.FAILED: ListGap.UNKNOWN,
 }
 
 
@@ -48,24 +49,24 @@ def test_only_a_list_that_came_says_that_something_is_not_there(state: FeedState
 @pytest.mark.parametrize(
     ("unknown", "words"),
     [
-        (Unknown(Gap.LOADING), "loading"),
-        (Unknown(Gap.LOADING, ("a", "b")), "loading (a, b)"),
-        (Unknown(Gap.FORBIDDEN, ("a",), "no right"), "forbidden (you may not list a)"),
-        (Unknown(Gap.UNKNOWN, ("a",), "502"), "unknown (no list of a: 502)"),
-        (Unknown(Gap.UNKNOWN, (), "no route"), "unknown (no route)"),
-        (Unknown(Gap.UNKNOWN), "unknown"),
+        (UnknownFact(ListGap.LOADING), "loading"),
+        (UnknownFact(ListGap.LOADING, ("a", "b")), "loading (a, b)"),
+        (UnknownFact(ListGap.FORBIDDEN, ("a",), "no right"), "forbidden (you may not list a)"),
+        (UnknownFact(ListGap.UNKNOWN, ("a",), "502"), "unknown (no list of a: 502)"),
+        (UnknownFact(ListGap.UNKNOWN, (), "no route"), "unknown (no route)"),
+        (UnknownFact(ListGap.UNKNOWN), "unknown"),
     ],
 )
-def test_the_three_states_have_words_of_their_own(unknown: Unknown, words: str) -> None:
+def test_the_three_states_have_words_of_their_own(unknown: UnknownFact, words: str) -> None:
     assert str(unknown) == words
 
 
 def test_what_passes_by_itself_comes_first() -> None:
     feeds = {"a": Feed(FeedState.FAILED, 0, "502"), "b": Feed(FeedState.FORBIDDEN), "c": Feed(FeedState.SYNCING)}
-    assert [one.gap for one in gaps(feeds, "abcd")] == [Gap.LOADING, Gap.FORBIDDEN, Gap.UNKNOWN]
-    assert missing(feeds, "ab") == Unknown(Gap.FORBIDDEN, ("b",))
-    assert missing(feeds, "a") == Unknown(Gap.UNKNOWN, ("a",), "502")
-    assert missing(feeds, "d") is None
+    assert [one.gap for one in explain_gaps(feeds, "abcd")] == [ListGap.LOADING, ListGap.FORBIDDEN, ListGap.UNKNOWN]
+    assert explain_missing(feeds, "ab") == UnknownFact(ListGap.FORBIDDEN, ("b",))
+    assert explain_missing(feeds, "a") == UnknownFact(ListGap.UNKNOWN, ("a",), "502")
+    assert explain_missing(feeds, "d") is None
 
 
 def hidden(state: FeedState, *names: str) -> Snapshot:
@@ -83,8 +84,8 @@ def hidden(state: FeedState, *names: str) -> Snapshot:
     return Snapshot("test", feeds=feeds, taken_at=b.NOW, **parts)
 
 
-def row_of(snapshot: Snapshot) -> Row | None:
-    return catalog(snapshot, b.NOW).row("mod")
+def row_of(snapshot: Snapshot) -> ModuleRow | None:
+    return build_catalog(snapshot, b.NOW).row("mod")
 
 
 @pytest.mark.parametrize("state", MISSING)
@@ -95,12 +96,12 @@ def test_no_fact_is_stated_that_a_missing_list_would_tell(state: FeedState, coun
     assert not whole.unknown
     for names in itertools.combinations((KYMAS, TEMPLATES, METAS, MANIFESTS, DEPLOYMENTS, OWN), count):
         snapshot = hidden(state, *names)
-        seen = catalog(snapshot, b.NOW)
-        document = to_json(seen)
-        assert list(Draft202012Validator(json_schema()).iter_errors(document)) == [], names
+        seen = build_catalog(snapshot, b.NOW)
+        document = catalog_to_json(seen)
+        assert list(Draft202012Validator(catalog_json_schema()).iter_errors(document)) == [], names
         for name in names:
             assert document["lists"][name]["state"] == MISSING[state].value
-        assert (seen.modules_unknown is not None) == bool({*names} & {*NAMING}), names
+        assert (seen.modules_unknown is not None) == bool({*names} & {*NAMING_LISTS}), names
         assert (seen.kyma_unknown is not None) == (KYMAS in names), names
         row = seen.row("mod")
         if row is None:  # nothing that is listed names it
@@ -136,23 +137,23 @@ def test_a_node_of_a_missing_list_is_not_missing(state: FeedState) -> None:
     )
     row = row_of(made)
     assert row is not None
-    grown = tree(row, locate(made, Memory()), b.NOW, feeds=made.feeds)
+    grown = build_tree(row, index_objects(made, ReadCache()), b.NOW, feeds=made.feeds)
     (node,) = (one for root in grown.roots for one in root.walk() if one.ref.name == "mod-manager")
-    assert (node.sight, str(MISSING[state]) in node.words) == (Sight.UNLISTED, True)
+    assert (node.sight, str(MISSING[state]) in node.words) == (ObjectVisibility.UNLISTED, True)
 
 
 @pytest.mark.parametrize("state", MISSING)
 def test_an_edit_is_refused_for_a_kyma_that_is_not_listed(state: FeedState) -> None:
-    found = propose(hidden(state, KYMAS), Toggle(Verb.ENABLE, "mod"), b.NOW)
+    found = propose_edit(hidden(state, KYMAS), ModuleEdit(EditVerb.ENABLE, "mod"), b.NOW)
     assert found.is_refused
     assert f"no Kyma to edit is known: {MISSING[state]}" in found.refusals[0]
 
 
 @pytest.mark.parametrize("state", MISSING)
 @pytest.mark.parametrize("name", [TEMPLATES, METAS])
-@pytest.mark.parametrize("verb", [Verb.ENABLE, Verb.CHANNEL])
-def test_an_edit_is_refused_for_a_catalog_that_is_not_listed(state: FeedState, name: str, verb: Verb) -> None:
-    found = propose(hidden(state, name), Toggle(verb, "mod", "fast"), b.NOW)
+@pytest.mark.parametrize("verb", [EditVerb.ENABLE, EditVerb.CHANNEL])
+def test_an_edit_is_refused_for_a_catalog_that_is_not_listed(state: FeedState, name: str, verb: EditVerb) -> None:
+    found = propose_edit(hidden(state, name), ModuleEdit(verb, "mod", "fast"), b.NOW)
     assert found.refusals
     assert all(str(MISSING[state]) in refusal for refusal in found.refusals)
     assert str(MISSING[state]) in propose_labels(hidden(state, name), {"a": "b"}, b.NOW).refusal
@@ -160,14 +161,14 @@ def test_an_edit_is_refused_for_a_catalog_that_is_not_listed(state: FeedState, n
 
 def test_an_installation_that_is_not_seen_is_not_taken_for_none() -> None:
     snapshot = replace(hidden(FeedState.FORBIDDEN, DEPLOYMENTS), kymas=(b.kyma(),), manifests=(), module_resources={})
-    found = propose(snapshot, Toggle(Verb.ENABLE, "mod"), b.NOW)
+    found = propose_edit(snapshot, ModuleEdit(EditVerb.ENABLE, "mod"), b.NOW)
     assert any("installed directly: forbidden" in refusal for refusal in found.refusals)
 
 
 # a runtime and its control plane
 
 
-def pair(runtime: Snapshot | None, *names: str, state: FeedState = FeedState.FORBIDDEN) -> Pair:
+def pair(runtime: Snapshot | None, *names: str, state: FeedState = FeedState.FORBIDDEN) -> RuntimePair:
     """A control plane whose Kyma names no module itself; these lists of it are missing."""
     kyma = b.kyma([], status=[b.report("mod", "1.0.0")], name="r1", namespace="kcp-system")
     seen: dict[str, dict[str, Any]] = {
@@ -177,18 +178,18 @@ def pair(runtime: Snapshot | None, *names: str, state: FeedState = FeedState.FOR
         MANIFESTS: {"manifests": ()},
     }
     parts = {key: value for name, part in seen.items() if name not in names for key, value in part.items()}
-    feeds = {name: Feed(state if name in names else FeedState.LIVE, b.NOW) for name in NAMING}
-    return Pair("r1", Snapshot("kcp", feeds=feeds, **parts), runtime, "" if runtime else "no route")
+    feeds = {name: Feed(state if name in names else FeedState.LIVE, b.NOW) for name in NAMING_LISTS}
+    return RuntimePair("r1", Snapshot("kcp", feeds=feeds, **parts), runtime, "" if runtime else "no route")
 
 
 @pytest.mark.parametrize("state", [None, *MISSING])
 def test_a_runtime_that_is_not_seen_deletes_nothing(state: FeedState | None) -> None:
     """A control plane's Kyma names no modules: its status mirrors what the runtime asks for."""
     runtime = None if state is None else Snapshot("skr", feeds={name: Feed(state) for name in EVERY})
-    row = row_of(joined(pair(runtime)))
+    row = row_of(join_snapshots(pair(runtime)))
     assert row is not None
     assert (row.presence, row.managed, row.channel) == (Presence.ENABLED, True, "regular")
-    assert row.unknown[RowFact.POLICY].gap is (Gap.UNKNOWN if state is None else MISSING[state])
+    assert row.unknown[RowFact.POLICY].gap is (ListGap.UNKNOWN if state is None else MISSING[state])
 
 
 @pytest.mark.parametrize("state", MISSING)
@@ -197,25 +198,25 @@ def test_the_sync_asserts_nothing_of_a_catalog_that_is_not_listed(state: FeedSta
     copies = (b.template("mod", "0.9.0"),)
     runtime = replace(hidden(FeedState.LIVE), templates=copies)
     found = pair(runtime, name, state=state)
-    plan = plan_of(found)
+    plan = plan_pair_sync(found)
     assert plan is not None
     assert plan.entries
-    assert {entry.standing for entry in plan.entries} == {Standing.UNKNOWN}
+    assert {entry.standing for entry in plan.entries} == {SyncStatus.UNKNOWN}
     assert plan.unknown is not None
     assert plan.unknown.gap is MISSING[state]
-    compared = side_by_side(found, b.NOW)
-    about = [line for line in compared.lines if line.area in (Area.TEMPLATE, Area.RELEASE)]
-    assert {line.verdict for line in about} == {Verdict.UNKNOWN}
+    compared = compare_sides(found, b.NOW)
+    about = [line for line in compared.lines if line.area in (LineArea.TEMPLATE, LineArea.RELEASE)]
+    assert {line.verdict for line in about} == {LineVerdict.UNKNOWN}
     with pytest.raises(RefusedError, match=str(MISSING[state])):
-        relabelling(found, {"a": "b"}, b.NOW)
+        preview_label_effects(found, {"a": "b"}, b.NOW)
 
 
 @pytest.mark.parametrize("state", MISSING)
 def test_a_manifest_that_is_not_listed_is_not_missing(state: FeedState) -> None:
     runtime = replace(hidden(FeedState.LIVE), kymas=(b.kyma([{"name": "mod"}]),))
-    compared = side_by_side(pair(runtime, MANIFESTS, state=state), b.NOW)
-    (line,) = (line for line in compared.lines if line.area is Area.MODULE and line.field == "Manifest")
-    assert (line.verdict, str(MISSING[state]) in line.why) == (Verdict.UNKNOWN, True)
+    compared = compare_sides(pair(runtime, MANIFESTS, state=state), b.NOW)
+    (line,) = (line for line in compared.lines if line.area is LineArea.MODULE and line.field == "Manifest")
+    assert (line.verdict, str(MISSING[state]) in line.why) == (LineVerdict.UNKNOWN, True)
 
 
 # one server that is lost
@@ -228,9 +229,9 @@ def test_a_server_that_does_not_answer_is_one_problem(state: FeedState, lists: i
     feeds = {name: Feed(FeedState.LIVE) for name in EVERY} | {
         name: Feed(state, 0, "refused") for name in others[:lists]
     }
-    (problem,) = catalog(Snapshot("t", feeds=feeds), b.NOW).problems
+    (problem,) = build_catalog(Snapshot("t", feeds=feeds), b.NOW).problems
     about = others[0] if lists == 1 else f"{lists} lists"
     assert problem.message == f"the server does not answer for {about}: refused"
     runtime = {**feeds, RUNTIME_FEED: Feed(FeedState.FAILED, 0, "no route")}
-    (problem,) = catalog(Snapshot("t", feeds=runtime), b.NOW).problems
+    (problem,) = build_catalog(Snapshot("t", feeds=runtime), b.NOW).problems
     assert problem.message == f"the runtime does not answer for {about}: no route"

@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.domain.manifests import (
+from kymatui.domain.kubernetes.object_meta import MalformedObject
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.manifests import (
     HelmSource,
     ImageSpec,
-    Install,
     KustomizeSource,
     Manifest,
+    ManifestInstall,
     UnknownSource,
     default_resource,
     default_resource_body,
     manifest_name,
     read_manifest,
 )
-from kymatui.domain.objects import Malformed
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
 from tests.domain.builders import API, SAMPLE, manifest
 
 RUNTIME = "9b9437b0-e148-430b-9ad6-4537adc41557"
@@ -94,7 +94,7 @@ def test_v1beta2() -> None:
     found = read(raw)
     assert (found.version, found.module, found.kyma, found.channel) == ("1.2.0", "mod", "default", "regular")
     assert found.unmanaged
-    assert found.installs == (Install("c/mod", ImageSpec("r.io", "c/mod", "sha256:1", "oci-ref", None)),)
+    assert found.installs == (ManifestInstall("c/mod", ImageSpec("r.io", "c/mod", "sha256:1", "oci-ref", None)),)
     assert found.synced == (ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "n", "m"),)
     assert found.raw["spec"]["unheardOf"] == {"kept": True}
 
@@ -116,7 +116,7 @@ def test_v1beta2() -> None:
 def test_v1alpha1_sources(source: dict[str, Any], read_as: object) -> None:
     spec = {"installs": [{"name": "one", "source": source}, {"name": "two", "source": {"type": "oci-ref"}}]}
     found = read({"apiVersion": "operator.kyma-project.io/v1alpha1", "metadata": {"name": "m"}, "spec": spec})
-    assert found.installs[0] == Install("one", read_as)  # type: ignore[arg-type]
+    assert found.installs[0] == ManifestInstall("one", read_as)  # type: ignore[arg-type]
     assert [install.name for install in found.installs] == ["one", "two"]
     assert found.remote, "v1alpha1 defaults to the runtime"
 
@@ -124,7 +124,9 @@ def test_v1alpha1_sources(source: dict[str, Any], read_as: object) -> None:
 def test_the_sample_of_the_first_generation(shared: Path) -> None:
     text = (shared / "kyma/manifests/v1alpha1_module-manager_sample.yaml").read_text()
     found = read(yaml.safe_load(text))
-    assert found.installs == (Install("nginx-stable", HelmSource("https://helm.nginx.com/stable", "nginx-ingress")),)
+    assert found.installs == (
+        ManifestInstall("nginx-stable", HelmSource("https://helm.nginx.com/stable", "nginx-ingress")),
+    )
     assert not found.remote
     assert found.resource is not None
     assert found.resource["kind"] == "SampleCRD"
@@ -140,7 +142,7 @@ def test_the_sample_of_the_first_generation(shared: Path) -> None:
 )
 def test_what_cannot_be_read_is_kept_with_the_reason(raw: object, reason: str) -> None:
     found = read_manifest(raw)
-    assert isinstance(found, Malformed)
+    assert isinstance(found, MalformedObject)
     assert (found.reason, found.raw) == (reason, raw)
 
 

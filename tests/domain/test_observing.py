@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.domain.observing import choose_kyma, observe
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.snapshot.cluster_index import choose_kyma, index_cluster
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from tests.domain.builders import Json, kyma, manifest, meta, report, snapshot
 
 GROUP = "operator.kyma-project.io"
@@ -32,12 +32,12 @@ def definition(kind: str, plural: str, group: str = GROUP) -> Json:
     ],
 )
 def test_53_the_plural_is_what_the_definition_says(kind: str, plural: str) -> None:
-    world = observe(snapshot(definitions=[definition(kind, plural), definition(kind, "others", "other.io")]))
+    world = index_cluster(snapshot(definitions=[definition(kind, plural), definition(kind, "others", "other.io")]))
     assert world.feed_of(GroupVersionKind(GROUP, "v1alpha1", kind)) == f"{plural}.{GROUP}"
 
 
 def test_53_without_a_definition_only_a_feed_that_is_there_is_meant() -> None:
-    world = observe(snapshot(feeds={f"telemetries.{GROUP}": Feed(FeedState.FORBIDDEN)}))
+    world = index_cluster(snapshot(feeds={f"telemetries.{GROUP}": Feed(FeedState.FORBIDDEN)}))
     assert world.feed_of(GroupVersionKind(GROUP, "v1alpha1", "Telemetry")) == f"telemetries.{GROUP}"
     assert world.resources_of(GroupVersionKind(GROUP, "v1alpha1", "Telemetry")) is None
     assert world.feed_of(GroupVersionKind(GROUP, "v1alpha1", "Keda")) == ""
@@ -62,9 +62,9 @@ def test_which_kyma(kymas: list[tuple[str, str, str]], chosen: str) -> None:
 
 
 def test_no_kyma_at_all() -> None:
-    world = observe(snapshot(release_metas=[meta("mod", {}, namespace="somewhere")]))
+    world = index_cluster(snapshot(release_metas=[meta("mod", {}, namespace="somewhere")]))
     assert (world.kyma, world.shelf.namespace, world.is_runtime) == (None, "somewhere", True)
-    assert observe(snapshot()).shelf.namespace == "kyma-system"
+    assert index_cluster(snapshot()).shelf.namespace == "kyma-system"
 
 
 def test_manifests_are_found_by_label_else_by_the_name_that_they_must_have() -> None:
@@ -73,7 +73,7 @@ def test_manifests_are_found_by_label_else_by_the_name_that_they_must_have() -> 
     status = [report("mod", "1.0.0"), report("some", "1.0.0", ocmComponentName=component)]
     status[1]["manifest"] = {"kind": "Manifest", "metadata": {"name": "default-some-module-2"}}
     others = manifest("mod", "9.9.9", owner="somebody-else")
-    world = observe(snapshot(kymas=[kyma(status=status)], manifests=[others, manifest("mod", "1.0.0"), bare]))
+    world = index_cluster(snapshot(kymas=[kyma(status=status)], manifests=[others, manifest("mod", "1.0.0"), bare]))
     assert {module: found.meta.name for module, found in world.manifests.items()} == {
         "mod": "default-mod-1",
         "some": "default-some-module-2",
@@ -82,6 +82,6 @@ def test_manifests_are_found_by_label_else_by_the_name_that_they_must_have() -> 
 
 def test_a_workload_counts_under_its_kind_and_name() -> None:
     raw = {"kind": "Deployment", "metadata": {"name": "m", "labels": {"kyma-project.io/module": "mod", "x": 3}}}
-    world = observe(snapshot(workloads=[raw, {"kind": "Deployment"}, {"metadata": {"name": "m"}}]))
+    world = index_cluster(snapshot(workloads=[raw, {"kind": "Deployment"}, {"metadata": {"name": "m"}}]))
     assert list(world.workloads) == [("Deployment", "m")]
     assert list(world.labelled) == [("kyma-project.io/module", "mod")]

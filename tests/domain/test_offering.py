@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.domain.catalog import catalog
-from kymatui.domain.charges import Keeper
-from kymatui.domain.direct import Choice, choose, refusals
-from kymatui.domain.offering import Found, NoSuchModule, NoSuchVersion, SeveralOffers, find_offer
-from kymatui.domain.shelves import Shelf
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
-from kymatui.domain.templates import Template
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.kyma.template_index import TemplateIndex
+from kymatui.domain.plans.cluster_management import ClusterManager
+from kymatui.domain.plans.direct_install import InstallChoice, choose_template, install_refusals
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.versions.offers import AmbiguousOffer, NoSuchModule, NoSuchVersion, OfferResult, find_offer
 from tests.domain.builders import NOW, community_template, kyma, meta, shelf, template
 
 
 @pytest.fixture
-def offers() -> Shelf:
+def offers() -> TemplateIndex:
     return shelf(
         community_template("mod", "0.9.0"),
         community_template("mod", "11.1.0-rc1"),
@@ -43,23 +43,23 @@ def offers() -> Shelf:
         pytest.param("both", "1.1.0", "", "kyma-system/both-1.1.0", id="Kyma's own alone"),
     ],
 )
-def test_offers(module: str, version: str, namespace: str, found: object, offers: Shelf) -> None:
+def test_offers(module: str, version: str, namespace: str, found: object, offers: TemplateIndex) -> None:
     assert shown(find_offer(offers, module, version, namespace)) == found
 
 
-def shown(found: Found) -> object:
+def shown(found: OfferResult) -> object:
     match found:
-        case Template():
+        case ModuleTemplate():
             return f"{found.meta.namespace}/{found.meta.name}"
         case NoSuchModule():
             return found.alike
         case NoSuchVersion():
             return found.offered
-        case SeveralOffers():
+        case AmbiguousOffer():
             return found.places
 
 
-def test_61_an_unknown_module_is_not_found(offers: Shelf) -> None:
+def test_61_an_unknown_module_is_not_found(offers: TemplateIndex) -> None:
     assert find_offer(offers, "nothing-like-it") == NoSuchModule("nothing-like-it", ())
     assert find_offer(offers, "") == NoSuchModule("", ())
 
@@ -77,19 +77,21 @@ def test_which_of_several_is_asked_only_where_that_makes_a_difference(links: tup
         community_template("mod", "1.0.0", namespace=place, resources=[{"name": "rawManifest", "link": link}])
         for place, link in places
     ]
-    chosen = choose(shelf(*offered), "mod")
-    said = f"{chosen.template.meta.namespace}/{chosen.template.meta.name}" if isinstance(chosen, Choice) else chosen
+    chosen = choose_template(shelf(*offered), "mod")
+    said = (
+        f"{chosen.template.meta.namespace}/{chosen.template.meta.name}" if isinstance(chosen, InstallChoice) else chosen
+    )
     assert said.startswith(found)
 
 
 @pytest.mark.parametrize(
     ("keeper", "said"),
     [
-        (Keeper.LIFECYCLE_MANAGER, "this cluster is managed by lifecycle-manager"),
-        (Keeper.OPERATOR, "`:manifest keda` on the screen"),
+        (ClusterManager.LIFECYCLE_MANAGER, "this cluster is managed by lifecycle-manager"),
+        (ClusterManager.OPERATOR, "`:manifest keda` on the screen"),
     ],
 )
-def test_who_is_in_charge_says_how_what_kyma_offers_comes(keeper: Keeper, said: str) -> None:
+def test_who_is_in_charge_says_how_what_kyma_offers_comes(keeper: ClusterManager, said: str) -> None:
     feeds = {
         f"{name}.operator.kyma-project.io": Feed(FeedState.LIVE)
         for name in ("kymas", "moduletemplates", "modulereleasemetas", "manifests")
@@ -101,7 +103,7 @@ def test_who_is_in_charge_says_how_what_kyma_offers_comes(keeper: Keeper, said: 
         release_metas=(meta("keda", {"regular": "1.0.0"}),),
         feeds=feeds,
     )
-    seen = catalog(offered, NOW)
-    (found,) = refusals(seen, "keda", seen.row("keda"), feeds, direct=False, keeper=keeper)
+    seen = build_catalog(offered, NOW)
+    (found,) = install_refusals(seen, "keda", seen.row("keda"), feeds, direct=False, keeper=keeper)
     assert said in found
-    assert list(refusals(seen, "keda", seen.row("keda"), feeds, direct=True, keeper=keeper)) == []
+    assert list(install_refusals(seen, "keda", seen.row("keda"), feeds, direct=True, keeper=keeper)) == []

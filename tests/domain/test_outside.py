@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.catalog import Catalog, Origin, Row, catalog
-from kymatui.domain.problems import Severity
-from kymatui.domain.resolution import Rules
-from kymatui.domain.shelves import read_shelf
-from kymatui.domain.snapshots import CATALOG_FEED, Feed, FeedState
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.problems import Severity
+from kymatui.domain.kyma.template_index import index_templates
+from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState
 from tests.domain.builders import (
     NOW,
     Json,
@@ -37,10 +38,10 @@ def outside(module: str, version: str, **more: Any) -> Json:
 
 
 def see(**more: Any) -> Catalog:
-    return catalog(snapshot(**more), NOW)
+    return build_catalog(snapshot(**more), NOW)
 
 
-def row(**more: Any) -> Row:
+def row(**more: Any) -> ModuleRow:
     found = see(**more).row("mod")
     assert found is not None
     return found
@@ -48,7 +49,7 @@ def row(**more: Any) -> Row:
 
 def test_a_module_that_only_an_outside_catalog_has_is_a_community_module() -> None:
     found = row(outside=[outside("mod", "1.0.0"), outside("mod", "1.1.0")], kymas=[kyma()])
-    assert (found.origin, found.desired, found.newest) == (Origin.COMMUNITY, "1.1.0", "1.1.0")
+    assert (found.origin, found.desired, found.newest) == (CatalogOrigin.COMMUNITY, "1.1.0", "1.1.0")
     assert found.sources == (ADDRESS,)
     assert found.reason.text == "not installed; 1.1.0 can be added"
 
@@ -64,7 +65,7 @@ def test_its_manager_and_its_resource_are_found_in_the_cluster() -> None:
 
 @pytest.mark.parametrize("version", ["1.0.0", "v1.0.0", "1.0.0+build"])
 def test_what_the_cluster_has_wins_over_the_same_version(version: str) -> None:
-    shelf = read_shelf([community_template("mod", "1.0.0")], [], "kyma-system", [outside("mod", version)])
+    shelf = index_templates([community_template("mod", "1.0.0")], [], "kyma-system", [outside("mod", version)])
     assert [str(one.ref) for one in shelf.offers("mod")] == ["ModuleTemplate default/mod-1.0.0"]
 
 
@@ -100,7 +101,7 @@ def test_nor_does_an_old_template_with_a_channel() -> None:
 def test_newer_versions_from_outside_are_named_and_not_desired() -> None:
     inside = {"templates": [template("mod", "1.0.0")], "release_metas": [meta("mod", {"regular": "1.0.0"})]}
     found = row(kymas=[kyma([{"name": "mod"}])], outside=[outside("mod", "2.0.0")], **inside)
-    assert (found.origin, found.desired, found.newest) == (Origin.KYMA, "1.0.0", "2.0.0")
+    assert (found.origin, found.desired, found.newest) == (CatalogOrigin.KYMA, "1.0.0", "2.0.0")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_a_malformed_template_from_outside_is_shown_as_such() -> None:
 
 
 def test_what_is_known_besides_the_cluster_comes_with_the_snapshot() -> None:
-    rules = Rules(restricted=frozenset({"mod"}))
+    rules = ControllerSettings(restricted=frozenset({"mod"}))
     inside = {"templates": [template("mod", "1.0.0")], "release_metas": [meta("mod", {"regular": "1.0.0"})]}
     found = row(kymas=[kyma([{"name": "mod"}])], rules=rules, **inside)
     assert found.reason.text.endswith("it is restricted, and its ModuleReleaseMeta has no kymaSelector")

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.catalog import catalog
-from kymatui.domain.pairs.comparing import SideBySide, side_by_side
-from kymatui.domain.pairs.differences import Area, Line, Verdict
-from kymatui.domain.pairs.offering import Standing, plan_of
-from kymatui.domain.pairs.pair import Pair, joined
-from kymatui.domain.pairs.relabelling import relabelling
-from kymatui.domain.problems import Actor
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.domain.resolution import Rules
-from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma_edit.label_effects import preview_label_effects
+from kymatui.domain.remote.catalog_sync import SyncStatus, plan_pair_sync
+from kymatui.domain.remote.differences import ComparisonLine, LineArea, LineVerdict
+from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
+from kymatui.domain.remote.side_by_side import SideBySide, compare_sides
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot
 from tests.domain.builders import API, NOW, Json, deployment, kyma, labels, meta, old_template, report, stamp, template
 
 CONTROL = "kcp-system"
@@ -95,11 +95,11 @@ class World:
                 },
             )
         }
-        self.rules: Rules | None = None
+        self.rules: ControllerSettings | None = None
         self.feeds: dict[str, Feed] = {}
         self.unreachable = ""
 
-    def pair(self) -> Pair:
+    def pair(self) -> RuntimePair:
         control = Snapshot(
             "kcp",
             kymas=(self.control_kyma,),
@@ -117,12 +117,12 @@ class World:
             workloads=(deployment("keda", "1.0.0"),),
             feeds=self.feeds,
         )
-        return Pair("one", control, None if self.unreachable else runtime, self.unreachable)
+        return RuntimePair("one", control, None if self.unreachable else runtime, self.unreachable)
 
     def compared(self) -> SideBySide:
-        return side_by_side(self.pair(), NOW)
+        return compare_sides(self.pair(), NOW)
 
-    def line(self, subject: str, field: str) -> Line:
+    def line(self, subject: str, field: str) -> ComparisonLine:
         found = [line for line in self.compared().lines if (line.subject, line.field) == (subject, field)]
         assert len(found) == 1, found
         return found[0]
@@ -135,8 +135,8 @@ def world() -> World:
 
 def test_where_both_agree_nothing_is_wrong(world: World) -> None:
     found = world.compared()
-    assert [line for line in found.lines if line.verdict in (Verdict.WRONG, Verdict.UNDER_WAY)] == []
-    intended = {(line.subject, line.field) for line in found.lines if line.verdict is Verdict.INTENDED}
+    assert [line for line in found.lines if line.verdict in (LineVerdict.WRONG, LineVerdict.UNDER_WAY)] == []
+    intended = {(line.subject, line.field) for line in found.lines if line.verdict is LineVerdict.INTENDED}
     assert {("keda", "spec.modules"), ("keda", "manifest"), ("keda", "template")} <= intended
 
 
@@ -159,23 +159,30 @@ def change(path: str, value: object) -> Callable[[World], None]:
 BETA = "operator.kyma-project.io/beta"
 CASES = [
     # what is changed, whose line, the verdict, who acts
-    ("spec.channel", change("runtime_kyma.spec.channel", "fast"), "spec", "channel", Verdict.INTENDED, Actor.NOBODY),
+    (
+        "spec.channel",
+        change("runtime_kyma.spec.channel", "fast"),
+        "spec",
+        "channel",
+        LineVerdict.INTENDED,
+        Actor.NOBODY,
+    ),
     (
         "windows",
         change("runtime_kyma.spec.skipMaintenanceWindows", True),
         "spec",
         "skipMaintenanceWindows",
-        Verdict.INTENDED,
+        LineVerdict.INTENDED,
         Actor.NOBODY,
     ),
-    ("state", change("runtime_kyma.status.state", "Warning"), "status", "state", Verdict.WRONG, Actor.KLM),
+    ("state", change("runtime_kyma.status.state", "Warning"), "status", "state", LineVerdict.WRONG, Actor.KLM),
     ("version", change("runtime_kyma.status.modules.0.version", "0.9.0"), "keda", "version", None, Actor.KLM),
     (
         "manifest told",
         change("runtime_kyma.status.modules.0.manifest", {"kind": "Manifest", "metadata": {"name": "x"}}),
         "keda",
         "manifest",
-        Verdict.WRONG,
+        LineVerdict.WRONG,
         Actor.KLM,
     ),
     (
@@ -183,7 +190,7 @@ CASES = [
         change("runtime_kyma.metadata.labels.kyma-project", "x"),
         "kyma-project",
         "labels",
-        Verdict.INTENDED,
+        LineVerdict.INTENDED,
         Actor.NOBODY,
     ),
     (
@@ -191,7 +198,7 @@ CASES = [
         change("runtime_kyma.metadata.annotations", {OWNED_BY: "kcp-system/two"}),
         OWNED_BY,
         "annotations",
-        Verdict.WRONG,
+        LineVerdict.WRONG,
         Actor.KLM,
     ),
 ]
@@ -201,36 +208,36 @@ CASES = [
     ("spoil", "subject", "field", "verdict", "actor"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
 def test_the_kymas(
-    world: World, spoil: Callable[[World], None], subject: str, field: str, verdict: Verdict | None, actor: Actor
+    world: World, spoil: Callable[[World], None], subject: str, field: str, verdict: LineVerdict | None, actor: Actor
 ) -> None:
     spoil(world)
     lines = [one for one in world.compared().lines if (one.subject, one.field) == (subject, field) and one.differs]
-    assert [(line.verdict, line.actor) for line in lines] == [(verdict or Verdict.WRONG, actor)]
+    assert [(line.verdict, line.actor) for line in lines] == [(verdict or LineVerdict.WRONG, actor)]
     assert lines[0].why
 
 
 def test_a_mirrored_label_is_missed(world: World) -> None:
     del world.runtime_kyma["metadata"]["labels"]["kyma-project.io/runtime-id"]
     line = world.line("kyma-project.io/runtime-id", "labels")
-    assert (line.verdict, line.control, line.runtime) == (Verdict.WRONG, "r1", "")
+    assert (line.verdict, line.control, line.runtime) == (LineVerdict.WRONG, "r1", "")
 
 
 def test_only_the_control_planes_beta_label_counts(world: World) -> None:
     world.control_kyma["metadata"]["labels"][BETA] = "true"
     line = world.line(BETA, "labels")
-    assert (line.verdict, "only the control plane's counts" in line.why) == (Verdict.INTENDED, True)
+    assert (line.verdict, "only the control plane's counts" in line.why) == (LineVerdict.INTENDED, True)
 
 
 def test_a_status_that_just_changed_is_on_its_way(world: World) -> None:
     world.control_kyma["status"].update(state="Warning", lastOperation={"lastUpdateTime": stamp(5)})
-    assert world.line("status", "state").verdict is Verdict.UNDER_WAY
+    assert world.line("status", "state").verdict is LineVerdict.UNDER_WAY
 
 
 def test_nothing_is_mirrored_to_a_kyma_that_is_being_deleted(world: World) -> None:
     world.control_kyma["status"]["state"] = "Warning"
     world.runtime_kyma["metadata"]["deletionTimestamp"] = stamp(60)
-    assert world.line("status", "state").verdict is Verdict.INTENDED
-    assert world.line("Kyma kcp-system/one", "presence").verdict is Verdict.WRONG
+    assert world.line("status", "state").verdict is LineVerdict.INTENDED
+    assert world.line("Kyma kcp-system/one", "presence").verdict is LineVerdict.WRONG
 
 
 def test_a_deletion_of_the_runtimes_kyma_names_what_only_it_requests(world: World) -> None:
@@ -247,8 +254,8 @@ def test_a_skipped_kyma_waits_for_a_person(world: World) -> None:
     assert world.line("status", "state").actor is Actor.YOU
 
 
-@pytest.mark.parametrize(("deleting", "verdict"), [(False, Verdict.WRONG), (True, Verdict.INTENDED)])
-def test_a_runtime_without_a_kyma(world: World, deleting: bool, verdict: Verdict) -> None:
+@pytest.mark.parametrize(("deleting", "verdict"), [(False, LineVerdict.WRONG), (True, LineVerdict.INTENDED)])
+def test_a_runtime_without_a_kyma(world: World, deleting: bool, verdict: LineVerdict) -> None:
     world.runtime_kyma = {}
     if deleting:
         world.control_kyma["metadata"]["deletionTimestamp"] = stamp(60)
@@ -258,7 +265,11 @@ def test_a_runtime_without_a_kyma(world: World, deleting: bool, verdict: Verdict
 def test_a_runtime_that_was_not_reached_is_no_verdict_on_it(world: World) -> None:
     world.unreachable = "it did not answer"
     (line,) = world.compared().lines
-    assert (line.verdict, line.why, world.compared().is_as_intended) == (Verdict.UNKNOWN, "it did not answer", False)
+    assert (line.verdict, line.why, world.compared().is_as_intended) == (
+        LineVerdict.UNKNOWN,
+        "it did not answer",
+        False,
+    )
 
 
 # the catalog
@@ -267,7 +278,7 @@ def test_a_runtime_that_was_not_reached_is_no_verdict_on_it(world: World) -> Non
 def test_a_copy_that_is_missing_comes_with_the_next_sync(world: World) -> None:
     world.copies = world.copies[:1]
     line = world.line("keda-1.0.0", "presence")
-    assert (line.area, line.verdict, line.actor) == (Area.TEMPLATE, Verdict.WRONG, Actor.KLM)
+    assert (line.area, line.verdict, line.actor) == (LineArea.TEMPLATE, LineVerdict.WRONG, Actor.KLM)
 
 
 def test_a_copy_that_somebody_edited_says_who_wrote_to_it(world: World) -> None:
@@ -285,20 +296,22 @@ def test_a_users_template_with_the_name_of_a_synced_one_is_taken_over(world: Wor
     theirs = {"manager": "catalog-sync", "operation": "Apply", "time": stamp(60)}
     world.copies[1]["metadata"]["managedFields"] = [mine, theirs] if taken else [mine]
     line = world.line("keda-1.0.0", "created by")
-    assert (line.verdict, line.actor, "under another name" in line.why) == (Verdict.WRONG, Actor.YOU, True)
+    assert (line.verdict, line.actor, "under another name" in line.why) == (LineVerdict.WRONG, Actor.YOU, True)
 
 
 def test_a_label_that_the_runtime_added_may_stay(world: World) -> None:
     world.copies[1]["metadata"]["labels"]["mine"] = "1"
-    assert world.line("keda-1.0.0", "metadata.labels[mine]").verdict is Verdict.INTENDED
+    assert world.line("keda-1.0.0", "metadata.labels[mine]").verdict is LineVerdict.INTENDED
 
 
 def test_a_release_meta_comes_with_the_channels_that_are_for_the_kyma(world: World) -> None:
     world.metas = [meta("keda", {"regular": "1.0.0", "fast": "2.0.0"}, namespace=CONTROL)]
     world.templates.append(control_template("keda", "2.0.0", labelled=labels(beta="true")))
-    assert world.line("keda", "channels").verdict is Verdict.INTENDED
+    assert world.line("keda", "channels").verdict is LineVerdict.INTENDED
     world.control_kyma["metadata"]["labels"][BETA] = "true"
-    lines = [line for line in world.compared().lines if line.area is Area.RELEASE and line.verdict is Verdict.WRONG]
+    lines = [
+        line for line in world.compared().lines if line.area is LineArea.RELEASE and line.verdict is LineVerdict.WRONG
+    ]
     assert lines, "now fast should be there, too"
 
 
@@ -314,26 +327,28 @@ def test_a_release_meta_comes_with_the_channels_that_are_for_the_kyma(world: Wor
 def test_13_what_is_not_for_the_runtime_is_not_missed(world: World, objects: list[Json], why: str) -> None:
     world.templates += objects
     line = world.line(objects[0]["metadata"]["name"], "presence")
-    assert (line.verdict, why in line.why) == (Verdict.INTENDED, True)
+    assert (line.verdict, why in line.why) == (LineVerdict.INTENDED, True)
 
 
 @pytest.mark.parametrize(
     ("managed", "verdict", "standing"),
-    [(SYNC, Verdict.WRONG, Standing.LEFT_OVER), ([], Verdict.INTENDED, Standing.OWN)],
+    [(SYNC, LineVerdict.WRONG, SyncStatus.LEFT_OVER), ([], LineVerdict.INTENDED, SyncStatus.OWN)],
 )
-def test_14_what_only_the_runtime_has(world: World, managed: list[Json], verdict: Verdict, standing: Standing) -> None:
+def test_14_what_only_the_runtime_has(
+    world: World, managed: list[Json], verdict: LineVerdict, standing: SyncStatus
+) -> None:
     extra = synced(control_template("mine", "1.0.0"))
     extra["metadata"]["managedFields"] = managed
     world.copies.append(extra)
     assert world.line("mine-1.0.0", "presence").verdict is verdict
-    plan = plan_of(world.pair())
+    plan = plan_pair_sync(world.pair())
     assert plan is not None
     assert plan.count(standing) == 1
 
 
 def test_old_templates_are_no_affair_of_todays_sync(world: World) -> None:
     world.templates.append(old_template("old-fast", "old", "fast", "1.0.0", namespace=CONTROL))
-    assert world.line("old-fast", "presence").verdict is Verdict.INTENDED
+    assert world.line("old-fast", "presence").verdict is LineVerdict.INTENDED
 
 
 SELECTOR = {"matchLabels": {"team": "a"}}
@@ -353,9 +368,9 @@ SELECTOR = {"matchLabels": {"team": "a"}}
 def test_16_restricted_modules(world: World, selector: Json | None, restricted: bool, team: str, wanted: bool) -> None:
     more: Json = {"kymaSelector": selector} if selector else {}
     world.metas = [meta("keda", {"regular": "1.0.0"}, namespace=CONTROL, **more)]
-    world.rules = Rules(restricted=frozenset({"keda"} if restricted else ()))
+    world.rules = ControllerSettings(restricted=frozenset({"keda"} if restricted else ()))
     world.control_kyma["metadata"]["labels"]["team"] = team
-    plan = plan_of(world.pair())
+    plan = plan_pair_sync(world.pair())
     assert plan is not None
     assert [entry.wanted for entry in plan.metas] == [wanted]
     assert plan.metas[0].why
@@ -364,7 +379,7 @@ def test_16_restricted_modules(world: World, selector: Json | None, restricted: 
 def test_what_may_not_be_read_is_not_taken_for_missing(world: World) -> None:
     world.copies = []
     world.feeds["moduletemplates.operator.kyma-project.io"] = Feed(FeedState.FORBIDDEN)
-    assert world.line("keda-1.0.0", "presence").verdict is Verdict.UNKNOWN
+    assert world.line("keda-1.0.0", "presence").verdict is LineVerdict.UNKNOWN
 
 
 # modules
@@ -374,16 +389,19 @@ def test_a_resource_that_somebody_deleted_stays_away(world: World) -> None:
     world.resources = {KIND: ()}
     name = "Keda kyma-system/default"
     line = world.line("keda", name)
-    assert (line.verdict, line.actor) == (Verdict.WRONG, Actor.YOU)
+    assert (line.verdict, line.actor) == (LineVerdict.WRONG, Actor.YOU)
     world.manifests[0]["spec"]["customResourcePolicy"] = "Ignore"
-    assert world.line("keda", name).verdict is Verdict.INTENDED
+    assert world.line("keda", name).verdict is LineVerdict.INTENDED
     world.resources = {}
-    assert world.line("keda", name).verdict is Verdict.UNKNOWN
+    assert world.line("keda", name).verdict is LineVerdict.UNKNOWN
 
 
 def test_a_module_that_is_asked_for_has_a_manifest(world: World) -> None:
     world.manifests = []
-    assert (world.line("keda", "Manifest").verdict, world.line("keda", "Manifest").actor) == (Verdict.WRONG, Actor.KLM)
+    assert (world.line("keda", "Manifest").verdict, world.line("keda", "Manifest").actor) == (
+        LineVerdict.WRONG,
+        Actor.KLM,
+    )
     world.runtime_kyma["spec"]["modules"][0]["channel"] = "experimental"
     world.control_kyma["status"]["modules"] = []
     line = world.line("keda", "Manifest")
@@ -392,9 +410,9 @@ def test_a_module_that_is_asked_for_has_a_manifest(world: World) -> None:
 
 def test_a_manifest_that_nobody_asks_for_is_on_its_way_out(world: World) -> None:
     world.runtime_kyma["spec"]["modules"] = []
-    assert world.line("keda", "Manifest").verdict is Verdict.WRONG
+    assert world.line("keda", "Manifest").verdict is LineVerdict.WRONG
     world.manifests[0]["metadata"]["deletionTimestamp"] = stamp(5)
-    assert world.line("keda", "Manifest").verdict is Verdict.UNDER_WAY
+    assert world.line("keda", "Manifest").verdict is LineVerdict.UNDER_WAY
 
 
 def test_mandatory_modules_are_shown_though_the_runtime_is_not_told(world: World) -> None:
@@ -403,10 +421,10 @@ def test_mandatory_modules_are_shown_though_the_runtime_is_not_told(world: World
     found = manifest("warden")
     found["metadata"]["labels"].update(labels(mandatory_module="true"))
     world.manifests.append(found)
-    row = catalog(joined(world.pair()), NOW).row("warden")
+    row = build_catalog(join_snapshots(world.pair()), NOW).row("warden")
     assert row is not None
     assert (row.mandatory, row.reports.manifest, row.manifest is not None) == (True, "Ready", True)
-    assert world.line("warden", "Manifest").verdict is Verdict.INTENDED
+    assert world.line("warden", "Manifest").verdict is LineVerdict.INTENDED
 
 
 # labels, before they are set
@@ -416,7 +434,7 @@ def test_12_a_label_that_goes_takes_modules_with_it(world: World) -> None:
     world.templates[0]["metadata"]["labels"] = labels(beta="True")
     world.control_kyma["metadata"]["labels"][BETA] = "true"
     world.copies = [synced(raw) for raw in (*world.metas, *world.templates)]
-    found = relabelling(world.pair(), {BETA: None}, NOW)
+    found = preview_label_effects(world.pair(), {BETA: None}, NOW)
     assert found is not None
     assert found.uninstalls == ("keda",)
     assert {entry.ref.name for entry in found.withdrawn} == {"keda", "keda-1.0.0"}
@@ -427,7 +445,7 @@ def test_12_a_label_that_comes_brings_them(world: World) -> None:
     world.templates[0]["metadata"]["labels"] = labels(beta="true")
     world.control_kyma["status"]["modules"] = []
     world.manifests, world.copies, world.resources = [], [], {KIND: ()}
-    found = relabelling(world.pair(), {BETA: "true"}, NOW)
+    found = preview_label_effects(world.pair(), {BETA: "true"}, NOW)
     assert found is not None
     assert {entry.ref.name for entry in found.offered} == {"keda", "keda-1.0.0"}
     assert [(effect.module, effect.words) for effect in found.effects] == [("keda", "is installed in 1.0.0")]
@@ -437,7 +455,7 @@ def test_a_module_that_nobody_asked_for_is_not_uninstalled(world: World) -> None
     world.templates.append(control_template("other", "1.0.0", labelled=labels(beta="true")))
     world.metas.append(meta("other", {"regular": "1.0.0"}, namespace=CONTROL))
     world.control_kyma["metadata"]["labels"][BETA] = "true"
-    found = relabelling(world.pair(), {BETA: "false"}, NOW)
+    found = preview_label_effects(world.pair(), {BETA: "false"}, NOW)
     assert found is not None
     assert found.uninstalls == ()
     assert {entry.ref.name for entry in found.withdrawn} == {"other", "other-1.0.0"}
@@ -448,5 +466,5 @@ def test_a_control_plane_that_is_its_own_runtime_has_each_template_once() -> Non
     raw["metadata"]["uid"] = "one"
     own = template("mine", "1.0.0", namespace="default")
     side = Snapshot(cluster="kcp", feeds={}, templates=(raw,))
-    pair = Pair("one", side, Snapshot(cluster="kcp", feeds={}, templates=({**raw}, own)))
-    assert joined(pair).templates == (raw, own)
+    pair = RuntimePair("one", side, Snapshot(cluster="kcp", feeds={}, templates=({**raw}, own)))
+    assert join_snapshots(pair).templates == (raw, own)

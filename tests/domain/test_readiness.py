@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.readiness import (
-    gate_open,
+from kymatui.domain.kyma.states import State
+from kymatui.domain.modules.readiness import (
+    check_readiness,
+    is_gate_open,
     klm_deployment_state,
     klm_manager_state,
     klm_stateful_set_state,
-    readiness,
 )
-from kymatui.domain.states import State
 from tests.domain.builders import NOW, Json, deployment, stamp
 
 
@@ -100,7 +100,7 @@ UNAVAILABLE_NOW = condition("Available", "False", "MinimumReplicasUnavailable", 
     ],
 )
 def test_deployments(raw: Json, state: str, words: str) -> None:
-    found = readiness(raw, NOW)
+    found = check_readiness(raw, NOW)
     assert (found.state, found.words) == (state, words)
 
 
@@ -219,13 +219,13 @@ CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
     ],
 )
 def test_other_kinds(raw: Json, state: str, words: str) -> None:
-    found = readiness(raw, NOW)
+    found = check_readiness(raw, NOW)
     assert (found.state, found.words) == (state, words)
 
 
 def test_a_deletion_comes_first() -> None:
     raw = deployment("mod", "1.0.0", deletionTimestamp=stamp(1), finalizers=["a/b"])
-    assert readiness(raw, NOW).words == "being deleted, held by a/b"
+    assert check_readiness(raw, NOW).words == "being deleted, held by a/b"
 
 
 @pytest.mark.parametrize(
@@ -291,12 +291,12 @@ def test_32_the_manager_is_the_first_workload_and_without_one_all_is_ready() -> 
     ],
 )
 def test_the_gate_before_the_rules(raw: Json, is_open: bool) -> None:
-    assert gate_open(raw) is is_open
+    assert is_gate_open(raw) is is_open
 
 
 def test_a_new_daemon_set_with_the_servers_zeros_is_not_ready() -> None:
     """The API server itself writes the counts of a new one; its controller has not looked at it."""
     counts = dict.fromkeys(("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady"), 0)
     body = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "d", "generation": 1}, "status": counts}
-    assert readiness(body, 0.0).state is State.PROCESSING
-    assert readiness({**body, "status": {**counts, "observedGeneration": 1}}, 0.0).ready
+    assert check_readiness(body, 0.0).state is State.PROCESSING
+    assert check_readiness({**body, "status": {**counts, "observedGeneration": 1}}, 0.0).ready

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.domain.catalog import Catalog, Settings, catalog, to_json
-from kymatui.domain.matrix import matrix
-from kymatui.domain.snapshots import Snapshot
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.catalog_json import catalog_to_json
+from kymatui.domain.catalog.channel_matrix import build_matrix
+from kymatui.domain.catalog.module_inputs import CatalogOptions
+from kymatui.domain.catalog.rows import Catalog
+from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import NOW, kyma, report
 
 Loaded = dict[str, list[Any]]
@@ -74,7 +77,7 @@ def key(version: str) -> tuple[list[int], bool]:
 
 
 def test_what_is_offered(templates: Loaded, metas: Loaded, model: dict[str, dict[str, list[str]]]) -> None:
-    found = catalog(Snapshot("real", templates=flat(templates), release_metas=flat(metas)), NOW)
+    found = build_catalog(Snapshot("real", templates=flat(templates), release_metas=flat(metas)), NOW)
     assert len(found.rows) == len(model) == 13
     assert found.channels == ("regular", "fast", "experimental")
     for row in found.rows:
@@ -106,7 +109,7 @@ def test_every_managed_module_in_each_channel(
         for module in regular
     }
     owner = kyma([{"name": name} for name in regular], channel=channel)
-    found = catalog(
+    found = build_catalog(
         Snapshot(
             "real",
             kymas=(owner,),
@@ -137,7 +140,7 @@ def test_tags_that_are_no_versions_are_named(templates: Loaded, metas: Loaded, r
         for name, objects in raw_manifests.items()
         for module, version in [split(name, templates)]
     }
-    found = catalog(
+    found = build_catalog(
         Snapshot(
             "real",
             kymas=(owner,),
@@ -146,7 +149,7 @@ def test_tags_that_are_no_versions_are_named(templates: Loaded, metas: Loaded, r
             workloads=tuple(installed(raw_manifests, chosen)),
         ),
         NOW,
-        Settings(raw_manifests=known),
+        CatalogOptions(raw_manifests=known),
     )
     rows = {row.name: row for row in found.rows}
     assert {name: rows[name].installed for name in chosen} == chosen
@@ -161,22 +164,22 @@ def split(name: str, templates: Loaded) -> tuple[str, str]:
 
 def test_a_module_whose_manifest_has_no_objects(templates: Loaded, metas: Loaded) -> None:
     owner = kyma([{"name": "transparent-proxy"}], status=[report("transparent-proxy", "1.5.2")])
-    found = catalog(Snapshot("real", kymas=(owner,), templates=flat(templates), release_metas=flat(metas)), NOW).row(
-        "transparent-proxy"
-    )
+    found = build_catalog(
+        Snapshot("real", kymas=(owner,), templates=flat(templates), release_metas=flat(metas)), NOW
+    ).row("transparent-proxy")
     assert found is not None
     assert (found.installed, found.drift.kind.value) == ("1.5.2", "in-sync")
 
 
 def test_63_cluster_ip_is_shown_with_what_the_schema_says(templates: Loaded, metas: Loaded) -> None:
-    found = catalog(Snapshot("real", templates=flat(templates), release_metas=flat(metas)), NOW)
+    found = build_catalog(Snapshot("real", templates=flat(templates), release_metas=flat(metas)), NOW)
     said = [problem.message for problem in found.problems if problem.module == "cluster-ip"]
     assert len(said) == 1
     assert "spec.moduleName is 'cluster-ip'" in said[0]
 
 
 def test_the_matrix_shows_where_channels_differ(templates: Loaded, metas: Loaded) -> None:
-    shown = matrix(catalog(Snapshot("real", templates=flat(templates), release_metas=flat(metas)), NOW))
+    shown = build_matrix(build_catalog(Snapshot("real", templates=flat(templates), release_metas=flat(metas)), NOW))
     rows = {row.module: row for row in shown.rows}
     assert len(rows) == 11, "community modules are in no channel"
     assert {name for name, row in rows.items() if not row.differs} == {"api-gateway", "keda", "serverless"}
@@ -187,7 +190,9 @@ def test_the_matrix_shows_where_channels_differ(templates: Loaded, metas: Loaded
 
 
 def test_the_json_is_the_documented_one(templates: Loaded, metas: Loaded) -> None:
-    listing = to_json(catalog(Snapshot("real", templates=flat(templates), release_metas=flat(metas)), NOW))
+    listing = catalog_to_json(
+        build_catalog(Snapshot("real", templates=flat(templates), release_metas=flat(metas)), NOW)
+    )
     assert list(listing) == ["cluster", "kyma", "modules", "problems", "counts", "unknown", "lists"]
     assert listing["kyma"] is None
     assert json.loads(json.dumps(listing)) == listing
@@ -201,7 +206,7 @@ MORE = ["busola-fixtures", "community-current", "community-history", "new-style"
 def test_every_published_template_is_shown(folder: str, shared: Path) -> None:
     loaded = flat(load(shared / "kyma/moduletemplates" / folder))
     objects = tuple(raw for raw in loaded if raw.get("kind") == "ModuleTemplate")
-    found: Catalog = catalog(Snapshot("real", templates=objects), NOW)
+    found: Catalog = build_catalog(Snapshot("real", templates=objects), NOW)
     assert sum(len(row.offers) for row in found.rows) == len(objects)
     assert not [problem for problem in found.problems if "malformed" in problem.message]
     assert all(offer.version for row in found.rows for offer in row.offers if "sample" not in row.name)

@@ -7,18 +7,19 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kymatui.domain.catalog import Memory, catalog
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from tests.domain.builders import NOW, deployment, gvk, kyma, manifest, meta, report, resource, snapshot, template
 
 
 def test_a_catalog_with_a_memory_is_the_same() -> None:
-    memory = Memory()
+    memory = ReadCache()
     templates = [template("mod", "1.0.0"), template("mod", "1.1.0")]
     metas, owner = [meta("mod", {"regular": "1.1.0"})], [kyma([{"name": "mod"}], status=[report("mod", "1.0.0")])]
     for tag in ("1.0.0", "1.1.0", "1.1.0"):
         seen = snapshot(kymas=owner, templates=templates, release_metas=metas, workloads=[deployment("mod", tag)])
-        assert catalog(seen, NOW, None, memory) == catalog(seen, NOW)
+        assert build_catalog(seen, NOW, None, memory) == build_catalog(seen, NOW)
 
 
 def snapshots() -> list[Snapshot]:
@@ -52,21 +53,21 @@ def snapshots() -> list[Snapshot]:
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 12), st.sampled_from([0.0, 60.0, 600.0])), max_size=6))
 def test_in_whatever_order_things_change_a_memory_changes_no_row(order: list[tuple[int, float]]) -> None:
-    memory, seen = Memory(), snapshots()
+    memory, seen = ReadCache(), snapshots()
     for index, later in order:
-        assert catalog(seen[index], NOW + later, None, memory) == catalog(seen[index], NOW + later)
+        assert build_catalog(seen[index], NOW + later, None, memory) == build_catalog(seen[index], NOW + later)
 
 
 def test_a_row_is_kept_while_nothing_that_it_is_made_from_changes() -> None:
-    memory, seen = Memory(), snapshots()
-    first, second = catalog(seen[0], NOW, None, memory), catalog(seen[2], NOW + 1, None, memory)
+    memory, seen = ReadCache(), snapshots()
+    first, second = build_catalog(seen[0], NOW, None, memory), build_catalog(seen[2], NOW + 1, None, memory)
     assert first.row("mod") is second.row("mod"), "a workload of nobody's changed"
-    assert catalog(seen[1], NOW + 1, None, memory).row("mod") is not first.row("mod")
-    assert catalog(seen[1], NOW + 60, None, memory).row("mod") is not first.row("mod"), "time passes"
+    assert build_catalog(seen[1], NOW + 1, None, memory).row("mod") is not first.row("mod")
+    assert build_catalog(seen[1], NOW + 60, None, memory).row("mod") is not first.row("mod"), "time passes"
 
 
 def test_only_what_changed_is_made_again() -> None:
-    memory, made = Memory(), []
+    memory, made = ReadCache(), []
 
     def make() -> int:
         made.append(1)

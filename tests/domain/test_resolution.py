@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.domain import refusals as r
-from kymatui.domain.reading import Flaw
-from kymatui.domain.releases import ReleaseMeta, read_release_meta, schema_violations
-from kymatui.domain.resolution import ChannelSource, Resolution, Rules, resolve
-from kymatui.domain.states import State
+from kymatui.domain.kubernetes.json_reader import Flaw
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta, schema_violations
+from kymatui.domain.kyma.states import State
+from kymatui.domain.versions import refusals as r
+from kymatui.domain.versions.resolution import ChannelSource, Resolution, resolve
 from tests.domain.builders import (
     API,
     Json,
@@ -26,7 +27,7 @@ TWO = (meta("mod", {"regular": "1.0.0", "fast": "2.0.0"}), template("mod", "1.0.
 
 def found(module: Json | None, *objects: Json, kyma: Json | None = None, restricted: str = "") -> Resolution:
     owner = a_kyma([module] if module else [], **(kyma or {}))
-    return resolve("mod", owner, shelf(*objects), rules=Rules(restricted=frozenset([restricted])))
+    return resolve("mod", owner, shelf(*objects), rules=ControllerSettings(restricted=frozenset([restricted])))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ REFUSED: list[object] = [
         {"name": "mod", "channel": "fast"},
         {},
         (old_template("mod-fast", "mod", "fast", "1.0.0"), old_template("other", "mod", "fast", "1.1.0")),
-        r.Ambiguous("mod", "fast", ("kyma-system/mod-fast", "kyma-system/other")),
+        r.AmbiguousTemplates("mod", "fast", ("kyma-system/mod-fast", "kyma-system/other")),
         id="06 two old templates",
     ),
     pytest.param(

@@ -7,19 +7,20 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.catalog import catalog, to_json
-from kymatui.domain.fleets import metas_by_module, runtime, version_matrix
-from kymatui.domain.kymas import Kyma, read_kyma
-from kymatui.domain.matrix import matrix
-from kymatui.domain.pairs.pair import Pair, joined
-from kymatui.domain.problems import Actor, Severity
-from kymatui.domain.rows import NAMING
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
-from kymatui.domain.versions import same
-from kymatui.domain.waiting import WINDOW, waits_of
-from kymatui.ui.presenters.catalog import table_rows
-from kymatui.ui.presenters.catalog_columns import ALL
-from kymatui.ui.presenters.problems import counts, problem_rows, summary
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.catalog_json import catalog_to_json
+from kymatui.domain.catalog.channel_matrix import build_matrix
+from kymatui.domain.catalog.rows import NAMING_LISTS
+from kymatui.domain.fleet.pending_actions import WINDOW, runtime_pending_actions
+from kymatui.domain.fleet.runtimes import metas_by_module, read_runtime, version_matrix
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.kyma.versions import same_version
+from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.ui.presenters.catalog.catalog_columns import ALL_MODULES
+from kymatui.ui.presenters.catalog.catalog_rows import table_rows
+from kymatui.ui.presenters.catalog.problem_rows import count_problems, problem_rows, summarize_problems
 from tests.domain import builders as b
 from tests.ui.worlds import world
 
@@ -44,7 +45,7 @@ def random_control(seed: int) -> Snapshot:
             reports.append(b.report(name, version, state, channel=channel, message=draw.choice(("", "a message"))))
             manifests.append(b.manifest(name, version, state, owner="r1", namespace="kcp-system"))
     kyma = b.kyma([], status=reports, name="r1", namespace="kcp-system", state=draw.choice(STATES))
-    feeds = {name: Feed(FeedState.LIVE, b.NOW) for name in NAMING}
+    feeds = {name: Feed(FeedState.LIVE, b.NOW) for name in NAMING_LISTS}
     return Snapshot(
         "kcp",
         kymas=(kyma,),
@@ -66,7 +67,8 @@ def random_cluster(seed: int) -> Snapshot:
     whole = world()
     states = (*[FeedState.LIVE] * 6, FeedState.STALE, FeedState.FAILED, FeedState.FORBIDDEN)
     feeds = {
-        name: Feed(draw.choice(states), b.NOW, draw.choice(("", "refused"))) for name in (*NAMING, "deployments.apps")
+        name: Feed(draw.choice(states), b.NOW, draw.choice(("", "refused")))
+        for name in (*NAMING_LISTS, "deployments.apps")
     }
 
     def some(objects: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -87,14 +89,14 @@ def random_cluster(seed: int) -> Snapshot:
 
 @pytest.mark.parametrize("seed", [None, *range(60)])
 def test_every_place_counts_the_same_problems(seed: int | None) -> None:
-    seen = catalog(world() if seed is None else random_cluster(seed), b.NOW)
+    seen = build_catalog(world() if seed is None else random_cluster(seed), b.NOW)
     listed = [row for row in problem_rows(seen) if row.cells["severity"].text != Severity.INFO]
-    filtered = {row.key for row in table_rows(seen, ALL, b.NOW, only_problems=True)}
-    document = to_json(seen)
+    filtered = {row.key for row in table_rows(seen, ALL_MODULES, b.NOW, only_problems=True)}
+    document = catalog_to_json(seen)
     assert len({row.key for row in problem_rows(seen)}) == len(seen.problems), "each once"
     assert len(listed) == seen.problem_count == document["counts"]["problems"]
-    assert counts(seen).endswith(f"problems {len(listed)}")
-    assert summary(seen).startswith(f"{len(listed)} problem")
+    assert count_problems(seen).endswith(f"problems {len(listed)}")
+    assert summarize_problems(seen).startswith(f"{len(listed)} problem")
     modules = {row.cells["module"].text for row in listed} - {""}
     assert filtered == modules & {row.name for row in seen.rows}
     assert modules == {one["module"] for one in document["problems"] if one["severity"] != "info"} - {None}
@@ -108,14 +110,14 @@ def test_a_fleet_says_of_a_runtime_what_its_catalog_says(seed: int) -> None:
     control = random_control(seed)
     kyma = read_kyma(control.kymas[0])
     assert isinstance(kyma, Kyma)
-    one = runtime(kyma, metas_by_module(control.release_metas))
-    seen = catalog(joined(Pair("r1", control, None, "no route")), b.NOW)
-    waits = {wait.module: wait for wait in waits_of(one)}
+    one = read_runtime(kyma, metas_by_module(control.release_metas))
+    seen = build_catalog(join_snapshots(RuntimePair("r1", control, None, "no route")), b.NOW)
+    waits = {wait.module: wait for wait in runtime_pending_actions(one)}
     for module in one.modules:
         row = seen.row(module.name)
         assert row is not None
         assert module.desired == row.desired, module.name
-        assert same(module.version, row.installed), module.name
+        assert same_version(module.version, row.installed), module.name
         assert module.state.value == row.reports.kyma
         assert module.drift == row.drift, module.name
         if row.drift.is_drift and row.reports.kyma == "Ready" and not one.skipped:
@@ -129,8 +131,8 @@ def test_a_fleet_says_of_a_runtime_what_its_catalog_says(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_channels_side_by_side_say_what_the_catalog_says(seed: int) -> None:
-    seen = catalog(random_cluster(seed), b.NOW)
-    for line in matrix(seen).rows:
+    seen = build_catalog(random_cluster(seed), b.NOW)
+    for line in build_matrix(seen).rows:
         row = seen.row(line.module)
         assert row is not None
         assert (line.installed, {name: cell.version for name, cell in line.cells.items()}) == (

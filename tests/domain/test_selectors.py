@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.selectors import InvalidSelector, Selector, read_selector
+from kymatui.domain.kubernetes.label_selectors import InvalidSelector, LabelSelector, read_selector
 
 LABELS = {"tier": "gold", "x.io/zone": "", "empty": ""}
 
@@ -34,7 +34,7 @@ def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
 )
 def test_matching(selector: dict[str, Any], matches: bool) -> None:
     found = read_selector(selector)
-    assert isinstance(found, Selector)
+    assert isinstance(found, LabelSelector)
     assert found.matches(LABELS) is matches
     assert found.empty is (selector == {})
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.linting import LintFinding, LintKind, lint_rules
-from kymatui.domain.paths import LookKind, look
-from kymatui.domain.statechecks import Decision, Evaluation, Mode, RuleResult, Subject, evaluate
-from kymatui.domain.states import State, StateSource
+from kymatui.domain.kyma.states import State, StateSource
+from kymatui.domain.modules.state_check_lint import LintFinding, LintKind, lint_rules
+from kymatui.domain.modules.state_checks import CheckInput, CheckMode, Evaluation, RuleResult, StateDecision, evaluate
+from kymatui.domain.modules.status_paths import PathResultKind, evaluate_path
 from tests.domain.builders import rules
 
 GREEN_RED = rules(("status.health", "green", "Ready"), ("status.health", "red", "Error"))
@@ -57,45 +57,49 @@ def health(value: Any) -> dict[str, Any]:
     ],
 )
 def test_rules(rule_set: Any, resource: dict[str, Any], klm: str, strict: str) -> None:
-    assert evaluate(rule_set, Subject(resource)).state == klm
-    assert evaluate(rule_set, Subject(resource), Mode.STRICT).state == strict
+    assert evaluate(rule_set, CheckInput(resource)).state == klm
+    assert evaluate(rule_set, CheckInput(resource), CheckMode.STRICT).state == strict
 
 
 @pytest.mark.parametrize(
     ("word", "state", "decision"),
     [
-        ("Ready", "Ready", Decision.GROUP),
-        ("Error", "Error", Decision.GROUP),
-        ("Deleting", "Deleting", Decision.GROUP),
-        ("Warning", "Warning", Decision.GROUP),
-        ("Processing", "Processing", Decision.DEFAULT),
-        ("Foo", "Warning", Decision.UNSUPPORTED),
-        ("", "Warning", Decision.UNSUPPORTED),
-        ("Unmanaged", "Warning", Decision.UNSUPPORTED),
+        ("Ready", "Ready", StateDecision.GROUP),
+        ("Error", "Error", StateDecision.GROUP),
+        ("Deleting", "Deleting", StateDecision.GROUP),
+        ("Warning", "Warning", StateDecision.GROUP),
+        ("Processing", "Processing", StateDecision.DEFAULT),
+        ("Foo", "Warning", StateDecision.UNSUPPORTED),
+        ("", "Warning", StateDecision.UNSUPPORTED),
+        ("Unmanaged", "Warning", StateDecision.UNSUPPORTED),
     ],
 )
-def test_39_without_rules_status_state_decides(word: str, state: str, decision: Decision) -> None:
-    found = evaluate((), Subject({"status": {"state": word}}))
+def test_39_without_rules_status_state_decides(word: str, state: str, decision: StateDecision) -> None:
+    found = evaluate((), CheckInput({"status": {"state": word}}))
     assert (found.state, found.decision, found.source) == (state, decision, StateSource.STATUS)
 
 
 @pytest.mark.parametrize("rule_set", [(), GREEN_RED], ids=["status.state", "rules"])
 @pytest.mark.parametrize(("age", "state"), [(0.0, "Processing"), (300.0, "Processing"), (301.0, "Warning")])
 def test_34_nothing_found_warns_after_five_minutes(rule_set: Any, age: float, state: str) -> None:
-    found = evaluate(rule_set, Subject({"spec": {}}, age=age))
-    assert (found.state, found.decision) == (state, Decision.NOTHING_FOUND)
+    found = evaluate(rule_set, CheckInput({"spec": {}}, age=age))
+    assert (found.state, found.decision) == (state, StateDecision.NOTHING_FOUND)
 
 
 @pytest.mark.parametrize(
     ("subject", "state", "decision"),
     [
-        pytest.param(Subject(health("red"), gate=False), "Processing", Decision.GATE, id="the gate comes before all"),
-        pytest.param(Subject(None, expected=False), "Ready", Decision.NO_RESOURCE, id="no default resource"),
-        pytest.param(Subject(None), "Error", Decision.RESOURCE_MISSING, id="it is missing"),
-        pytest.param(Subject(None, deleting=True), "Deleting", Decision.RESOURCE_GONE, id="it is gone while deleting"),
+        pytest.param(
+            CheckInput(health("red"), gate=False), "Processing", StateDecision.GATE, id="the gate comes before all"
+        ),
+        pytest.param(CheckInput(None, expected=False), "Ready", StateDecision.NO_RESOURCE, id="no default resource"),
+        pytest.param(CheckInput(None), "Error", StateDecision.RESOURCE_MISSING, id="it is missing"),
+        pytest.param(
+            CheckInput(None, deleting=True), "Deleting", StateDecision.RESOURCE_GONE, id="it is gone while deleting"
+        ),
     ],
 )
-def test_what_is_looked_at_before_the_rules(subject: Subject, state: str, decision: Decision) -> None:
+def test_what_is_looked_at_before_the_rules(subject: CheckInput, state: str, decision: StateDecision) -> None:
     found = evaluate(GREEN_RED, subject)
     assert (found.state, found.decision) == (state, decision)
 
@@ -112,7 +116,7 @@ def test_the_explanation_of_mode_klm() -> None:
         ("status.health", "yellow", "Warning"),
         ("status.phase", "gone", "Deleting"),
     )
-    found = evaluate(rule_set, Subject({"status": {"health": "yellow", "sync": "done"}}))
+    found = evaluate(rule_set, CheckInput({"status": {"health": "yellow", "sync": "done"}}))
     assert results(found) == ["no match", "match", "no match", "match", "skipped"]
     assert [(group.state, group.value) for group in found.groups] == [
         ("Error", False),
@@ -120,18 +124,18 @@ def test_the_explanation_of_mode_klm() -> None:
         ("Warning", True),
         ("Deleting", None),
     ]
-    assert (found.state, found.decision, found.source) == (State.WARNING, Decision.GROUP, StateSource.RULES)
+    assert (found.state, found.decision, found.source) == (State.WARNING, StateDecision.GROUP, StateSource.RULES)
     assert found.matched == 2
 
 
 def test_36_the_message_names_what_is_missing() -> None:
-    found = evaluate(ONLY_READY, Subject({}))
+    found = evaluate(ONLY_READY, CheckInput({}))
     assert found.message == "required Ready and Error state mapping are missing"
     assert set(results(found)) == {RuleResult.NOT_REACHED.value}
 
 
 def test_37_an_error_names_the_type_and_ends_the_evaluation() -> None:
-    found = evaluate(GREEN_RED, Subject(health(True)))
+    found = evaluate(GREEN_RED, CheckInput(health(True)))
     assert found.message == "the value at status.health is a boolean, wanted a string"
     assert results(found) == ["error", "not reached"]
 
@@ -139,34 +143,53 @@ def test_37_an_error_names_the_type_and_ends_the_evaluation() -> None:
 @pytest.mark.parametrize(
     ("path", "klm", "extended", "text", "klm_reads"),
     [
-        pytest.param("status.state", LookKind.VALUE, LookKind.VALUE, "Ready", True, id="plain"),
-        pytest.param("status.none", LookKind.MISSING, LookKind.MISSING, "", True, id="no such path"),
-        pytest.param("status.flag", LookKind.NOT_TEXT, LookKind.NOT_TEXT, "true", True, id="not a string"),
-        pytest.param("status.empty", LookKind.EMPTY, LookKind.EMPTY, "", True, id="empty string"),
-        pytest.param("status.list", LookKind.NOT_TEXT, LookKind.NOT_TEXT, "", True, id="a list"),
-        pytest.param("$.status.state", LookKind.MISSING, LookKind.VALUE, "Ready", False, id="a leading $"),
-        pytest.param(".status.state", LookKind.MISSING, LookKind.VALUE, "Ready", False, id="a leading dot"),
-        pytest.param("{.status.state}", LookKind.MISSING, LookKind.VALUE, "Ready", False, id="in braces"),
-        pytest.param("status['dotted.key']", LookKind.MISSING, LookKind.VALUE, "dotted", False, id="a quoted key"),
-        pytest.param('status["state"]', LookKind.MISSING, LookKind.VALUE, "Ready", False, id="double quotes"),
+        pytest.param("status.state", PathResultKind.VALUE, PathResultKind.VALUE, "Ready", True, id="plain"),
+        pytest.param("status.none", PathResultKind.MISSING, PathResultKind.MISSING, "", True, id="no such path"),
+        pytest.param("status.flag", PathResultKind.NOT_TEXT, PathResultKind.NOT_TEXT, "true", True, id="not a string"),
+        pytest.param("status.empty", PathResultKind.EMPTY, PathResultKind.EMPTY, "", True, id="empty string"),
+        pytest.param("status.list", PathResultKind.NOT_TEXT, PathResultKind.NOT_TEXT, "", True, id="a list"),
+        pytest.param("$.status.state", PathResultKind.MISSING, PathResultKind.VALUE, "Ready", False, id="a leading $"),
+        pytest.param(".status.state", PathResultKind.MISSING, PathResultKind.VALUE, "Ready", False, id="a leading dot"),
+        pytest.param("{.status.state}", PathResultKind.MISSING, PathResultKind.VALUE, "Ready", False, id="in braces"),
+        pytest.param(
+            "status['dotted.key']", PathResultKind.MISSING, PathResultKind.VALUE, "dotted", False, id="a quoted key"
+        ),
+        pytest.param(
+            'status["state"]', PathResultKind.MISSING, PathResultKind.VALUE, "Ready", False, id="double quotes"
+        ),
         pytest.param(
             "status.conditions[0].type",
-            LookKind.MISSING,
-            LookKind.VALUE,
+            PathResultKind.MISSING,
+            PathResultKind.VALUE,
             "Ready",
             False,
             id="37 an index is missing",
         ),
-        pytest.param("status.conditions[-1].type", LookKind.MISSING, LookKind.VALUE, "Ready", False, id="from the end"),
-        pytest.param("status.conditions[7].type", LookKind.MISSING, LookKind.MISSING, "", False, id="past the end"),
-        pytest.param("status.conditions.type", LookKind.NOT_TEXT, LookKind.MISSING, "", True, id="through a list"),
-        pytest.param("status..state", LookKind.MISSING, LookKind.INVALID, "", False, id="an empty part"),
-        pytest.param("status[", LookKind.MISSING, LookKind.INVALID, "", False, id="an open bracket"),
-        pytest.param("", LookKind.MISSING, LookKind.INVALID, "", False, id="nothing typed yet"),
-        pytest.param("status.state.more", LookKind.NOT_TEXT, LookKind.NOT_TEXT, "", True, id="below a string"),
+        pytest.param(
+            "status.conditions[-1].type",
+            PathResultKind.MISSING,
+            PathResultKind.VALUE,
+            "Ready",
+            False,
+            id="from the end",
+        ),
+        pytest.param(
+            "status.conditions[7].type", PathResultKind.MISSING, PathResultKind.MISSING, "", False, id="past the end"
+        ),
+        pytest.param(
+            "status.conditions.type", PathResultKind.NOT_TEXT, PathResultKind.MISSING, "", True, id="through a list"
+        ),
+        pytest.param("status..state", PathResultKind.MISSING, PathResultKind.INVALID, "", False, id="an empty part"),
+        pytest.param("status[", PathResultKind.MISSING, PathResultKind.INVALID, "", False, id="an open bracket"),
+        pytest.param("", PathResultKind.MISSING, PathResultKind.INVALID, "", False, id="nothing typed yet"),
+        pytest.param(
+            "status.state.more", PathResultKind.NOT_TEXT, PathResultKind.NOT_TEXT, "", True, id="below a string"
+        ),
     ],
 )
-def test_a_path_as_one_types_it(path: str, klm: LookKind, extended: LookKind, text: str, klm_reads: bool) -> None:
+def test_a_path_as_one_types_it(
+    path: str, klm: PathResultKind, extended: PathResultKind, text: str, klm_reads: bool
+) -> None:
     resource = {
         "status": {
             "state": "Ready",
@@ -177,20 +200,20 @@ def test_a_path_as_one_types_it(path: str, klm: LookKind, extended: LookKind, te
             "conditions": [{"type": "Ready"}],
         }
     }
-    seen = look(path, resource)
+    seen = evaluate_path(path, resource)
     assert (seen.klm.kind, seen.extended.kind, seen.extended.text, seen.klm_reads) == (klm, extended, text, klm_reads)
 
 
 def test_how_far_a_path_goes() -> None:
-    seen = look("status.health.deep", {"status": {}})
+    seen = evaluate_path("status.health.deep", {"status": {}})
     assert (seen.klm.at, seen.extended.at) == ("status", "status")
 
 
 def test_strict_reads_what_klm_does_not() -> None:
     rule_set = rules(("status.conditions[0].status", "True", "Ready"), ("status.x", "y", "Error"))
     resource = {"status": {"conditions": [{"status": "True"}]}}
-    assert evaluate(rule_set, Subject(resource), Mode.STRICT).state is State.READY
-    klm = evaluate(rule_set, Subject(resource))
+    assert evaluate(rule_set, CheckInput(resource), CheckMode.STRICT).state is State.READY
+    klm = evaluate(rule_set, CheckInput(resource))
     assert klm.state is State.PROCESSING
     assert [outcome.klm_reads for outcome in klm.rules] == [False, True]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.domain.states import State, kyma_state, modules_condition, state_of, worst
+from kymatui.domain.kyma.states import State, kyma_state, modules_condition, parse_state, worst_state
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,9 @@ def test_33_the_condition_of_the_modules() -> None:
 
 
 def test_the_worst_comes_first() -> None:
-    assert worst([State.READY, State.PROCESSING, State.WARNING]) is State.WARNING
-    assert worst([State.READY, State.ERROR, State.WARNING]) is State.ERROR
-    assert worst([]) is None
+    assert worst_state([State.READY, State.PROCESSING, State.WARNING]) is State.WARNING
+    assert worst_state([State.READY, State.ERROR, State.WARNING]) is State.ERROR
+    assert worst_state([]) is None
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_the_worst_comes_first() -> None:
     [("Ready", State.READY), ("Unmanaged", State.UNMANAGED), ("ready", None), ("", None), ("NotInstalled", None)],
 )
 def test_words_that_objects_report(word: str, state: State | None) -> None:
-    assert state_of(word) is state
+    assert parse_state(word) is state

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.domain.templates import Generation, ManagerRef, Template, schema_violations
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.module_templates import ManagerRef, ModuleTemplate, TemplateGeneration, schema_violations
 from tests.domain.builders import Json, a_template, community_template, labels, old_template, template
 
 
-def real(shared: Path, name: str) -> Template:
+def real(shared: Path, name: str) -> ModuleTemplate:
     return a_template(yaml.safe_load((shared / "kyma/moduletemplates" / name).read_text()))
 
 
@@ -24,30 +24,30 @@ def real(shared: Path, name: str) -> Template:
             "community-current/cad-operator-0.1.0.yaml",
             "cloud-active-defense-operator",
             "0.1.1",
-            Generation.NEW,
+            TemplateGeneration.NEW,
             id="63 the content counts, not the file's name",
         ),
         pytest.param(
-            "busola-fixtures/busola-1-0-32.yaml", "busola", "1.0.32", Generation.NEW, id="63 nor the descriptor"
+            "busola-fixtures/busola-1-0-32.yaml", "busola", "1.0.32", TemplateGeneration.NEW, id="63 nor the descriptor"
         ),
-        pytest.param("busola-fixtures/eventing-fast.yaml", "eventing", "1.2.0", Generation.OLD, id="old style"),
+        pytest.param("busola-fixtures/eventing-fast.yaml", "eventing", "1.2.0", TemplateGeneration.OLD, id="old style"),
         pytest.param(
             "old-style/klm-2024-06_moduletemplate_template_operator_v2_fast.yaml",
             "template-operator",
             "2.4.2-e2e-test",
-            Generation.OLD,
+            TemplateGeneration.OLD,
             id="old style of 2024",
         ),
         pytest.param(
             "old-style/klm-2024-06_operator_v1beta2_moduletemplate_ocm.software.v3alpha1.yaml",
             "kyma-component-descriptors",
             "0.0.1",
-            Generation.OLD,
+            TemplateGeneration.OLD,
             id="a descriptor of schema v3alpha1",
         ),
     ],
 )
-def test_63_identity(path: str, module: str, version: str, generation: Generation, shared: Path) -> None:
+def test_63_identity(path: str, module: str, version: str, generation: TemplateGeneration, shared: Path) -> None:
     found = real(shared, path)
     if "v3alpha1" in path:
         assert (found.component, found.component_version) != ("", "")

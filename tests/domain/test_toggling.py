@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.domain import edits
-from kymatui.domain.edits import KymaEdit, edit_entry
-from kymatui.domain.effects import EffectKind
-from kymatui.domain.kymas import Policy
-from kymatui.domain.snapshots import Snapshot
-from kymatui.domain.toggling import Proposal, Toggle, Verb, propose
+from kymatui.domain.catalog.effects import EffectKind
+from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma_edit import entry_patch
+from kymatui.domain.kyma_edit.entry_patch import KymaEdit, edit_entry
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, propose_edit
+from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import (
     NOW,
     Json,
@@ -50,11 +50,11 @@ def asked(entry: Json | None = None, *, version: str = "1.3.1", state: str = "Re
     return found
 
 
-def proposal(verb: Verb, channel: str | None = None, policy: Policy | None = None, **more: Any) -> Proposal:
-    return propose(cluster(**more), Toggle(verb, "mod", channel, policy), NOW)
+def proposal(verb: EditVerb, channel: str | None = None, policy: Policy | None = None, **more: Any) -> EditProposal:
+    return propose_edit(cluster(**more), ModuleEdit(verb, "mod", channel, policy), NOW)
 
 
-def effects(found: Proposal) -> dict[str, str]:
+def effects(found: EditProposal) -> dict[str, str]:
     return {effect.module: effect.words for effect in found.effects}
 
 
@@ -97,22 +97,22 @@ ENTRIES = st.lists(
 )
 CHANGES = st.sampled_from(
     [
-        edits.enabled("mod"),
-        edits.enabled("mod", "fast", Policy.IGNORE),
-        edits.enabled("mod", ""),
-        edits.disabled,
-        edits.in_channel("fast"),
-        edits.in_channel(""),
-        edits.managed(False),
-        edits.managed(True),
-        edits.with_policy(Policy.IGNORE),
-        edits.with_policy(Policy.CREATE_AND_DELETE),
+        entry_patch.enable_entry("mod"),
+        entry_patch.enable_entry("mod", "fast", Policy.IGNORE),
+        entry_patch.enable_entry("mod", ""),
+        entry_patch.disable_entry,
+        entry_patch.set_entry_channel("fast"),
+        entry_patch.set_entry_channel(""),
+        entry_patch.set_entry_managed(False),
+        entry_patch.set_entry_managed(True),
+        entry_patch.set_entry_policy(Policy.IGNORE),
+        entry_patch.set_entry_policy(Policy.CREATE_AND_DELETE),
     ]
 )
 
 
 @given(ENTRIES, CHANGES)
-def test_the_patch_makes_of_the_kyma_what_the_edit_says(entries: list[Json], change: edits.Change) -> None:
+def test_the_patch_makes_of_the_kyma_what_the_edit_says(entries: list[Json], change: entry_patch.EntryChange) -> None:
     raw = kyma(entries)
     raw["metadata"].update(uid="u-1", resourceVersion="7")
     before = copy.deepcopy(raw)
@@ -126,7 +126,7 @@ def test_the_patch_makes_of_the_kyma_what_the_edit_says(entries: list[Json], cha
 
 
 def a_kyma_of(raw: Json) -> Any:
-    from kymatui.domain.kymas import Kyma, read_kyma
+    from kymatui.domain.kyma.kymas import Kyma, read_kyma
 
     found = read_kyma(raw)
     assert isinstance(found, Kyma)
@@ -134,7 +134,7 @@ def a_kyma_of(raw: Json) -> Any:
 
 
 def test_an_entry_is_changed_only_if_it_is_still_the_one_that_was_seen() -> None:
-    edit = proposal(Verb.CHANNEL, "fast", kymas=[asked({"future": 1})]).edit
+    edit = proposal(EditVerb.CHANNEL, "fast", kymas=[asked({"future": 1})]).edit
     assert edit is not None
     assert edit.patch == (
         {"op": "test", "path": "/metadata/uid", "value": "u-1"},
@@ -147,7 +147,7 @@ def test_a_kyma_without_a_list_gets_one_only_if_nothing_changed_meanwhile() -> N
     raw = kyma()
     del raw["spec"]["modules"]
     raw["metadata"].update(uid="u-1", resourceVersion="7")
-    edit = edit_entry(a_kyma_of(raw), "mod", edits.enabled("mod"))
+    edit = edit_entry(a_kyma_of(raw), "mod", entry_patch.enable_entry("mod"))
     assert edit.patch[1:] == (
         {"op": "test", "path": "/metadata/resourceVersion", "value": "7"},
         {"op": "add", "path": "/spec/modules", "value": [{"name": "mod"}]},
@@ -155,9 +155,11 @@ def test_a_kyma_without_a_list_gets_one_only_if_nothing_changed_meanwhile() -> N
 
 
 def test_the_lines_of_an_edit_say_what_changes() -> None:
-    changed = edit_entry(a_kyma(modules=[{"name": "mod", "channel": "fast"}]), "mod", edits.managed(False))
+    changed = edit_entry(
+        a_kyma(modules=[{"name": "mod", "channel": "fast"}]), "mod", entry_patch.set_entry_managed(False)
+    )
     assert changed.lines() == (("spec.modules[mod].managed", "", "false"),)
-    removed = edit_entry(a_kyma(modules=[{"name": "mod"}]), "mod", edits.disabled)
+    removed = edit_entry(a_kyma(modules=[{"name": "mod"}]), "mod", entry_patch.disable_entry)
     assert removed.lines() == (("spec.modules", '{"name": "mod"}', ""),)
 
 
@@ -167,27 +169,29 @@ def test_the_lines_of_an_edit_say_what_changes() -> None:
 @pytest.mark.parametrize(
     ("verb", "channel", "objects", "words"),
     [
-        pytest.param(Verb.ENABLE, None, {"kymas": [kyma()]}, "is installed in 1.3.1", id="enabled"),
-        pytest.param(Verb.ENABLE, "fast", {"kymas": [kyma()]}, "is installed in 1.4.0", id="enabled in a channel"),
-        pytest.param(Verb.DISABLE, None, {"kymas": [asked()], **RUNNING}, "is uninstalled (1.3.1)", id="disabled"),
+        pytest.param(EditVerb.ENABLE, None, {"kymas": [kyma()]}, "is installed in 1.3.1", id="enabled"),
+        pytest.param(EditVerb.ENABLE, "fast", {"kymas": [kyma()]}, "is installed in 1.4.0", id="enabled in a channel"),
+        pytest.param(EditVerb.DISABLE, None, {"kymas": [asked()], **RUNNING}, "is uninstalled (1.3.1)", id="disabled"),
         pytest.param(
-            Verb.CHANNEL,
+            EditVerb.CHANNEL,
             "fast",
             {"kymas": [asked()], **RUNNING},
             "goes up from 1.3.1 to 1.4.0",
             id="to a newer channel",
         ),
-        pytest.param(Verb.UNMANAGE, None, {"kymas": [asked()], **RUNNING}, "stays as it is, unmanaged", id="unmanaged"),
+        pytest.param(
+            EditVerb.UNMANAGE, None, {"kymas": [asked()], **RUNNING}, "stays as it is, unmanaged", id="unmanaged"
+        ),
     ],
 )
-def test_what_it_does_is_said_before(verb: Verb, channel: str | None, objects: Json, words: str) -> None:
+def test_what_it_does_is_said_before(verb: EditVerb, channel: str | None, objects: Json, words: str) -> None:
     found = proposal(verb, channel, **objects)
     assert not found.is_refused, found.refusals
     assert effects(found) == {"mod": words}
 
 
 def test_a_channel_with_a_lower_version_changes_nothing_and_says_so() -> None:
-    found = proposal(Verb.CHANNEL, "slow", kymas=[asked()], **RUNNING)
+    found = proposal(EditVerb.CHANNEL, "slow", kymas=[asked()], **RUNNING)
     assert not found.is_refused
     (effect,) = found.effects
     words = "stays at 1.3.1: newer than channel slow (1.2.0), never downgraded automatically"
@@ -198,15 +202,17 @@ def test_a_channel_with_a_lower_version_changes_nothing_and_says_so() -> None:
 @pytest.mark.parametrize(
     ("verb", "channel", "policy", "entry"),
     [
-        (Verb.ENABLE, None, None, {}),
-        (Verb.ENABLE, "fast", Policy.IGNORE, {"channel": "fast", "customResourcePolicy": "Ignore"}),
-        (Verb.CHANNEL, "", None, {}),
-        (Verb.MANAGE, None, None, {}),
-        (Verb.UNMANAGE, None, None, {"managed": False}),
-        (Verb.POLICY, None, Policy.CREATE_AND_DELETE, {}),
+        (EditVerb.ENABLE, None, None, {}),
+        (EditVerb.ENABLE, "fast", Policy.IGNORE, {"channel": "fast", "customResourcePolicy": "Ignore"}),
+        (EditVerb.CHANNEL, "", None, {}),
+        (EditVerb.MANAGE, None, None, {}),
+        (EditVerb.UNMANAGE, None, None, {"managed": False}),
+        (EditVerb.POLICY, None, Policy.CREATE_AND_DELETE, {}),
     ],
 )
-def test_what_is_so_already_needs_no_edit(verb: Verb, channel: str | None, policy: Policy | None, entry: Json) -> None:
+def test_what_is_so_already_needs_no_edit(
+    verb: EditVerb, channel: str | None, policy: Policy | None, entry: Json
+) -> None:
     found = proposal(verb, channel, policy, kymas=[asked(entry)], **RUNNING)
     assert found.is_done
     assert (found.warnings, found.effects) == ((), ())
@@ -218,23 +224,23 @@ def test_what_is_so_already_needs_no_edit(verb: Verb, channel: str | None, polic
 @pytest.mark.parametrize(
     ("verb", "channel", "objects", "words"),
     [
-        pytest.param(Verb.ENABLE, None, {}, "this cluster has no Kyma to edit", id="no Kyma"),
+        pytest.param(EditVerb.ENABLE, None, {}, "this cluster has no Kyma to edit", id="no Kyma"),
         pytest.param(
-            Verb.ENABLE,
+            EditVerb.ENABLE,
             "nightly",
             {"kymas": [kyma()]},
             "is not in the channel nightly; it is in regular (1.3.1), fast (1.4.0), slow (1.2.0)",
             id="a channel that does not have it",
         ),
         pytest.param(
-            Verb.ENABLE,
+            EditVerb.ENABLE,
             None,
             {"kymas": [kyma()], "release_metas": [meta("mod", None, mandatory={"version": "1.3.1"})]},
             "is mandatory",
             id="mandatory",
         ),
         pytest.param(
-            Verb.ENABLE,
+            EditVerb.ENABLE,
             None,
             {
                 "kymas": [kyma()],
@@ -245,38 +251,40 @@ def test_what_is_so_already_needs_no_edit(verb: Verb, channel: str | None, polic
             id="beta, and the Kyma is not",
         ),
         pytest.param(
-            Verb.ENABLE,
+            EditVerb.ENABLE,
             None,
             {"kymas": [kyma()], "templates": [community_template("mod", "1.0.0")], "release_metas": []},
             "is a community module",
             id="a community module",
         ),
         pytest.param(
-            Verb.ENABLE,
+            EditVerb.ENABLE,
             None,
             {"kymas": [kyma()], "templates": [], "release_metas": []},
             "no catalog of this cluster offers",
             id="nobody offers it",
         ),
         pytest.param(
-            Verb.ENABLE,
+            EditVerb.ENABLE,
             None,
             {"kymas": [kyma()], "workloads": [deployment("mod", "1.1.0")], "resources": [resource("mod")]},
             "1.1.0 is installed directly, and no channel has that version",
             id="43 installed directly in a version that no channel has",
         ),
-        pytest.param(Verb.DISABLE, None, {"kymas": [kyma()]}, "is not in the list", id="not there to be disabled"),
+        pytest.param(EditVerb.DISABLE, None, {"kymas": [kyma()]}, "is not in the list", id="not there to be disabled"),
         pytest.param(
-            Verb.DISABLE,
+            EditVerb.DISABLE,
             None,
             {"kymas": [asked({"managed": False}, state="Processing")]},
             "taking it out of the list now would delete it",
             id="54 disabled before the status says Unmanaged",
         ),
-        pytest.param(Verb.CHANNEL, "nightly", {"kymas": [asked()]}, "is not in the channel nightly", id="no channel"),
+        pytest.param(
+            EditVerb.CHANNEL, "nightly", {"kymas": [asked()]}, "is not in the channel nightly", id="no channel"
+        ),
     ],
 )
-def test_what_speaks_against_it_is_said(verb: Verb, channel: str | None, objects: Json, words: str) -> None:
+def test_what_speaks_against_it_is_said(verb: EditVerb, channel: str | None, objects: Json, words: str) -> None:
     found = proposal(verb, channel, **objects)
     assert found.is_refused
     assert any(words in text for text in found.refusals), found.refusals
@@ -285,17 +293,17 @@ def test_what_speaks_against_it_is_said(verb: Verb, channel: str | None, objects
 def test_a_kyma_that_is_being_deleted_is_left_alone() -> None:
     dying = asked()
     dying["metadata"]["deletionTimestamp"] = "2026-11-21T11:00:00Z"
-    assert proposal(Verb.DISABLE, kymas=[dying]).is_refused
+    assert proposal(EditVerb.DISABLE, kymas=[dying]).is_refused
 
 
 def test_what_is_unmanaged_for_good_may_leave_the_list() -> None:
-    found = proposal(Verb.DISABLE, kymas=[asked({"managed": False}, state="Unmanaged")], **RUNNING)
+    found = proposal(EditVerb.DISABLE, kymas=[asked({"managed": False}, state="Unmanaged")], **RUNNING)
     assert not found.is_refused
     assert found.warnings == ("the module stays installed, and nobody manages it",)
 
 
 def test_a_direct_installation_in_a_version_of_a_channel_can_be_handed_over() -> None:
-    found = proposal(Verb.ENABLE, kymas=[kyma()], **RUNNING)
+    found = proposal(EditVerb.ENABLE, kymas=[kyma()], **RUNNING)
     assert not found.is_refused, found.refusals
 
 
@@ -310,7 +318,7 @@ def test_a_direct_installation_in_a_version_of_a_channel_can_be_handed_over() ->
     ],
 )
 def test_disabling_says_what_becomes_of_the_resources(entry: Json, words: str) -> None:
-    found = proposal(Verb.DISABLE, kymas=[asked(entry)], **RUNNING)
+    found = proposal(EditVerb.DISABLE, kymas=[asked(entry)], **RUNNING)
     assert any(words in text for text in found.warnings), found.warnings
 
 
@@ -319,13 +327,13 @@ def test_a_beta_module_is_enabled_with_a_word_of_warning() -> None:
         "kymas": [kyma(labelled=labels(beta="true"))],
         "release_metas": [meta("mod", {"regular": "1.3.1"}, beta=True)],
     }
-    found = proposal(Verb.ENABLE, **beta)
+    found = proposal(EditVerb.ENABLE, **beta)
     assert not found.is_refused
     assert any("is a beta module" in text for text in found.warnings)
 
 
 def test_operations_come_after_their_tests() -> None:
-    found = proposal(Verb.DISABLE, kymas=[asked()])
+    found = proposal(EditVerb.DISABLE, kymas=[asked()])
     assert operations(found.edit) == [
         ("test", "/metadata/uid"),
         ("test", "/spec/modules/0"),

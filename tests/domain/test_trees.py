@@ -7,13 +7,21 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.catalog import catalog
-from kymatui.domain.locating import Locations, locate
-from kymatui.domain.remembering import Memory
-from kymatui.domain.rows import Row
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot, place_feed
-from kymatui.domain.states import State
-from kymatui.domain.trees import DEEPEST, Node, Role, Sight, Tree, tree, unseen_words
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.object_tree import (
+    MAX_DEPTH,
+    NodeRole,
+    ObjectTree,
+    ObjectVisibility,
+    TreeNode,
+    build_tree,
+    unseen_words,
+)
+from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.kyma.states import State
+from kymatui.domain.snapshot.object_index import ObjectIndex, index_objects
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot, namespaced_feed
 from tests.domain import builders as b
 
 SYNCED = [
@@ -47,18 +55,18 @@ def snapshot(**more: Any) -> Snapshot:
     return Snapshot("test", **{**facts, **more})
 
 
-def grown(found: Snapshot) -> Tree:
-    row = catalog(found, b.NOW).row("keda")
+def grown(found: Snapshot) -> ObjectTree:
+    row = build_catalog(found, b.NOW).row("keda")
     assert row is not None
-    return tree(row, locate(found, Memory()), b.NOW, unseen=unseen_words(found))
+    return build_tree(row, index_objects(found, ReadCache()), b.NOW, unseen=unseen_words(found))
 
 
-def paths(node: Node, above: str = "") -> list[str]:
+def paths(node: TreeNode, above: str = "") -> list[str]:
     here = f"{above}/{node.ref.kind.kind}:{node.ref.name}"
     return [here, *(path for child in node.children for path in paths(child, here))]
 
 
-def node(found: Tree, name: str) -> Node:
+def node(found: ObjectTree, name: str) -> TreeNode:
     return next(node for root in found.roots for node in root.walk() if node.ref.name == name)
 
 
@@ -77,8 +85,8 @@ def test_the_manifest_its_inventory_and_everything_that_is_owned_hang_together()
 def test_without_a_manifest_the_manager_is_a_root_and_the_rest_is_said_to_be_unknown() -> None:
     found = grown(snapshot(manifests=()))
     assert [(root.ref.name, root.role) for root in found.roots] == [
-        ("default", Role.RESOURCE),
-        ("keda-manager", Role.MANAGER),
+        ("default", NodeRole.RESOURCE),
+        ("keda-manager", NodeRole.MANAGER),
     ]
     assert "there is no Manifest here, so it is not known what else was installed" in found.notes
 
@@ -86,13 +94,13 @@ def test_without_a_manifest_the_manager_is_a_root_and_the_rest_is_said_to_be_unk
 @pytest.mark.parametrize(
     ("name", "sight", "state"),
     [
-        ("keda-manager", Sight.SEEN, State.READY),
-        ("keda-metrics", Sight.MISSING, State.ERROR),
-        ("keda-config", Sight.UNWATCHED, State.UNKNOWN),
-        ("default", Sight.SEEN, State.READY),
+        ("keda-manager", ObjectVisibility.SEEN, State.READY),
+        ("keda-metrics", ObjectVisibility.MISSING, State.ERROR),
+        ("keda-config", ObjectVisibility.UNWATCHED, State.UNKNOWN),
+        ("default", ObjectVisibility.SEEN, State.READY),
     ],
 )
-def test_missing_is_said_only_of_what_is_watched(name: str, sight: Sight, state: State) -> None:
+def test_missing_is_said_only_of_what_is_watched(name: str, sight: ObjectVisibility, state: State) -> None:
     found = node(grown(snapshot()), name)
     assert (found.sight, found.state) == (sight, state)
 
@@ -105,11 +113,11 @@ def test_the_state_of_a_manifest_is_what_it_reports() -> None:
 
 
 def test_a_malformed_manifest_is_shown_as_malformed_with_the_reason() -> None:
-    row = catalog(snapshot(), b.NOW).row("keda")
+    row = build_catalog(snapshot(), b.NOW).row("keda")
     assert row is not None
     odd = {**b.manifest("keda", "1.0.0"), "spec": "text"}
-    found = tree(row, locate(snapshot(manifests=(odd,)), Memory()), b.NOW)
-    assert (found.roots[0].sight, found.roots[0].words) == (Sight.MALFORMED, "spec is not an object")
+    found = build_tree(row, index_objects(snapshot(manifests=(odd,)), ReadCache()), b.NOW)
+    assert (found.roots[0].sight, found.roots[0].words) == (ObjectVisibility.MALFORMED, "spec is not an object")
 
 
 def test_owners_that_own_each_other_are_shown_once() -> None:
@@ -120,9 +128,9 @@ def test_owners_that_own_each_other_are_shown_once() -> None:
 
 
 def test_a_chain_without_an_end_ends() -> None:
-    chain = tuple(owned("Pod", f"p{n}", f"u{n}", f"u{n - 1}" if n else "d") for n in range(DEEPEST * 100))
+    chain = tuple(owned("Pod", f"p{n}", f"u{n}", f"u{n - 1}" if n else "d") for n in range(MAX_DEPTH * 100))
     found = grown(snapshot(owned=chain))
-    assert "too deep" in node(found, f"p{DEEPEST - 1}").words
+    assert "too deep" in node(found, f"p{MAX_DEPTH - 1}").words
 
 
 @pytest.mark.parametrize(
@@ -135,18 +143,18 @@ def test_a_chain_without_an_end_ends() -> None:
     ],
 )
 def test_why_pods_are_missing_is_said(state: FeedState | None, words: str) -> None:
-    feeds = {place_feed("pods", "kyma-system"): Feed(state)} if state is not None else {}
+    feeds = {namespaced_feed("pods", "kyma-system"): Feed(state)} if state is not None else {}
     found = grown(snapshot(feeds=feeds))
     assert (words in found.notes) is bool(words)
 
 
 def test_objects_that_are_odd_are_passed_over() -> None:
     odd: list[Any] = [{"kind": "Pod"}, {"metadata": None}, {"metadata": {"ownerReferences": "x", "uid": 7}}]
-    assert Locations.of(odd).owned_by({"metadata": {"uid": "x"}}) == []
+    assert ObjectIndex.of(odd).owned_by({"metadata": {"uid": "x"}}) == []
 
 
 def test_a_module_without_anything_has_an_empty_tree() -> None:
     found = snapshot(manifests=(), workloads=(), module_resources={}, owned=(), kymas=())
-    row = catalog(found, b.NOW).row("keda")
-    assert isinstance(row, Row)
-    assert tree(row, locate(found, Memory()), b.NOW).roots == ()
+    row = build_catalog(found, b.NOW).row("keda")
+    assert isinstance(row, ModuleRow)
+    assert build_tree(row, index_objects(found, ReadCache()), b.NOW).roots == ()

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kymatui.domain.versions import Distance, distance, is_downgrade, newest, newest_above, of_tag, order, parse, same
+from kymatui.domain.kyma.versions import (
+    Distance,
+    is_downgrade,
+    newest_above,
+    newest_version,
+    parse_version,
+    same_version,
+    version_distance,
+    version_of_tag,
+    version_order,
+)
 
 DIGITS, SIGNS = "0123456789", "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -26,7 +36,7 @@ TEXTS = st.builds(
     maybe(st.builds("-{}{}".format, some(f"{SIGNS}-", 4), maybe(some(SIGNS, 3).map(".{}".format)))),
     maybe(some(SIGNS, 3).map("+{}".format)),
 )
-VERSIONS = TEXTS.filter(lambda text: parse(text) is not None)
+VERSIONS = TEXTS.filter(lambda text: parse_version(text) is not None)
 ANY = TEXTS | st.text(max_size=12)
 
 
@@ -44,7 +54,7 @@ ANY = TEXTS | st.text(max_size=12)
     ],
 )
 def test_what_lifecycle_manager_reads_as_a_version(text: str, core: tuple[int, int, int], prerelease: str) -> None:
-    found = parse(text)
+    found = parse_version(text)
     assert found is not None
     assert (found.core, found.prerelease, str(found)) == (core, prerelease, text)
 
@@ -70,7 +80,7 @@ def test_what_lifecycle_manager_reads_as_a_version(text: str, core: tuple[int, i
     ],
 )
 def test_what_it_does_not(text: str) -> None:
-    assert parse(text) is None
+    assert parse_version(text) is None
 
 
 @pytest.mark.parametrize(
@@ -87,14 +97,14 @@ def test_what_it_does_not(text: str) -> None:
     ],
 )
 def test_58_a_tag_is_a_version_only_with_three_numbers(tag: str, version: bool) -> None:
-    assert (of_tag(tag) is not None) is version
+    assert (version_of_tag(tag) is not None) is version
 
 
 def test_the_order_of_semantic_versioning() -> None:
     ascending = ["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2", "1.0.0-beta.11"]
     ascending += ["1.0.0-rc.1", "1.0.0", "1.0.1", "1.1.0", "1.10.0", "2.0.0-1", "2.0.0-a", "2.0.0", "10.0.0"]
     shuffled = ascending[::-1]
-    assert sorted(shuffled, key=order) == ascending
+    assert sorted(shuffled, key=version_order) == ascending
 
 
 @pytest.mark.parametrize(
@@ -109,8 +119,8 @@ def test_the_order_of_semantic_versioning() -> None:
     ],
 )
 def test_sameness(one: str, other: str, equal: bool) -> None:
-    assert same(one, other) is equal
-    assert same(other, one) is equal
+    assert same_version(one, other) is equal
+    assert same_version(other, one) is equal
 
 
 @pytest.mark.parametrize(
@@ -125,7 +135,7 @@ def test_sameness(one: str, other: str, equal: bool) -> None:
     ],
 )
 def test_the_newest(versions: list[str], found: str) -> None:
-    assert newest(versions) == found
+    assert newest_version(versions) == found
 
 
 @pytest.mark.parametrize(
@@ -160,8 +170,8 @@ def test_an_upgrade_leads_to_a_greater_version_and_to_a_pre_release_by_consent_o
     ],
 )
 def test_how_far_apart(one: str, other: str, apart: Distance | None, words: str) -> None:
-    assert distance(one, other) == apart
-    assert str(distance(other, one)) == words
+    assert version_distance(one, other) == apart
+    assert str(version_distance(other, one)) == words
 
 
 @pytest.mark.parametrize(
@@ -174,7 +184,7 @@ def test_how_far_apart(one: str, other: str, apart: Distance | None, words: str)
     ],
 )
 def test_the_downgrade_guard_ignores_suffixes(new: str, old: str, refused: bool) -> None:
-    here, there = parse(new), parse(old)
+    here, there = parse_version(new), parse_version(old)
     assert here is not None
     assert there is not None
     assert is_downgrade(here, there) is refused
@@ -183,7 +193,7 @@ def test_the_downgrade_guard_ignores_suffixes(new: str, old: str, refused: bool)
 @settings(deadline=None)
 @given(ANY, ANY, ANY)
 def test_the_order_of_any_texts_is_total(a: str, b: str, c: str) -> None:
-    ka, kb, kc = order(a), order(b), order(c)
+    ka, kb, kc = version_order(a), version_order(b), version_order(c)
     assert (ka < kb) + (kb < ka) + (ka == kb) == 1
     assert (ka == kb) == (a == b)
     if ka <= kb <= kc:
@@ -193,8 +203,8 @@ def test_the_order_of_any_texts_is_total(a: str, b: str, c: str) -> None:
 @settings(deadline=None)
 @given(VERSIONS, VERSIONS)
 def test_versions_are_equal_or_apart(a: str, b: str) -> None:
-    assert same(a, b) == (distance(a, b) is None)
-    left, right = parse(a), parse(b)
+    assert same_version(a, b) == (version_distance(a, b) is None)
+    left, right = parse_version(a), parse_version(b)
     assert left is not None
     assert right is not None
     assert (left < right) + (left > right) + (left == right) == 1
@@ -204,4 +214,4 @@ def test_versions_are_equal_or_apart(a: str, b: str) -> None:
 @settings(deadline=None)
 @given(st.lists(ANY))
 def test_the_newest_is_one_of_them(versions: list[str]) -> None:
-    assert newest(versions) in (versions or [""])
+    assert newest_version(versions) in (versions or [""])

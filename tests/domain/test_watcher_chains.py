@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.watcher_chains import Chain, ControlSide, Health, RuntimeSide, chains
+from kymatui.domain.remote.watcher_chains import (
+    ControlPlaneObjects,
+    LinkHealth,
+    RuntimeObjects,
+    WatcherChain,
+    build_chains,
+)
 from tests.domain.builders import API, Json
 
 LABEL = {"operator.kyma-project.io/watched-by": "kyma"}
@@ -95,18 +101,20 @@ class Parts:
         self.secret = True
         self.why: dict[str, str] = {}
 
-    def chains(self) -> tuple[Chain, ...]:
-        control = ControlSide([self.watcher], self.gateways, self.virtual, [self.service], {"Gateway": "forbidden"})
+    def chains(self) -> tuple[WatcherChain, ...]:
+        control = ControlPlaneObjects(
+            [self.watcher], self.gateways, self.virtual, [self.service], {"Gateway": "forbidden"}
+        )
         configuration: Json = {"webhooks": self.hooks}
-        runtime = RuntimeSide(configuration if self.configuration else None, self.deployment, self.secret, self.why)
-        return chains(control, runtime)
+        runtime = RuntimeObjects(configuration if self.configuration else None, self.deployment, self.secret, self.why)
+        return build_chains(control, runtime)
 
-    def broken(self) -> list[tuple[str, Health, str]]:
+    def broken(self) -> list[tuple[str, LinkHealth, str]]:
         return [
             (link.what, link.health, link.why)
             for chain in self.chains()
             for link in chain.links
-            if link.health is not Health.WHOLE
+            if link.health is not LinkHealth.WHOLE
         ]
 
 
@@ -175,7 +183,7 @@ def test_what_may_not_be_read_is_unknown_and_not_broken() -> None:
     parts = Parts()
     parts.gateways = None
     parts.secret, parts.why = False, {"Secret": "forbidden"}
-    assert parts.broken() == [("Gateway", Health.UNKNOWN, "forbidden"), ("Secret", Health.UNKNOWN, "forbidden")]
+    assert parts.broken() == [("Gateway", LinkHealth.UNKNOWN, "forbidden"), ("Secret", LinkHealth.UNKNOWN, "forbidden")]
 
 
 def test_a_webhook_that_is_left_of_a_watcher() -> None:

@@ -7,9 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.domain import refusals as r
-from kymatui.domain.resolution import Rules, resolve
-from kymatui.domain.windows import UnreadablePolicy, Window, WindowPolicy, next_window, read_policy, runtime_of
+from kymatui.domain.kyma.maintenance_windows import (
+    ControllerSettings,
+    MaintenanceWindow,
+    UnreadablePolicy,
+    WindowPolicy,
+    next_window,
+    read_policy,
+    runtime_properties,
+)
+from kymatui.domain.versions import refusals as r
+from kymatui.domain.versions.resolution import resolve
 from tests.domain.builders import a_kyma, meta, report, shelf, template
 
 EUROPE = {"kyma-project.io/region": "eu-central-1"}
@@ -45,26 +53,26 @@ SATURDAY = f'{{"rules": [], "default": {weekly("Sat", "21:00:00+00:00", "00:00:0
     ],
 )
 def test_56_a_weekly_window_across_midnight(now: str, begin: str, end: str) -> None:
-    assert next_window(policy(SATURDAY), {}, at(now)) == Window(at(begin), at(end))
+    assert next_window(policy(SATURDAY), {}, at(now)) == MaintenanceWindow(at(begin), at(end))
 
 
 def test_a_window_that_began_yesterday_is_not_seen() -> None:
     text = f'{{"default": {weekly("Sat", "22:00:00Z", "04:00:00Z")}}}'
-    assert next_window(policy(text), {}, at("2026-11-22T01:00")) == Window(
+    assert next_window(policy(text), {}, at("2026-11-22T01:00")) == MaintenanceWindow(
         at("2026-11-28T22:00"), at("2026-11-29T04:00")
     )
 
 
 def test_times_are_in_their_own_zone() -> None:
     text = f'{{"default": {weekly("Sat", "21:00:00+02:00", "23:00:00+02:00")}}}'
-    assert next_window(policy(text), {}, at("2026-11-18T10:00")) == Window(
+    assert next_window(policy(text), {}, at("2026-11-18T10:00")) == MaintenanceWindow(
         at("2026-11-21T19:00"), at("2026-11-21T21:00")
     )
 
 
 def test_a_window_as_long_as_the_day() -> None:
     text = f'{{"default": {weekly("Mon Tue Wed Thu Fri Sat Sun", "01:00:00Z", "01:00:00Z")}}}'
-    assert next_window(policy(text), {}, at("2026-11-18T10:00")) == Window(
+    assert next_window(policy(text), {}, at("2026-11-18T10:00")) == MaintenanceWindow(
         at("2026-11-18T01:00"), at("2026-11-19T01:00")
     )
 
@@ -135,15 +143,15 @@ def test_a_policy_without_windows_names_none() -> None:
 def test_the_policies_of_lifecycle_manager(name: str, shared: Path) -> None:
     found = policy((shared / "kyma/maintenance-windows" / name).read_text())
     assert found.rules
-    assert next_window(found, {"plan": "trial"}, at("2026-11-18T10:00")) == Window(
+    assert next_window(found, {"plan": "trial"}, at("2026-11-18T10:00")) == MaintenanceWindow(
         at("2026-11-18T01:00"), at("2026-11-19T01:00")
     )
 
 
 def test_56_europe_waits_until_saturday(shared: Path) -> None:
     found = policy((shared / "kyma/maintenance-windows/policy.json").read_text())
-    window = next_window(found, runtime_of(EUROPE), at("2026-11-18T10:00"))
-    assert window == Window(at("2026-11-21T21:00"), at("2026-11-22T00:00"))
+    window = next_window(found, runtime_properties(EUROPE), at("2026-11-18T10:00"))
+    assert window == MaintenanceWindow(at("2026-11-21T21:00"), at("2026-11-22T00:00"))
     assert not window.is_active(at("2026-11-18T10:00"))
     assert window.is_active(at("2026-11-21T22:00"))
 
@@ -159,7 +167,9 @@ DOWNTIME = (meta("mod", {"regular": "1.1.0"}), template("mod", "1.1.0", requires
             [report("mod", "1.0.0")],
             False,
             "2026-11-18T10:00",
-            r.WaitsForWindow("mod", "1.0.0", "1.1.0", Window(at("2026-11-21T21:00"), at("2026-11-22T00:00"))),
+            r.WaitsForWindow(
+                "mod", "1.0.0", "1.1.0", MaintenanceWindow(at("2026-11-21T21:00"), at("2026-11-22T00:00"))
+            ),
             id="56 an upgrade waits",
         ),
         pytest.param([report("mod", "1.0.0")], False, "2026-11-21T22:00", None, id="until the window is open"),
@@ -169,13 +179,13 @@ DOWNTIME = (meta("mod", {"regular": "1.1.0"}), template("mod", "1.1.0", requires
 )
 def test_56_what_waits(status: list[dict[str, object]], skip: bool, now: str, refusal: r.Refusal | None) -> None:
     owner = a_kyma([{"name": "mod"}], status=status, skip_windows=skip)
-    found = resolve("mod", owner, shelf(*DOWNTIME), now=at(now), rules=Rules(windows=policy(SATURDAY)))
+    found = resolve("mod", owner, shelf(*DOWNTIME), now=at(now), rules=ControllerSettings(windows=policy(SATURDAY)))
     assert found.refusal == refusal
 
 
 def test_without_a_policy_the_update_waits_for_a_window_that_is_not_known() -> None:
     owner = a_kyma([{"name": "mod"}], status=[report("mod", "1.0.0")])
     assert resolve("mod", owner, shelf(*DOWNTIME)).refusal == r.WaitsForWindow("mod", "1.0.0", "1.1.0", None)
-    nothing = Rules(windows=policy("{}"))
+    nothing = ControllerSettings(windows=policy("{}"))
     unreadable = resolve("mod", owner, shelf(*DOWNTIME), now=at("2026-11-18T10:00"), rules=nothing).refusal
     assert isinstance(unreadable, r.WindowsUnreadable)

@@ -6,27 +6,27 @@ import inspect
 
 import pytest
 
-from kymatui.domain import refusals as r
-from kymatui.domain.drift import Drift, DriftKind
-from kymatui.domain.lists import Gap, Unknown
-from kymatui.domain.resolution import Note
-from kymatui.domain.states import StateSource
-from kymatui.domain.versions import Distance
-from kymatui.domain.windows import Window
-from kymatui.domain.wording import drift_words, note_words, refusal_words, source_words, window_words
+from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
+from kymatui.domain.kyma.states import StateSource
+from kymatui.domain.kyma.versions import Distance
+from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
+from kymatui.domain.versions import refusals as r
+from kymatui.domain.versions.drift import Drift, DriftKind
+from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, source_words, window_words
+from kymatui.domain.versions.resolution import ConventionNote
 
 SENTENCES: list[tuple[r.Refusal, str]] = [
     (r.ChannelIsNone("m", "spec.channel"), "spec.channel is none, which is no channel"),
     (r.ChannelAndVersion("m", "fast", "1.0.0"), "spec.modules[] sets both channel fast and version 1.0.0"),
     (r.StatusWithoutTemplate("m"), "the Kyma's status names the module without the template that it came from"),
     (r.NoReleaseMeta("m", "ns"), "no ModuleReleaseMeta found in ns, and no ModuleTemplate of the old style"),
-    (r.CatalogUnreadable("m", Unknown(Gap.FORBIDDEN, ("a", "b"))), "catalog forbidden (you may not list a, b)"),
-    (r.CatalogUnreadable("m", Unknown(Gap.LOADING, ("a",))), "catalog loading (a)"),
-    (r.ChannelUnknown("m", Unknown(Gap.UNKNOWN, ("kymas",), "502")), "channel unknown (no list of kymas: 502)"),
+    (r.CatalogUnreadable("m", UnknownFact(ListGap.FORBIDDEN, ("a", "b"))), "catalog forbidden (you may not list a, b)"),
+    (r.CatalogUnreadable("m", UnknownFact(ListGap.LOADING, ("a",))), "catalog loading (a)"),
+    (r.ChannelUnknown("m", UnknownFact(ListGap.UNKNOWN, ("kymas",), "502")), "channel unknown (no list of kymas: 502)"),
     (r.NoChannels("m"), "no channels found: the ModuleReleaseMeta has none"),
     (r.ChannelMissing("m", "fast", ("a", "b")), "no versions found for channel fast, only for a, b"),
     (r.TemplateMissing("m", "1.0.0", "m-1.0.0", "ns"), "ModuleTemplate ns/m-1.0.0 is missing"),
-    (r.Ambiguous("m", "fast", ("a", "b")), "more than one ModuleTemplate in channel fast: a, b"),
+    (r.AmbiguousTemplates("m", "fast", ("a", "b")), "more than one ModuleTemplate in channel fast: a, b"),
     (r.NoTemplateInChannel("m", "fast", ("a",)), "no ModuleTemplate in channel fast, only in a"),
     (r.TemplateWithoutChannel("m", "t"), "no channel found on ModuleTemplate t"),
     (r.IsMandatory("m", "t"), "ModuleTemplate t is mandatory and cannot be asked for"),
@@ -84,6 +84,6 @@ def test_drift(drift: Drift, words: str) -> None:
 
 def test_the_rest() -> None:
     assert all(source_words(source) for source in StateSource)
-    said = note_words(Note("template", "x", "mod-1.0.0"))
+    said = note_words(ConventionNote("template", "x", "mod-1.0.0"))
     assert said == "the template is x; lifecycle-manager looks for mod-1.0.0 and will not find it"
-    assert window_words(Window(0.0, 3600.0)) == "the next window is Thu 1970-01-01 00:00 to Thu 01:00 UTC"
+    assert window_words(MaintenanceWindow(0.0, 3600.0)) == "the next window is Thu 1970-01-01 00:00 to Thu 01:00 UTC"

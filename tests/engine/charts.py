@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from kymatui.engine.bundles import Bundle, BundleHook, ChartRelease, Origin
+from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease, Origin
 from kymatui.helm.manifests import Hook
 from tests.engine.places import Json, Place
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.engine.hooks import ANNOTATION_RUN
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.engine.jobs.hooks import ANNOTATION_RUN
 from tests.engine.places import Json
 
 

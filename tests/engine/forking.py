@@ -22,20 +22,20 @@ from typing import Any
 
 from aiohttp import web
 
-from kymatui.adapters.kube.connections import Connection, connect
-from kymatui.sandbox.apiserver.assembling import ApiServer
-from kymatui.sandbox.apiserver.exchange import Request
-from kymatui.sandbox.apiserver.faults import Fault, Faults, Outcome, outcome_of
-from kymatui.sandbox.apiserver.kubeconfig import Endpoint, kubeconfig_text
-from kymatui.sandbox.apiserver.meanings import standard_meaning
-from kymatui.sandbox.apiserver.serving import Carrier
-from kymatui.sandbox.clock import Timer
-from kymatui.sandbox.controllers.context import Pace
-from kymatui.sandbox.controllers.starting import Controllers
-from kymatui.sandbox.storage import Change
+from kymatui.adapters.kube.auth.connection import Connection, connect
+from kymatui.sandbox.apimachinery.clock import Timer
+from kymatui.sandbox.apimachinery.exchange import ServerRequest
+from kymatui.sandbox.apimachinery.object_store import StoreChange
+from kymatui.sandbox.apiserver.http.http_server import HttpServer
+from kymatui.sandbox.apiserver.http.kubeconfig_file import ServerEndpoint, kubeconfig_text
+from kymatui.sandbox.apiserver.http.server_faults import FaultOutcome, ServerFault, ServerFaults, outcome_of
+from kymatui.sandbox.apiserver.server.api_server import ApiServer
+from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
+from kymatui.sandbox.controllers.controller_manager import ControllerManager
+from kymatui.sandbox.controllers.framework.controller_context import ControllerPace
 
 TOKEN = "walking"
-_FAST = Pace(start=0.02, stop=0.02, job=0.05, namespace=0.05)
+_FAST = ControllerPace(start=0.02, stop=0.02, job=0.05, namespace=0.05)
 _LOOK = 0.004
 _IGNORED = ("events", "events.events.k8s.io", "leases.coordination.k8s.io", "pods")
 KILLED = -signal.SIGKILL
@@ -85,11 +85,11 @@ class PortableClock:
             self._schedule(self._due[0][0])
 
 
-class NumberedFaults(Faults):
+class NumberedFaults(ServerFaults):
     """Meets request `number` (from 1; 0 none) with one fault, and counts them all."""
 
     number = 0
-    fault: Fault | None = None
+    fault: ServerFault | None = None
     seen = 0
     met = ""
 
@@ -97,7 +97,7 @@ class NumberedFaults(Faults):
         super().__init__()
         self.methods: list[str] = []
 
-    def meet(self, request: Request) -> Outcome | None:
+    def meet(self, request: ServerRequest) -> FaultOutcome | None:
         self.seen += 1
         self.methods.append(request.method)
         if self.seen != self.number:
@@ -111,15 +111,15 @@ class World:
 
     def __init__(self) -> None:
         self.clock = PortableClock()
-        self.server = ApiServer(self.clock, standard_meaning(self.clock), admin_token=TOKEN)
+        self.server = ApiServer(self.clock, standard_semantics(self.clock), admin_token=TOKEN)
         self.faults = NumberedFaults()
         self.created: Counter[str] = Counter()
         self.server.bootstrap(6443)
-        self.controllers = Controllers(self.server.client, self.server.store, root_ca="none", pace=_FAST)
+        self.controllers = ControllerManager(self.server.client, self.server.store, root_ca="none", pace=_FAST)
         self.controllers.start()
         self.server.store.listen("*", self._note)
 
-    def _note(self, change: Change) -> None:
+    def _note(self, change: StoreChange) -> None:
         if change.kind != "ADDED" or change.resource in _IGNORED:
             return
         if not change.current.body()["metadata"].get("ownerReferences"):
@@ -142,7 +142,7 @@ class World:
             sock.listen(128)
             kubeconfig = folder / f"kubeconfig-{os.getpid()}"
             port = sock.getsockname()[1]
-            kubeconfig.write_text(kubeconfig_text([Endpoint("walked", f"http://127.0.0.1:{port}", b"", TOKEN)]))
+            kubeconfig.write_text(kubeconfig_text([ServerEndpoint("walked", f"http://127.0.0.1:{port}", b"", TOKEN)]))
             children = [_Child(work, kubeconfig) for work in works]
             try:
                 return asyncio.run(self._serve(sock, children, enough))
@@ -152,7 +152,7 @@ class World:
                 kubeconfig.unlink()
 
     async def _serve(self, sock: socket.socket, children: Sequence[_Child], enough: Callable[[int], bool]) -> int:
-        carrier = Carrier(self.server.api.handle, self.faults, tls=None)
+        carrier = HttpServer(self.server.api.handle, self.faults, tls=None)
         runner = web.ServerRunner(web.Server(carrier._serve, access_log=None), shutdown_timeout=0.05)
         await runner.setup()
         await web.SockSite(runner, sock).start()

@@ -8,24 +8,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kymatui.engine import applying, planning
-from kymatui.engine.applying import Outcome
-from kymatui.engine.bundles import Bundle, Origin
-from kymatui.engine.leases import Terms
-from kymatui.engine.plans import Intent, Plan, Step
-from kymatui.engine.ports import Cluster
-from kymatui.engine.retrying import Patience
-from kymatui.engine.running import Limits, Progress, SystemClock, begin
+from kymatui.engine.apply import applier, planner
+from kymatui.engine.apply.applier import ApplyOutcome
+from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.cluster.retries import RetryPolicy
+from kymatui.engine.jobs.lease import LeaseTerms
+from kymatui.engine.jobs.run import Progress, RunLimits, SystemClock, begin
+from kymatui.engine.plans.plan import Intent, Plan, Step
 from tests.engine.places import Json, Place
 
-LIMITS = Limits(
+LIMITS = RunLimits(
     definitions=20.0,
     ready=20.0,
     hooks=20.0,
     gone=20.0,
     look=1.0,
-    lease=Terms(patience=10.0),
-    patience=Patience(first=0.02, most=0.2),
+    lease=LeaseTerms(patience=10.0),
+    patience=RetryPolicy(first=0.02, most=0.2),
 )
 
 
@@ -35,7 +35,7 @@ def bundle(place: Place, *objects: Json, name: str = "module", **more: Any) -> B
 
 def plan(place: Place, what: Bundle | Intent, *, cluster: Cluster | None = None) -> Plan:
     intent = what if isinstance(what, Intent) else Intent(what)
-    return planning.plan(intent, cluster or place.cluster, SystemClock(), patience=LIMITS.patience)
+    return planner.plan(intent, cluster or place.cluster, SystemClock(), patience=LIMITS.patience)
 
 
 @dataclass
@@ -53,19 +53,19 @@ def apply(
     planned: Plan,
     *,
     wait: bool = True,
-    limits: Limits = LIMITS,
+    limits: RunLimits = LIMITS,
     journal: Path | None = None,
     cancel: threading.Event | None = None,
     cluster: Cluster | None = None,
     told: Told | None = None,
     just_made: bool = False,
-) -> Outcome:
+) -> ApplyOutcome:
     chosen = cluster or place.cluster
     with begin(chosen, limits=limits, journal=journal, cancel=cancel, tell=told) as run:
-        return applying.apply(planned, run, wait=wait, just_made=just_made)
+        return applier.apply(planned, run, wait=wait, just_made=just_made)
 
 
-def install(place: Place, what: Bundle | Intent, **more: Any) -> Outcome:
+def install(place: Place, what: Bundle | Intent, **more: Any) -> ApplyOutcome:
     return apply(place, plan(place, what), **more)
 
 

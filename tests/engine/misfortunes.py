@@ -24,11 +24,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kymatui.adapters.kube.client import Client
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.adapters.kube.connections import Connection
-from kymatui.adapters.kube.transport import Transport
-from kymatui.sandbox.apiserver.faults import parse_fault
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.connection import Connection
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.sandbox.apiserver.http.server_faults import parse_fault
 from tests.engine import thirty
 from tests.engine.comparing import plain
 from tests.engine.forking import KILLED, World, contents

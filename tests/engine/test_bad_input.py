@@ -10,13 +10,14 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.engine import Options, install
-from kymatui.engine.bundles import Bundle
-from kymatui.engine.sources import charts, raw
-from kymatui.engine.sources.kustomize import building
+from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.engine import EngineOptions, install
+from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.sources import chart_source
+from kymatui.engine.sources.kustomize.transformers import build
 from kymatui.errors import KymatuiError
-from kymatui.wiring.runtimes import SecretRuntimes
 from tests.engine import objects as make
 from tests.engine.controllers.desks import Desk
 from tests.engine.installing import LIMITS
@@ -50,18 +51,18 @@ def desk(place: Place) -> Desk:
 
 
 def from_text(name: str, source: str) -> Make:
-    return lambda place: raw.from_text(source, name="bad", namespace=place.namespace, source=name)
+    return lambda place: raw_yaml.from_text(source, name="bad", namespace=place.namespace, source=name)
 
 
 def from_chart(place: Place) -> Bundle:
-    loaded = charts.from_archive(
+    loaded = chart_source.from_archive(
         tar({f"web/{name}": text for name, text in BROKEN.items()}, packed=True), "web-1.0.0.tgz"
     )
-    return charts.chart_bundle(loaded, name="bad", namespace=place.namespace)
+    return chart_source.chart_bundle(loaded, name="bad", namespace=place.namespace)
 
 
 def from_kustomization(place: Place) -> Bundle:
-    made = building.from_files({name: text.encode() for name, text in ODD.items()}, "odd.tar", name="bad")
+    made = build.from_files({name: text.encode() for name, text in ODD.items()}, "odd.tar", name="bad")
     return replace(made, namespace=place.namespace)
 
 
@@ -81,7 +82,7 @@ LIBRARY: dict[str, tuple[Make, list[str]]] = {
         ["'Bad_Name' is no name of an installation"],
     ),
     "a namespace that is not there": (
-        lambda place: raw.from_text(
+        lambda place: raw_yaml.from_text(
             yaml.safe_dump_all(elsewhere(place.namespace)), name="bad", namespace=place.namespace
         ),
         ["ConfigMap nowhere-at-all/bad", "the namespace nowhere-at-all does not exist"],
@@ -105,7 +106,7 @@ def test_the_library_names_what_is_wrong_and_writes_nothing(place: Place, case: 
     place.make_namespace()
     make_bundle, words = LIBRARY[case]
     with pytest.raises(KymatuiError) as caught:
-        install(make_bundle(place), place.cluster, options=Options(limits=LIMITS))
+        install(make_bundle(place), place.cluster, options=EngineOptions(limits=LIMITS))
     assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
     assert written(place) == []
 
@@ -114,7 +115,7 @@ def test_the_library_names_a_namespace_that_is_forbidden(place: Place) -> None:
     place.make_namespace()
     viewer = place.connect(token="viewer")
     with pytest.raises(KymatuiError) as caught:
-        install(raw.from_text(yaml.safe_dump(GOOD), name="bad", namespace=place.namespace), viewer)
+        install(raw_yaml.from_text(yaml.safe_dump(GOOD), name="bad", namespace=place.namespace), viewer)
     assert f"ConfigMap {place.namespace}/good" in str(caught.value)
     assert 'configmaps "kymatui.bad" is forbidden: User "viewer"' in str(caught.value)
     assert f'in the namespace "{place.namespace}"' in str(caught.value)

@@ -10,16 +10,18 @@ from dataclasses import replace
 
 import pytest
 
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import Options, check, deleting, planning, removals, rollback
-from kymatui.engine.clearing import Consent
-from kymatui.engine.documents import from_json, to_json
-from kymatui.engine.inventories import State
-from kymatui.engine.plans import Action
-from kymatui.engine.ports import PatchKind
-from kymatui.engine.releases import SECRET, ReleaseKeeper
-from kymatui.engine.running import SystemClock, begin
-from kymatui.engine.transforms import with_labels
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine import EngineOptions, check, rollback
+from kymatui.engine.apply import planner
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.deletion import module_deletion, uninstall_plan
+from kymatui.engine.deletion.managed_deletion import DeletionConsent
+from kymatui.engine.inventory.inventory import InventoryState
+from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
+from kymatui.engine.jobs.run import SystemClock, begin
+from kymatui.engine.plans.plan import Action
+from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
+from kymatui.engine.plans.transforms import with_labels
 from kymatui.errors import PartlyDoneError, RefusedError
 from kymatui.helm.releases import Release, Status, from_secret, to_secret
 from tests.engine import objects as make
@@ -40,10 +42,10 @@ def statuses(place: Place) -> list[tuple[int, str]]:
 
 
 def uninstall(place: Place) -> None:
-    found = removals.removal("web", place.namespace, place.cluster, SystemClock())
+    found = uninstall_plan.plan_uninstall("web", place.namespace, place.cluster, SystemClock())
     assert found is not None
     with begin(place.cluster, limits=LIMITS) as run:
-        deleting.delete(found, run, Consent(found.accepted))
+        module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted))
 
 
 def test_an_installation_is_a_release(place: Place) -> None:
@@ -148,7 +150,7 @@ def test_hooks_stand_in_the_plan_and_are_tried_on_the_server(place: Place) -> No
     with pytest.raises(RefusedError, match="bad"):
         install(place, chart(place, make.config_map("a"), hooks=hooks))
     assert place.get("v1", "ConfigMap", "a") is None
-    assert from_json(to_json(planned)) == planned
+    assert plan_from_json(plan_to_json(planned)) == planned
     install(place, chart(place, make.config_map("a"), hooks=hooks[:1]))
     assert plan(place, chart(place, make.config_map("a"), hooks=hooks[:1])).hooks == ()
 
@@ -183,7 +185,7 @@ def test_an_uninstallation_runs_its_hooks_and_leaves_nothing(place: Place) -> No
     )
     place.make_namespace()
     install(place, chart(place, make.config_map("a"), hooks=hooks))
-    found = removals.removal("web", place.namespace, place.cluster, SystemClock())
+    found = uninstall_plan.plan_uninstall("web", place.namespace, place.cluster, SystemClock())
     assert found is not None
     assert [(step.event, step.ref.name) for step in found.hooks] == [("pre-delete", "before"), ("post-delete", "after")]
     uninstall(place)
@@ -223,12 +225,12 @@ def test_a_revision_that_helm_wrote_is_read_from_its_manifest(place: Place) -> N
     manifest = "---\n# Source: web/a.yaml\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
     release = Release("web", place.namespace, 1, Status.DEPLOYED, manifest=manifest)
     place.raw.apply(to_secret(release), manager="helm")
-    found = ReleaseKeeper(place.cluster, "web", place.namespace, SystemClock().now).read()
+    found = ReleaseStore(place.cluster, "web", place.namespace, SystemClock().now).read()
     assert found is not None
     assert [item.ref for item in found.items] == [
         ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), place.namespace, "a")
     ]
-    assert found.state is State.INSTALLED
+    assert found.state is InventoryState.INSTALLED
 
 
 def test_what_helm_installed_is_upgraded_without_force(place: Place) -> None:
@@ -258,14 +260,14 @@ def test_a_name_is_a_charts_or_not(place: Place) -> None:
     install(place, chart(place, make.config_map("a")))
     with pytest.raises(RefusedError, match="is installed as a Helm release, and this would be none"):
         plan(place, bundle(place, make.config_map("a"), name="web"))
-    assert planning.installed(place.cluster, SystemClock(), "web", place.namespace) is not None
+    assert planner.read_inventory(place.cluster, SystemClock(), "web", place.namespace) is not None
 
 
 def test_a_rollback_is_a_new_revision_of_the_old_content_with_its_own_hooks(place: Place) -> None:
     hooks = (hook(make.config_map("told"), "post-rollback"), hook(make.config_map("other"), "post-upgrade"))
     install(place, chart(place, make.config_map("a", x="1"), make.config_map("old"), hooks=hooks, config={"x": 1}))
     install(place, chart(place, make.config_map("a", x="2"), make.config_map("new"), config={"x": 2}))
-    rollback("web", place.namespace, place.cluster, options=Options(limits=LIMITS))
+    rollback("web", place.namespace, place.cluster, options=EngineOptions(limits=LIMITS))
     assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "1"}
     assert place.get("v1", "ConfigMap", "old") is not None
     assert place.get("v1", "ConfigMap", "new") is None
@@ -295,7 +297,7 @@ def test_helm_and_kymatui_take_turns_at_a_release(place: Place) -> None:
     assert data_of(place) == {"x": "3", "z": "3"}
     helm(place, "rollback", "web", "2")
     assert data_of(place) == {"x": "2", "y": "2"}
-    rollback("web", place.namespace, place.cluster, revision=4, options=Options(limits=LIMITS))
+    rollback("web", place.namespace, place.cluster, revision=4, options=EngineOptions(limits=LIMITS))
     assert data_of(place) == {"x": "4"}
     helm(place, "upgrade", "web", packed(place, {"x": "5"}), "--server-side=true", "--force-conflicts")
     install(place, chart(place, make.config_map("a", y="6"), version="1.4.0"))

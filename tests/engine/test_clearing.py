@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import Options, uninstall
-from kymatui.engine.concurrency import each
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine import EngineOptions, uninstall
+from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.errors import PartlyDoneError, RefusedError
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS, bundle, install
 from tests.engine.places import Place, eventually
 
 NAMESPACE = GroupVersionKind("", "v1", "Namespace")
-IMPATIENT = Options(limits=replace(LIMITS, gone=0.3))
+IMPATIENT = EngineOptions(limits=replace(LIMITS, gone=0.3))
 STUCK = ("n03/r7", "n11/r0", "n19/r9")
 
 
@@ -37,9 +37,9 @@ def test_two_hundred_resources_of_which_three_are_held_go_and_nothing_is_orphane
         place.raw.create(body)
 
     stop = threading.Event()
-    each(spaces, lambda space: place.raw.create(make.namespace(space)), stop)
+    run_for_each(spaces, lambda space: place.raw.create(make.namespace(space)), stop)
     place.raw.forget_kinds()
-    each(wanted, make_thing, stop)
+    run_for_each(wanted, make_thing, stop)
     try:
         with pytest.raises(RefusedError, match=r"still manages 200 objects.* and 190 more"):
             uninstall("module", place.namespace, place.cluster, options=IMPATIENT)
@@ -52,12 +52,12 @@ def test_two_hundred_resources_of_which_three_are_held_go_and_nothing_is_orphane
         for body in place.raw.list(things):
             ref = ObjectRef(things, body["metadata"]["namespace"], body["metadata"]["name"])
             place.release(ref)
-        uninstall("module", place.namespace, place.cluster, cascade=True, options=Options(limits=LIMITS))
+        uninstall("module", place.namespace, place.cluster, cascade=True, options=EngineOptions(limits=LIMITS))
         assert place.get("apps/v1", "Deployment", "manager") is None
         assert place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"things.{place.group}", "") is None
         assert place.raw.get(ObjectRef(NAMESPACE, "", place.namespace)) is None
     finally:
-        each(spaces, lambda space: place.raw.delete(ObjectRef(NAMESPACE, "", space)), stop)
+        run_for_each(spaces, lambda space: place.raw.delete(ObjectRef(NAMESPACE, "", space)), stop)
 
 
 def _short(body: dict[str, dict[str, str]]) -> str:

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.ports import Cluster, PatchKind
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import CancelledError, ConflictError, NotFoundError, ReadOnlyError
 from tests.engine.objects import config_map, custom, definition
 from tests.engine.places import Place, eventually

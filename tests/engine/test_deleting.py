@@ -7,16 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from kymatui.adapters.kube.discovery import Discovery
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import deleting, removals
-from kymatui.engine.bundles import Origin
-from kymatui.engine.clearing import Consent
-from kymatui.engine.deleting import Deleted
-from kymatui.engine.inventories import Inventory
-from kymatui.engine.plans import Intent, Policy
-from kymatui.engine.remaining import is_shared_kind, managed_kinds
-from kymatui.engine.running import Limits, SystemClock, begin
+from kymatui.adapters.kube.api.discovery import Discovery
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kymas import Policy
+from kymatui.engine.bundles.bundle import Origin
+from kymatui.engine.deletion import module_deletion, uninstall_plan
+from kymatui.engine.deletion.managed_deletion import DeletionConsent
+from kymatui.engine.deletion.module_deletion import DeletionOutcome
+from kymatui.engine.inventory.inventory import Inventory
+from kymatui.engine.inventory.managed_resources import is_shared_kind, managed_kinds
+from kymatui.engine.jobs.run import RunLimits, SystemClock, begin
+from kymatui.engine.plans.plan import Intent
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS, Told, bundle, install
@@ -35,12 +36,12 @@ def module(place: Place) -> tuple[Json, ...]:
     )
 
 
-def remove(place: Place, *, limits: Limits = LIMITS, told: Told | None = None, **more: bool) -> Deleted:
-    found = removals.removal("module", place.namespace, place.cluster, SystemClock())
+def remove(place: Place, *, limits: RunLimits = LIMITS, told: Told | None = None, **more: bool) -> DeletionOutcome:
+    found = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert found is not None
-    assert removals.from_json(removals.to_json(found)) == found
+    assert uninstall_plan.uninstall_plan_from_json(uninstall_plan.uninstall_plan_to_json(found)) == found
     with begin(place.cluster, limits=limits, tell=told) as run:
-        return deleting.delete(found, run, Consent(found.accepted, **more))
+        return module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted, **more))
 
 
 def exists(place: Place, name: str) -> bool:
@@ -58,7 +59,7 @@ def test_a_module_goes_to_nothing(place: Place) -> None:
     assert found.kept == ()
     assert not exists(place, place.namespace)
     assert definition(place) is None
-    assert removals.removal("module", place.namespace, place.cluster, SystemClock()) is None
+    assert uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock()) is None
 
 
 def test_the_manager_stays_as_long_as_users_have_what_it_manages(place: Place) -> None:
@@ -81,7 +82,7 @@ def test_an_object_in_two_versions_is_counted_once(place: Place) -> None:
     place.kubectl(make.namespace(f"{place.name}-b"))
     for where in (place.namespace, f"{place.name}-b"):
         place.kubectl(make.custom(place.group, "Rule", "r", where))
-    found = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    found = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert found is not None
     assert len(found.remaining.theirs) == 2
     place.raw.delete(ObjectRef(NAMESPACE, "", f"{place.name}-b"))
@@ -103,7 +104,7 @@ def test_an_associated_kind_that_is_not_served_has_nothing(place: Place) -> None
 def test_associated_objects_of_the_core_group_are_counted(place: Place) -> None:
     config_maps = (GroupVersionKind("", "v1", "ConfigMap"),)
     install(place, Intent(bundle(place, *module(place)), associated=config_maps))
-    found = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    found = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert found is not None
     assert "settings" in {one.ref.name for one in found.remaining.ours}
 
@@ -218,11 +219,11 @@ def test_with_policy_ignore_the_default_resource_is_the_users(place: Place) -> N
 
 def test_what_may_not_be_listed_blocks_until_that_is_accepted(place: Place) -> None:
     install(place, bundle(place, *module(place)))
-    found = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    found = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert found is not None
     unknown = replace(found, remaining=replace(found.remaining, unknown=(("Thing.x", "forbidden"),)))
     with begin(place.cluster, limits=LIMITS) as run, pytest.raises(RefusedError, match="nobody knows"):
-        deleting.delete(unknown, run, Consent(unknown.accepted))
+        module_deletion.uninstall_module(unknown, run, DeletionConsent(unknown.accepted))
 
 
 def test_a_deletion_that_is_stopped_goes_on_when_it_is_run_again(place: Place) -> None:
@@ -230,7 +231,7 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_run_again(place: Place) -
     own["metadata"]["finalizers"] = [f"{place.group}/cleanup"]
     install(place, bundle(place, *module(place), resource=own))
     cancel = threading.Event()
-    found = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    found = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert found is not None
 
     def stop(progress: object) -> None:
@@ -238,7 +239,7 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_run_again(place: Place) -
             cancel.set()
 
     with begin(place.cluster, limits=LIMITS, tell=stop, cancel=cancel) as run, pytest.raises(CancelledError):
-        deleting.delete(found, run, Consent(found.accepted))
+        module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted))
     place.release(ObjectRef(GroupVersionKind(place.group, "v1", "Thing"), place.namespace, "default"))
     remove(place)
     assert not exists(place, place.namespace)

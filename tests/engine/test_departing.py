@@ -6,21 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from kymatui.cli.direct.departures import departure_text
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.departing import Charge, Departure, taken_up
-from kymatui.engine.remaining import Instance, Instances
-from kymatui.ui.presenters.departing import rows
+from kymatui.cli.output.deletion import deletion_text
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, new_manager_since
+from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
+from kymatui.ui.presenters.plans.deletion_stages import deletion_rows
 
-LEFT = Instances((Instance(ObjectRef(GroupVersionKind("e.org", "v1", "Thing"), "default", "a"), "1"),))
-
-
-def seen(charge: Charge, *, requested: bool = False, remaining: Instances = LEFT) -> Departure:
-    return Departure("kcp", "mod", charge, requested=requested, installed="2.0.0", remaining=remaining)
+LEFT = ManagedObjects((ManagedObject(ObjectRef(GroupVersionKind("e.org", "v1", "Thing"), "default", "a"), "1"),))
 
 
-ASKED, LEAVING = seen(Charge.KYMA, requested=True), seen(Charge.KYMA)
-DIRECT, ALONE = seen(Charge.DIRECT), seen(Charge.NOBODY)
+def seen(charge: ManagedBy, *, requested: bool = False, remaining: ManagedObjects = LEFT) -> DeletionState:
+    return DeletionState("kcp", "mod", charge, requested=requested, installed="2.0.0", remaining=remaining)
+
+
+ASKED, LEAVING = seen(ManagedBy.KYMA, requested=True), seen(ManagedBy.KYMA)
+DIRECT, ALONE = seen(ManagedBy.DIRECT), seen(ManagedBy.NOBODY)
 AGAIN = "somebody has asked the Kyma for mod meanwhile"
 INSTALLED = "somebody has installed mod 2.0.0 meanwhile"
 
@@ -40,22 +40,24 @@ INSTALLED = "somebody has installed mod 2.0.0 meanwhile"
         pytest.param(ASKED, ALONE, True, "", id="gone"),
     ],
 )
-def test_who_wants_the_module_again_is_named(agreed: Departure, now: Departure, has_left: bool, said: str) -> None:
-    assert taken_up(agreed, now, has_left=has_left) == said
+def test_who_wants_the_module_again_is_named(
+    agreed: DeletionState, now: DeletionState, has_left: bool, said: str
+) -> None:
+    assert new_manager_since(agreed, now, has_left=has_left) == said
 
 
 def test_what_is_left_without_a_manager_can_be_deleted_as_it_is_or_by_its_manager_again() -> None:
     assert "nobody lets go of a finalizer. Install mod again" in ALONE.advice
-    assert seen(Charge.NOBODY, remaining=Instances()).advice == ""
+    assert seen(ManagedBy.NOBODY, remaining=ManagedObjects()).advice == ""
     assert DIRECT.advice == ""
 
 
 def test_a_default_resource_that_lifecycle_manager_ignores_goes_before_the_module_and_that_is_said() -> None:
     ref = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Keda"), "kyma-system", "default")
-    own = Instance(ref, "u1", ours=True)
-    looked = seen(Charge.KYMA, requested=True, remaining=Instances((own,)))
+    own = ManagedObject(ref, "u1", ours=True)
+    looked = seen(ManagedBy.KYMA, requested=True, remaining=ManagedObjects((own,)))
     for by_hand, words in ((False, "goes with the module"), (True, "goes before the module: its policy is Ignore")):
         now = replace(looked, by_hand=by_hand)
-        assert words in departure_text(now, "table")
-        (row,) = rows(now, 0.0)
+        assert words in deletion_text(now, "table")
+        (row,) = deletion_rows(now, 0.0)
         assert row.cells["blocks"].text == words

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.engine.bundles import Bundle, ChartRelease, Origin
-from kymatui.engine.diffing import compare, stamp
-from kymatui.engine.grants import grants
-from kymatui.engine.holders import Holder, HolderKind, applyset_id, holder, mark, own_holder
+from kymatui.engine.bundles.bundle import Bundle, ChartRelease, Origin
+from kymatui.engine.inventory.ownership_marks import (
+    Owner,
+    OwnerKind,
+    applyset_id,
+    bundle_owner,
+    read_owner,
+    with_ownership_marks,
+)
+from kymatui.engine.plans.diff import diff_objects, state_digest
+from kymatui.engine.plans.grants import list_grants
 from tests.engine import objects as make
 from tests.engine.places import Json
 
@@ -17,14 +24,14 @@ CHART = Bundle("release", "n", Origin("helm", "chart"), release=ChartRelease({},
 
 def test_fields_are_told_with_their_values() -> None:
     before, after = make.config_map("a", "n", x="1", y="2"), make.config_map("a", "n", x="3", z="4")
-    found = [(change.path, change.before, change.after) for change in compare(before, after)]
+    found = [(change.path, change.before, change.after) for change in diff_objects(before, after)]
     assert found == [("data.x", "1", "3"), ("data.y", "2", None), ("data.z", None, "4")]
 
 
 def test_what_servers_count_is_no_change() -> None:
     before, after = make.config_map("a", "n"), make.config_map("a", "n")
     after["metadata"] |= {"resourceVersion": "9", "generation": 4, "uid": "u", "managedFields": [{}]}
-    assert compare(before, {**after, "status": {"x": 1}}) == ()
+    assert diff_objects(before, {**after, "status": {"x": 1}}) == ()
 
 
 @pytest.mark.parametrize(
@@ -38,7 +45,7 @@ def test_what_servers_count_is_no_change() -> None:
 )
 def test_values_of_secrets_are_never_shown(before: Json | None, after: Json) -> None:
     old = None if before is None else {**make.secret("s", "n"), "data": before}
-    found = compare(old, {**make.secret("s", "n"), "data": after})
+    found = diff_objects(old, {**make.secret("s", "n"), "data": after})
     assert found
     assert "aGVsbG8" not in repr(found)
     assert "d29ybGQ" not in repr(found)
@@ -48,16 +55,16 @@ def test_a_stamp_is_of_what_was_set_and_not_of_what_is_reported() -> None:
     before = {**make.deployment("d", "n"), "status": {"replicas": 1}}
     after = {**make.deployment("d", "n"), "status": {"replicas": 2}}
     after["metadata"]["resourceVersion"] = "7"
-    assert stamp(before) == stamp(after)
+    assert state_digest(before) == state_digest(after)
     counted = {**before, "metadata": {**before["metadata"], "annotations": {"deployment.kubernetes.io/revision": "1"}}}
-    assert stamp(before) == stamp(counted), "a controller's count came meanwhile"
-    assert stamp(before) != stamp(make.deployment("d", "n", replicas=3))
+    assert state_digest(before) == state_digest(counted), "a controller's count came meanwhile"
+    assert state_digest(before) != state_digest(make.deployment("d", "n", replicas=3))
 
 
 def test_marks_are_read_back() -> None:
     for bundle in (RAW, CHART):
-        assert holder(mark(make.config_map("a", "n"), bundle)) == own_holder(bundle)
-    assert holder(make.config_map("a", "n")) is None
+        assert read_owner(with_ownership_marks(make.config_map("a", "n"), bundle)) == bundle_owner(bundle)
+    assert read_owner(make.config_map("a", "n")) is None
 
 
 def test_a_set_has_the_id_that_kubectl_computes() -> None:
@@ -75,13 +82,13 @@ def test_a_set_has_the_id_that_kubectl_computes() -> None:
     ],
 )
 def test_what_lifecycle_manager_applies_is_its_own(metadata: Json) -> None:
-    found = holder({"metadata": {"name": "a", **metadata}})
+    found = read_owner({"metadata": {"name": "a", **metadata}})
     assert found is not None
-    assert found.kind is HolderKind.LIFECYCLE_MANAGER
+    assert found.kind is OwnerKind.LIFECYCLE_MANAGER
 
 
 def test_helm_marks_name_the_release() -> None:
-    assert own_holder(CHART) == Holder(HolderKind.HELM, "n/release")
+    assert bundle_owner(CHART) == Owner(OwnerKind.HELM, "n/release")
 
 
 def test_grants_tell_who_may_do_what_where() -> None:
@@ -95,7 +102,7 @@ def test_grants_tell_who_may_do_what_where() -> None:
     }
     narrow = {**binding, "kind": "RoleBinding", "metadata": {"name": "edit", "namespace": "n"}}
     narrow["roleRef"] = {"kind": "ClusterRole", "name": "edit"}
-    wide, local = grants([narrow, binding, role, make.deployment("d", "n")])
+    wide, local = list_grants([narrow, binding, role, make.deployment("d", "n")])
     assert (wide.role, wide.cluster_wide, wide.subjects) == ("ClusterRole manager", True, ("ServiceAccount n/sa",))
     assert wide.warnings == ("reads Secrets",)
     assert len(wide.rules) == 2
@@ -117,5 +124,5 @@ def test_what_is_far_reaching_is_said(rules: list[Json], words: str) -> None:
         "metadata": {"name": "m"},
         "roleRef": {"kind": "ClusterRole", "name": "m"},
     }
-    (grant,) = grants([make.cluster_role("m", *rules), binding])
+    (grant,) = list_grants([make.cluster_role("m", *rules), binding])
     assert words in " ".join(grant.warnings)

@@ -6,17 +6,10 @@ import threading
 
 import pytest
 
-from kymatui.engine.ports import Cluster
-from kymatui.engine.retrying import Patience, PatientCluster, is_passing, patiently
-from kymatui.engine.running import SystemClock
-from kymatui.errors import (
-    ConflictError,
-    ForbiddenError,
-    InvalidError,
-    ServerError,
-    ThrottledError,
-    UnreachableError,
-)
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.cluster.retries import RetryingCluster, RetryPolicy, call_with_retries, is_transient
+from kymatui.engine.jobs.run import SystemClock
+from kymatui.errors import ConflictError, ForbiddenError, InvalidError, ServerError, ThrottledError, UnreachableError
 from tests.engine import comparing, thirty
 from tests.engine import objects as make
 from tests.engine.charts import chart, hook
@@ -107,7 +100,7 @@ class Instant:
     ],
 )
 def test_what_passes_is_tried_again_and_what_does_not_is_not(error: Exception, passing: bool) -> None:
-    assert is_passing(error) is passing  # type: ignore[arg-type]
+    assert is_transient(error) is passing  # type: ignore[arg-type]
     clock = Instant()
     calls: list[int] = []
 
@@ -118,11 +111,11 @@ def test_what_passes_is_tried_again_and_what_does_not_is_not(error: Exception, p
         return "done"
 
     if passing:
-        assert patiently(call, clock) == "done"
+        assert call_with_retries(call, clock) == "done"
         assert len(clock.waits) == 2
     else:
         with pytest.raises(type(error)):
-            patiently(call, clock)
+            call_with_retries(call, clock)
         assert len(calls) == 1
 
 
@@ -133,15 +126,15 @@ def test_patience_ends_and_the_servers_time_counts() -> None:
         raise ThrottledError("busy", status=429, retry_after=7.0)
 
     with pytest.raises(ThrottledError):
-        patiently(call, clock, patience=Patience(attempts=3))
+        call_with_retries(call, clock, patience=RetryPolicy(attempts=3))
     assert clock.waits == [7.0, 7.0]
     with pytest.raises(ThrottledError):
-        patiently(call, clock, patience=Patience(longest_wait=5.0))
+        call_with_retries(call, clock, patience=RetryPolicy(longest_wait=5.0))
     assert len(clock.waits) == 2
 
 
 def test_a_patient_cluster_is_a_cluster(place: Place) -> None:
 
-    cluster: Cluster = PatientCluster(place.cluster, SystemClock(), threading.Event(), LIMITS.patience)
+    cluster: Cluster = RetryingCluster(place.cluster, SystemClock(), threading.Event(), LIMITS.patience)
     assert cluster.name == place.cluster.name
     assert len(cluster.all_kinds()) > 20

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.domain.objects import read_ref
-from kymatui.engine import Options, check, install
-from kymatui.engine.checking import Finding
-from kymatui.engine.guessing import guess
-from kymatui.engine.plans import Action
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.engine import EngineOptions, check, install
+from kymatui.engine.apply.drift_check import ObjectDriftKind
+from kymatui.engine.dryrun.client_side_apply import merge_client_side
+from kymatui.engine.plans.plan import Action
 from kymatui.errors import ClusterError, InvalidError, ReadOnlyError, ServerError
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS, apply, bundle, plan
@@ -39,19 +39,19 @@ from tests.engine.places import Json, Place
     ],
 )
 def test_named_things_are_merged_and_the_rest_is_replaced(live: Json, body: Json, after: Json) -> None:
-    assert guess(live, body) == after
+    assert merge_client_side(live, body) == after
 
 
 def test_a_check_in_read_only_mode_finds_drift_and_writes_nothing(place: Place) -> None:
     what = bundle(place, make.config_map("a", x="1"), make.deployment("d"), make.config_map("gone"))
-    install(what, place.cluster, options=Options(limits=LIMITS))
+    install(what, place.cluster, options=EngineOptions(limits=LIMITS))
     place.kubectl(make.config_map("a", place.namespace, x="theirs"))
     place.raw.delete(read_ref(make.config_map("gone", place.namespace)))
     reader = place.connect(read_only=True)
     report = check(what, reader)
     assert {(drift.ref.name, drift.finding) for drift in report.drifts} == {
-        ("a", Finding.CHANGED),
-        ("gone", Finding.MISSING),
+        ("a", ObjectDriftKind.CHANGED),
+        ("gone", ObjectDriftKind.MISSING),
     }
     assert set(reader.client.transport.counts) <= {"GET", "POST"}
 

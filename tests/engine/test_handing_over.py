@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from kymatui.domain.objects import read_ref
-from kymatui.engine import deleting, removals
-from kymatui.engine.clearing import Consent
-from kymatui.engine.documents import from_json, to_json
-from kymatui.engine.holders import ANNOTATION_RELEASE, LIFECYCLE_APPLIER, field_managers
-from kymatui.engine.plans import Action, Intent
-from kymatui.engine.releases import SECRET, ReleaseKeeper
-from kymatui.engine.running import SystemClock, begin
+from kymatui.composition.modules.handover import hand_over, handover_notice, handover_summary
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.engine.deletion import module_deletion, uninstall_plan
+from kymatui.engine.deletion.managed_deletion import DeletionConsent
+from kymatui.engine.inventory.ownership_marks import ANNOTATION_RELEASE, LIFECYCLE_APPLIER, field_managers
+from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
+from kymatui.engine.jobs.run import SystemClock, begin
+from kymatui.engine.plans.plan import Action, Intent
+from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
 from kymatui.errors import OutdatedError
-from kymatui.wiring.handing import hand_over, told_after, told_before
 from tests.engine import objects as make
 from tests.engine.charts import chart
 from tests.engine.installing import LIMITS, Told, apply, bundle, install, plan
@@ -33,13 +33,13 @@ def somebody_made(place: Place) -> None:
 def test_what_was_only_found_is_taken_over_by_adopting_it(place: Place) -> None:
     somebody_made(place)
     install(place, bundle(place, make.config_map("a", x="1")))
-    seen = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    seen = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert seen is not None
     assert [step.action for step in seen.steps] == [Action.KEEP]
     taking = plan(place, Intent(bundle(place, make.config_map("a", x="1")), adopt=True, force=True))
     assert not taking.changes_nothing
     apply(place, taking)
-    seen = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    seen = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert seen is not None
     assert [step.action for step in seen.steps] == [Action.DELETE]
 
@@ -74,7 +74,7 @@ def test_an_upgrade_of_what_kubectl_installed_leaves_nothing_of_the_old_version(
     made = plan(place, intent)
     steps = {step.ref.name: step for step in made.steps}
     assert made.deed == "adopt and upgrade"
-    assert from_json(to_json(made)) == made
+    assert plan_from_json(plan_to_json(made)) == made
     assert steps["a"].action is Action.CHANGE
     assert manager in steps["a"].reason or manager == LIFECYCLE_APPLIER
     changes = {one.path: (one.before, one.after) for one in steps["a"].changes}
@@ -106,9 +106,9 @@ def test_what_is_taken_over_gets_no_default_resource_that_is_not_there(place: Pl
 
 def test_a_helm_release_is_forgotten_when_all_of_it_has_another_owner_and_not_before(place: Place) -> None:
     install(place, chart(place, make.config_map("a", x="1"), make.config_map("b", x="1")))
-    known = ReleaseKeeper(place.cluster, "web", place.namespace, time.time).read()
+    known = ReleaseStore(place.cluster, "web", place.namespace, time.time).read()
     assert known is not None
-    assert f"the Helm release {place.namespace}/web is forgotten then" in told_before(known)
+    assert f"the Helm release {place.namespace}/web is forgotten then" in handover_notice(known)
     for name, left in (("a", 1), ("b", 0)):
         live = place.get("v1", "ConfigMap", name)
         assert live is not None
@@ -124,25 +124,25 @@ def test_a_helm_release_is_forgotten_when_all_of_it_has_another_owner_and_not_be
         assert len(ended.left) == left
         secrets = place.raw.list(SECRET, place.namespace, labels="owner=helm,name=web")
         assert len(secrets) == (1 if left else 0)
-        assert ("its Helm release stays" in told_after(known, ended)) == bool(left)
+        assert ("its Helm release stays" in handover_summary(known, ended)) == bool(left)
 
 
 def test_what_somebody_else_deleted_is_told_and_what_somebody_installed_anew_is_not_deleted(place: Place) -> None:
     install(place, bundle(place, make.config_map("a", x="1"), make.config_map("b", x="1")))
-    seen = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    seen = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert seen is not None
     gone = next(step.ref for step in seen.steps if step.ref.kind.kind == "ConfigMap")
     place.cluster.delete(gone)
-    again = removals.removal("module", place.namespace, place.cluster, SystemClock())
+    again = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert again is not None
     assert again.lost == (gone,)
     install(place, bundle(place, make.config_map("c", x="2")))
     told = Told()
     with begin(place.cluster, limits=LIMITS, tell=told) as run:
         with pytest.raises(OutdatedError, match="somebody installed another module"):
-            deleting.delete(seen, run, Consent(seen.accepted))
-        now = removals.removal("module", place.namespace, place.cluster, SystemClock())
+            module_deletion.uninstall_module(seen, run, DeletionConsent(seen.accepted))
+        now = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
         assert now is not None
-        ended = deleting.delete(replace(now, lost=(gone,)), run, Consent(now.accepted))
+        ended = module_deletion.uninstall_module(replace(now, lost=(gone,)), run, DeletionConsent(now.accepted))
     assert ended.lost == (gone,)
     assert f"{gone} was gone already: somebody else deleted it" in told.words

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from kymatui.engine import check
-from kymatui.engine.holders import field_managers
-from kymatui.engine.inheriting import inherit, leftovers, successor
-from kymatui.engine.plans import Action, Intent
-from kymatui.engine.ports import FIELD_MANAGER, PatchKind
-from kymatui.engine.releases import SECRET, ReleaseKeeper
-from kymatui.engine.running import SystemClock
+from kymatui.engine.cluster.ports import FIELD_MANAGER, PatchKind
+from kymatui.engine.dryrun.field_takeover import leftover_fields, object_after_takeover, take_over_fields
+from kymatui.engine.inventory.ownership_marks import field_managers
+from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
+from kymatui.engine.jobs.run import SystemClock
+from kymatui.engine.plans.plan import Action, Intent
 from kymatui.helm.releases import Release, Status, from_secret, to_secret
 from tests.engine import objects as make
 from tests.engine.charts import chart
@@ -72,8 +72,8 @@ def live(*entries: Json) -> Json:
     ],
 )
 def test_what_helm_alone_owns_and_a_manifest_has_not_is_left_over(body: Json, gone: list[tuple[str, ...]]) -> None:
-    assert list(leftovers(live(written(FIELDS)), body, FIELD_MANAGER)) == gone
-    assert list(leftovers(live(written(FIELDS, operation="Update")), body, FIELD_MANAGER)) == gone
+    assert list(leftover_fields(live(written(FIELDS)), body, FIELD_MANAGER)) == gone
+    assert list(leftover_fields(live(written(FIELDS, operation="Update")), body, FIELD_MANAGER)) == gone
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_what_helm_alone_owns_and_a_manifest_has_not_is_left_over(body: Json, go
     ],
 )
 def test_what_others_own_too_or_what_is_not_there_is_not(entries: list[Json], gone: list[tuple[str, ...]]) -> None:
-    assert list(leftovers(live(*entries), {**ALL, "data": {"a": "1"}}, FIELD_MANAGER)) == gone
+    assert list(leftover_fields(live(*entries), {**ALL, "data": {"a": "1"}}, FIELD_MANAGER)) == gone
 
 
 def test_an_item_goes_as_a_whole_where_nobody_else_has_a_part_of_it() -> None:
@@ -99,14 +99,14 @@ def test_an_item_goes_as_a_whole_where_nobody_else_has_a_part_of_it() -> None:
     theirs = written({"f:spec": {"f:ports": {item: {"f:name": {}}}}}, "somebody")
     helms = written({"f:spec": {"f:ports": {item: {"f:name": {}, "f:port": {}}}}})
     body = {**ALL, "spec": {}}
-    assert leftovers(live(helms, theirs), body, FIELD_MANAGER) == ((*PORTS, item, "f:port"),)
-    assert leftovers(live(helms), body, FIELD_MANAGER) == ((*PORTS, item),)
+    assert leftover_fields(live(helms, theirs), body, FIELD_MANAGER) == ((*PORTS, item, "f:port"),)
+    assert leftover_fields(live(helms), body, FIELD_MANAGER) == ((*PORTS, item),)
 
 
 def test_what_follows_is_without_the_leftovers() -> None:
     body = {**ALL, "data": {"a": "9"}, "spec": {"ports": [{"name": "s", "port": 82}]}, "metadata": {}}
     found = live(written(FIELDS))
-    after = successor(found, body, leftovers(found, body, FIELD_MANAGER))
+    after = object_after_takeover(found, body, leftover_fields(found, body, FIELD_MANAGER))
     assert (after["data"], after["spec"]) == ({"a": "9"}, {"ports": [{"name": "s", "port": 82}]})
     assert ("labels" in after["metadata"], after["metadata"]["finalizers"]) == (False, ["z"]), "an empty map goes too"
 
@@ -115,9 +115,9 @@ def test_texts_of_a_secret_are_its_data() -> None:
     secret = {**LIVE, "kind": "Secret", "data": {"a": "MQ==", "b": "Mg=="}}
     secret["metadata"] = {**LIVE["metadata"], "managedFields": [written({"f:data": {"f:a": {}, "f:b": {}}})]}
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {}, "stringData": {"a": "3"}}
-    gone = leftovers(secret, body, FIELD_MANAGER)
+    gone = leftover_fields(secret, body, FIELD_MANAGER)
     assert gone == (("f:data", "f:b"),)
-    assert successor(secret, body, gone)["data"] == {"a": "Mw=="}
+    assert object_after_takeover(secret, body, gone)["data"] == {"a": "Mw=="}
 
 
 # with a server
@@ -184,7 +184,7 @@ def test_what_a_chart_made_up_for_helm_is_no_drift(place: Place) -> None:
 
 
 def place_items(place: Place) -> tuple[Any, ...]:
-    found = ReleaseKeeper(place.cluster, "web", place.namespace, SystemClock().now).read()
+    found = ReleaseStore(place.cluster, "web", place.namespace, SystemClock().now).read()
     assert found is not None
     return found.items
 
@@ -214,8 +214,8 @@ def test_what_others_changed_of_what_helm_installed_is_a_conflict_all_the_same(p
 def test_who_is_cut_off_between_inheriting_and_applying_goes_on(place: Place) -> None:
     installed_by_helm(place, make.config_map("a", x="1", y="1"), operation="Update")
     (item,) = place_items(place)
-    assert inherit(place.cluster, item.ref, FIELD_MANAGER)
-    assert not inherit(place.cluster, item.ref, FIELD_MANAGER)
+    assert take_over_fields(place.cluster, item.ref, FIELD_MANAGER)
+    assert not take_over_fields(place.cluster, item.ref, FIELD_MANAGER)
     install(place, chart(place, make.config_map("a", x="2")))
     assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "2"}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kymatui.domain.objects import read_ref
-from kymatui.engine.plans import Action
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.engine.plans.plan import Action
 from tests.engine import objects as make
 from tests.engine.installing import Told, actions, bundle, install, plan
 from tests.engine.places import Json, Place

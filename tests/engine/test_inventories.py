@@ -6,13 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.domain.objects import read_ref
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.bundles import Origin
-from kymatui.engine.inventories import Inventory, Item, State, merged, read_document, write_document
-from kymatui.engine.keeping import SetKeeper
-from kymatui.engine.plans import Action
-from kymatui.engine.ports import PatchKind
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.bundles.bundle import Origin
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.inventory.inventory import (
+    Inventory,
+    InventoryItem,
+    InventoryState,
+    merge_items,
+    read_document,
+    write_document,
+)
+from kymatui.engine.inventory.inventory_store import ApplySetStore
+from kymatui.engine.plans.plan import Action
 from kymatui.errors import ConfigurationError
 from tests.engine import objects as make
 from tests.engine.installing import bundle, install, plan
@@ -21,7 +28,7 @@ from tests.engine.places import Place
 WORDS = st.text(st.characters(codec="utf-8"), max_size=20)
 KINDS = st.builds(GroupVersionKind, WORDS, WORDS, WORDS)
 REFS = st.builds(ObjectRef, KINDS, WORDS, WORDS)
-ITEMS = st.lists(st.builds(Item, REFS, st.booleans(), st.booleans()), max_size=5)
+ITEMS = st.lists(st.builds(InventoryItem, REFS, st.booleans(), st.booleans()), max_size=5)
 
 
 @given(
@@ -30,7 +37,7 @@ ITEMS = st.lists(st.builds(Item, REFS, st.booleans(), st.booleans()), max_size=5
         WORDS,
         WORDS,
         st.builds(Origin, WORDS, WORDS, WORDS, WORDS),
-        state=st.sampled_from(State),
+        state=st.sampled_from(InventoryState),
         items=ITEMS.map(tuple),
         resource=st.none() | REFS,
         associated=st.lists(KINDS, max_size=3).map(tuple),
@@ -60,9 +67,13 @@ def ref(name: str, version: str = "v1") -> ObjectRef:
 
 
 def test_old_and_new_stand_together_each_once() -> None:
-    old = [Item(ref("a"), adopted=True), Item(ref("gone"))]
-    new = [Item(ref("a", "v2")), Item(ref("b"))]
-    assert merged(old, new) == (Item(ref("a", "v2"), adopted=True), Item(ref("b")), Item(ref("gone")))
+    old = [InventoryItem(ref("a"), adopted=True), InventoryItem(ref("gone"))]
+    new = [InventoryItem(ref("a", "v2")), InventoryItem(ref("b"))]
+    assert merge_items(old, new) == (
+        InventoryItem(ref("a", "v2"), adopted=True),
+        InventoryItem(ref("b")),
+        InventoryItem(ref("gone")),
+    )
 
 
 def test_the_parent_of_a_set_tells_what_its_members_are(place: Place) -> None:
@@ -81,9 +92,9 @@ def test_the_parent_of_a_set_tells_what_its_members_are(place: Place) -> None:
 
 def test_another_machine_reads_what_is_installed(place: Place) -> None:
     install(place, bundle(place, make.config_map("a"), version="1.2.3"))
-    found = SetKeeper(place.connect(), "module", place.namespace).read()
+    found = ApplySetStore(place.connect(), "module", place.namespace).read()
     assert found is not None
-    assert (found.version, found.origin.address, found.state) == ("1.2.3", "module.yaml", State.INSTALLED)
+    assert (found.version, found.origin.address, found.state) == ("1.2.3", "module.yaml", InventoryState.INSTALLED)
     assert (found.finished, found.first, found.made_namespace) == (True, False, True)
 
 

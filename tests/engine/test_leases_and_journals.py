@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.domain.refs import ObjectRef
-from kymatui.engine.identities import is_dead, own_identity
-from kymatui.engine.journals import Journal, Mark, read_journal, unfinished
-from kymatui.engine.leases import LEASE, Lease, Terms
-from kymatui.engine.plans import Action
-from kymatui.engine.ports import Cluster, Object
-from kymatui.engine.running import SystemClock
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.cluster.ports import Cluster, Object
+from kymatui.engine.jobs.identity import is_dead, own_identity
+from kymatui.engine.jobs.journal import Journal, JournalMark, read_journal, unfinished_steps
+from kymatui.engine.jobs.lease import LEASE, Lease, LeaseTerms
+from kymatui.engine.jobs.run import SystemClock
+from kymatui.engine.plans.plan import Action
 from kymatui.errors import (
     CancelledError,
     ConfigurationError,
@@ -44,7 +44,7 @@ class Slow:
         self.time += seconds
 
 
-def lease(place: Place, identity: str, clock: object = None, terms: Terms | None = None) -> Lease:
+def lease(place: Place, identity: str, clock: object = None, terms: LeaseTerms | None = None) -> Lease:
     return Lease(place.connect(), clock or SystemClock(), "m", place.namespace, identity, terms)  # type: ignore[arg-type]
 
 
@@ -63,7 +63,7 @@ def test_the_second_is_told_who_the_first_is(place: Place) -> None:
     told: list[str] = []
     with lease(place, "ann@laptop").hold(cancel, silent):
         assert holder(place) == "ann@laptop"
-        second = lease(place, "bob@desk", terms=Terms(patience=0.0))
+        second = lease(place, "bob@desk", terms=LeaseTerms(patience=0.0))
         with pytest.raises(RefusedError, match=r"ann@laptop is at work on .*/m"), second.hold(cancel, told.append):
             raise AssertionError("two hold one lease")
     assert holder(place) == ""
@@ -123,7 +123,7 @@ def test_a_lease_that_nobody_renews_is_taken_over(place: Place) -> None:
 
 def test_whoever_loses_his_lease_stops(place: Place) -> None:
     place.make_namespace()
-    quick = Terms(duration=0.3)
+    quick = LeaseTerms(duration=0.3)
 
     def work() -> None:
         with lease(place, "ann", terms=quick).hold(threading.Event(), silent) as stopped:
@@ -139,7 +139,7 @@ def test_whoever_loses_his_lease_stops(place: Place) -> None:
 
 
 def test_a_process_of_this_machine_that_is_gone_holds_nothing(place: Place) -> None:
-    script = "from kymatui.engine.identities import own_identity; print(own_identity())"
+    script = "from kymatui.engine.jobs.identity import own_identity; print(own_identity())"
     gone = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
     assert is_dead(gone)
     assert not is_dead(own_identity())
@@ -152,7 +152,7 @@ def test_a_process_of_this_machine_that_is_gone_holds_nothing(place: Place) -> N
         "spec": {"holderIdentity": gone, "leaseDurationSeconds": 3600},
     }
     place.raw.create(body)
-    with lease(place, "bob", terms=Terms(patience=0.0)).hold(threading.Event(), silent):
+    with lease(place, "bob", terms=LeaseTerms(patience=0.0)).hold(threading.Event(), silent):
         assert holder(place) == "bob"
 
 
@@ -177,7 +177,9 @@ def test_different_modules_do_not_wait_for_each_other(place: Place) -> None:
     place.make_namespace()
     with lease(place, "ann").hold(threading.Event(), silent):
         install(
-            place, bundle(place, make.config_map("a"), name="other"), limits=replace(LIMITS, lease=Terms(patience=0))
+            place,
+            bundle(place, make.config_map("a"), name="other"),
+            limits=replace(LIMITS, lease=LeaseTerms(patience=0)),
         )
 
 
@@ -186,10 +188,12 @@ def test_a_journal_has_every_step_before_and_after(place: Place, tmp_path: Path)
     install(place, bundle(place, make.config_map("a"), make.config_map("b")), journal=path)
     entries = list(read_journal(path))
     steps = [(entry.mark, entry.what, entry.on.rpartition("/")[2]) for entry in entries]
-    assert (Mark.BEGUN, "create", "a") in steps
-    assert (Mark.DONE, "create", "a") in steps
-    assert len([step for step in steps if step[0] is Mark.BEGUN]) == len([s for s in steps if s[0] is Mark.DONE])
-    assert unfinished(iter(entries)) == ()
+    assert (JournalMark.BEGUN, "create", "a") in steps
+    assert (JournalMark.DONE, "create", "a") in steps
+    assert len([step for step in steps if step[0] is JournalMark.BEGUN]) == len(
+        [s for s in steps if s[0] is JournalMark.DONE]
+    )
+    assert unfinished_steps(iter(entries)) == ()
 
 
 def test_a_failure_stands_in_the_journal_and_in_the_error(place: Place, tmp_path: Path) -> None:
@@ -199,7 +203,7 @@ def test_a_failure_stands_in_the_journal_and_in_the_error(place: Place, tmp_path
     with pytest.raises(PartlyDoneError, match=r"2 of 4 changes made, not yet: Deployment .*/d, ConfigMap .*/c"):
         apply(place, newer, journal=tmp_path / "journal")
     place.fault("clear")
-    failed = [entry for entry in read_journal(tmp_path / "journal") if entry.mark is Mark.FAILED]
+    failed = [entry for entry in read_journal(tmp_path / "journal") if entry.mark is JournalMark.FAILED]
     assert [entry.on for entry in failed] == [f"Deployment {place.namespace}/d"]
     assert place.get("v1", "ConfigMap", "c") is not None
     again = plan(place, bundle(place, make.config_map("a", x="2"), make.config_map("b"), make.deployment("d")))
@@ -212,12 +216,12 @@ def test_lines_that_were_cut_off_are_not_read_and_spoil_nothing(tmp_path: Path) 
     path = tmp_path / "journal"
     for run in ("one", "two"):
         journal = Journal(path, run, lambda: 1.0)
-        journal.write(Mark.BEGUN, "create", "a")
+        journal.write(JournalMark.BEGUN, "create", "a")
         journal.close()
         with path.open("ab") as file:
             file.write(b'{"time": 1, "run": "cut')
     assert [entry.run for entry in read_journal(path)] == ["one", "two"]
-    assert [entry.on for entry in unfinished(read_journal(path))] == ["a"]
+    assert [entry.on for entry in unfinished_steps(read_journal(path))] == ["a"]
 
 
 def test_a_journal_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None:

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.domain.objects import read_ref
-from kymatui.domain.refs import ObjectRef
-from kymatui.engine import Options, check, install, uninstall
-from kymatui.engine.checking import Finding
-from kymatui.engine.plans import Intent
-from kymatui.engine.sources import raw
-from kymatui.engine.transforms import with_labels
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine import EngineOptions, check, install, uninstall
+from kymatui.engine.apply.drift_check import ObjectDriftKind
+from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.plans.plan import Intent
+from kymatui.engine.plans.transforms import with_labels
 from kymatui.errors import KymatuiError, NotFoundError, PartlyDoneError, RefusedError
-from kymatui.sandbox.world.definitions import kyma_definitions
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine import objects as make
 from tests.engine.installing import LIMITS, Told, bundle
 from tests.engine.places import Json, Place, eventually
 
-OPTIONS = Options(limits=LIMITS)
+OPTIONS = EngineOptions(limits=LIMITS)
 MODULE = """
 apiVersion: v1
 kind: ConfigMap
@@ -42,8 +42,8 @@ def data(place: Place, name: str = "settings") -> Json:
 def test_the_example_of_the_library(place: Place, tmp_path: Path) -> None:
     (tmp_path / "module.yaml").write_text(MODULE)
     told = Told()
-    module = raw.from_path(tmp_path / "module.yaml", name="module", namespace=place.namespace)
-    install(module, place.cluster, options=Options(tell=told, limits=LIMITS))
+    module = raw_yaml.from_path(tmp_path / "module.yaml", name="module", namespace=place.namespace)
+    install(module, place.cluster, options=EngineOptions(tell=told, limits=LIMITS))
     assert told.words
     assert check(module, place.cluster).ready
     uninstall("module", place.namespace, place.cluster, options=OPTIONS)
@@ -70,7 +70,7 @@ def test_drift_is_told_with_who_made_it_and_repaired(place: Place) -> None:
     report = check(what, place.cluster)
     assert not report.consistent
     found = {drift.ref.name: drift for drift in report.drifts}
-    assert found["gone"].finding is Finding.MISSING
+    assert found["gone"].finding is ObjectDriftKind.MISSING
     (field,) = found["settings"].fields
     assert (field.path, field.wanted, field.found, field.manager) == ("data.x", "1", "theirs", "kubectl-edit")
     (image,) = found["d"].fields
@@ -100,7 +100,7 @@ def test_a_field_that_was_taken_away_is_drift_and_one_that_was_added_is_not(plac
 def test_what_the_manifest_does_not_have_any_more_is_extra(place: Place) -> None:
     install(bundle(place, make.config_map("a"), make.config_map("old")), place.cluster, options=OPTIONS)
     (drift,) = check(bundle(place, make.config_map("a")), place.cluster).drifts
-    assert (drift.finding, drift.ref.name) == (Finding.EXTRA, "old")
+    assert (drift.finding, drift.ref.name) == (ObjectDriftKind.EXTRA, "old")
 
 
 def test_values_of_secrets_are_not_in_a_report(place: Place) -> None:
@@ -191,6 +191,6 @@ def test_a_plan_that_is_not_accepted_is_not_carried_out(place: Place) -> None:
 def test_installing_what_is_there_waits_until_it_is_ready(place: Place) -> None:
     broken = bundle(place, make.deployment("d", image="registry.example/broken:1.0.0"))
     install(broken, place.cluster, wait=False, options=OPTIONS)
-    impatient = Options(limits=replace(LIMITS, ready=0.3))
+    impatient = EngineOptions(limits=replace(LIMITS, ready=0.3))
     with pytest.raises(KymatuiError, match=r"Deployment .*/d is not ready"):
         install(broken, place.cluster, options=impatient)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.domain.objects import read_ref
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.ordering import (
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.kind_order import (
     clean,
     defined_kinds,
+    deletion_waves,
+    install_waves,
     is_system_namespace,
-    named,
-    removal_waves,
-    unique,
-    waves,
+    require_named,
+    unique_objects,
 )
 from kymatui.errors import ConfigurationError
 from tests.engine import objects as make
@@ -41,7 +41,7 @@ def test_definitions_come_first_then_namespaces_then_helms_order_then_instances(
         make.namespace("n"),
         make.definition("example.org", "Thing"),
     ]
-    assert kinds(waves(given)) == [
+    assert kinds(install_waves(given)) == [
         ["CustomResourceDefinition"],
         ["Namespace"],
         ["ServiceAccount"],
@@ -55,7 +55,7 @@ def test_definitions_come_first_then_namespaces_then_helms_order_then_instances(
 
 def test_a_custom_kind_named_like_a_known_one_is_not_taken_for_it() -> None:
     service = make.custom("serving.knative.dev", "Service", "s", "n")
-    assert kinds(waves([service, make.deployment("d", "n")])) == [["Deployment"], ["Service"]]
+    assert kinds(install_waves([service, make.deployment("d", "n")])) == [["Deployment"], ["Service"]]
 
 
 def test_removal_takes_instances_first_and_namespaces_last() -> None:
@@ -66,7 +66,7 @@ def test_removal_takes_instances_first_and_namespaces_last() -> None:
         make.deployment("d", "n"),
         make.custom("example.org", "Thing", "t", "n"),
     ]
-    found = removal_waves(read_ref(body) for body in bodies)
+    found = deletion_waves(read_ref(body) for body in bodies)
     assert [[ref.kind.kind for ref in wave] for wave in found] == [
         ["Thing"],
         ["Deployment"],
@@ -101,7 +101,7 @@ def test_status_and_what_servers_give_are_never_sent() -> None:
 def test_duplicates_keep_the_first_whatever_version_they_are_written_in() -> None:
     first = make.custom("example.org", "Thing", "a", "n", x=1)
     second = {**make.custom("example.org", "Thing", "a", "n", x=2), "apiVersion": "example.org/v2"}
-    assert list(unique([first, second, make.config_map("a", "n")])) == [first, make.config_map("a", "n")]
+    assert list(unique_objects([first, second, make.config_map("a", "n")])) == [first, make.config_map("a", "n")]
 
 
 def test_scopes_of_kinds_that_come_along_are_those_of_their_definitions() -> None:
@@ -119,11 +119,11 @@ def test_scopes_of_kinds_that_come_along_are_those_of_their_definitions() -> Non
 )
 def test_what_cannot_be_installed_is_named(body: Json, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        named(body, "module.yaml")
+        require_named(body, "module.yaml")
 
 
 def test_an_object_is_named() -> None:
-    assert named(make.config_map("a", "n"), "m") == ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "n", "a")
+    assert require_named(make.config_map("a", "n"), "m") == ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "n", "a")
 
 
 @pytest.mark.parametrize(

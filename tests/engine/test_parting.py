@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.engine import Options, uninstall
-from kymatui.engine.bundles import Bundle
-from kymatui.engine.holders import Holder, HolderKind, parting_patch
-from kymatui.engine.ports import FIELD_MANAGER
-from kymatui.engine.transforms import transformed, with_annotations, with_labels
+from kymatui.engine import EngineOptions, uninstall
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.cluster.ports import FIELD_MANAGER
+from kymatui.engine.inventory.ownership_marks import Owner, OwnerKind, unmark_patch
+from kymatui.engine.plans.transforms import apply_transforms, with_annotations, with_labels
 from tests.engine import objects as make
 from tests.engine.charts import chart
 from tests.engine.installing import LIMITS, bundle, install
 from tests.engine.places import Json, Place
 
-HELM = Holder(HolderKind.HELM, "space/web")
+HELM = Owner(OwnerKind.HELM, "space/web")
 
 
 @pytest.mark.parametrize("shape", ["raw", "chart"])
@@ -23,7 +23,7 @@ def test_a_namespace_that_was_there_outlives_every_module(place: Place, shape: s
     before = place.get("v1", "Namespace", place.namespace, "")
     for name in ("first", "second", "first"):
         install(place, _with_namespace(place, shape, name))
-        uninstall(name, place.namespace, place.cluster, options=Options(limits=LIMITS))
+        uninstall(name, place.namespace, place.cluster, options=EngineOptions(limits=LIMITS))
         after = place.get("v1", "Namespace", place.namespace, "")
         assert _of_people(after) == _of_people(before)
 
@@ -31,7 +31,7 @@ def test_a_namespace_that_was_there_outlives_every_module(place: Place, shape: s
 def _with_namespace(place: Place, shape: str, name: str) -> Bundle:
     own = (make.namespace(place.namespace), make.config_map("a", x="1"))
     made = bundle(place, *own, name=name) if shape == "raw" else chart(place, *own, name=name)
-    return transformed(made, [with_labels({"team": name}), with_annotations({"kymatui.io/manifest": f"a/{name}"})])
+    return apply_transforms(made, [with_labels({"team": name}), with_annotations({"kymatui.io/manifest": f"a/{name}"})])
 
 
 def _of_people(found: Json | None) -> Json:
@@ -52,7 +52,7 @@ def test_of_what_was_found_only_what_nobody_else_set_is_taken_back() -> None:
         }
     }
     marks: Json = {"annotations": {"meta.helm.sh/release-name": None}}
-    assert parting_patch(live, HELM) == {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}, **marks}}
+    assert unmark_patch(live, HELM) == {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}, **marks}}
     labels = {"app.kubernetes.io/managed-by": None, "mine": None}
-    assert parting_patch(live, HELM, found=True) == {"metadata": {"labels": labels, **marks}}
-    assert parting_patch({"metadata": {"labels": {"theirs": "1"}}}, HELM, found=True) is None
+    assert unmark_patch(live, HELM, found=True) == {"metadata": {"labels": labels, **marks}}
+    assert unmark_patch({"metadata": {"labels": {"theirs": "1"}}}, HELM, found=True) is None

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kymatui.domain.objects import read_ref
-from kymatui.engine.documents import from_json, to_json
-from kymatui.engine.plans import Action, FieldConflict, Intent, Step
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Step
+from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
 from kymatui.errors import ConfigurationError, OutdatedError, RefusedError
 from tests.engine import objects as make
 from tests.engine.installing import actions, apply, bundle, install, plan
@@ -129,7 +129,7 @@ def test_what_is_being_deleted_blocks_with_who_holds_it(place: Place) -> None:
 def test_a_saved_plan_is_the_same_plan(place: Place) -> None:
     install(place, bundle(place, make.config_map("a", x="1"), make.config_map("old")))
     planned = plan(place, bundle(place, make.config_map("a", x="2"), make.secret("s", password="p")))
-    again = from_json(to_json(planned))
+    again = plan_from_json(plan_to_json(planned))
     assert again == planned
     apply(place, again)
     assert place.get("v1", "ConfigMap", "old") is None
@@ -146,7 +146,7 @@ def test_a_saved_plan_is_the_same_plan(place: Place) -> None:
 )
 def test_what_is_no_plan_is_refused(text: str, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        from_json(text)
+        plan_from_json(text)
 
 
 @pytest.mark.parametrize("what", ["changed", "deleted", "appeared", "installed"])

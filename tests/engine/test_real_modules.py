@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.domain.objects import read_ref
-from kymatui.domain.refs import ObjectRef
-from kymatui.engine import Options, check, install, uninstall
-from kymatui.engine.bundles import Bundle
-from kymatui.engine.sources import charts, raw
-from kymatui.engine.transforms import with_labels
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine import EngineOptions, check, install, uninstall
+from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.plans.transforms import with_labels
+from kymatui.engine.sources import chart_source
 from tests.engine.installing import LIMITS
 from tests.engine.places import Place
 
-OPTIONS = Options(limits=LIMITS)
+OPTIONS = EngineOptions(limits=LIMITS)
 MANIFESTS = (
     "kyma/catalog/derived/raw-manifests/api-gateway-2.6.0.yaml",
     "kyma/catalog/derived/raw-manifests/btp-operator-1.1.17.yaml",
@@ -50,20 +51,20 @@ def _placed(ref: ObjectRef, bundle: Bundle) -> ObjectRef:
 @pytest.mark.xdist_group("kyma-system")
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: Path(path).stem)
 def test_a_real_module_comes_and_goes(place: Place, shared: Path, path: str) -> None:
-    goes_through(place, raw.from_path(shared / path, name="real", namespace="kyma-system"))
+    goes_through(place, raw_yaml.from_path(shared / path, name="real", namespace="kyma-system"))
 
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_a_real_chart_comes_and_goes(place: Place, shared: Path, name: str) -> None:
-    loaded = charts.from_path(shared / "helm" / "charts" / f"{name}.tgz")
-    goes_through(place, charts.chart_bundle(loaded, name=name[:30], namespace=place.namespace))
+    loaded = chart_source.from_path(shared / "helm" / "charts" / f"{name}.tgz")
+    goes_through(place, chart_source.chart_bundle(loaded, name=name[:30], namespace=place.namespace))
 
 
 @pytest.mark.xdist_group("kyma-system")
 @pytest.mark.parametrize(("old", "new"), UPGRADES, ids=[new for _, new in UPGRADES])
 def test_a_real_upgrade_leaves_what_the_new_version_has(place: Place, shared: Path, old: str, new: str) -> None:
     folder = shared / "kyma" / "catalog" / "derived" / "raw-manifests"
-    bundles = [raw.from_path(folder / f"{one}.yaml", name="real", namespace="kyma-system") for one in (old, new)]
+    bundles = [raw_yaml.from_path(folder / f"{one}.yaml", name="real", namespace="kyma-system") for one in (old, new)]
     for bundle in bundles:
         install(bundle, place.cluster, options=OPTIONS)
     report = check(bundles[1], place.cluster)

@@ -6,16 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.domain.objects import read_ref
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.actions.restore import RestoreVerdict, plan_restore, restore
+from kymatui.adapters.files.backups import (
+    BackupFile,
+    BackupInfo,
+    backup_path,
+    cluster_identity,
+    list_backups,
+    read_backup,
+    read_heading,
+)
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.errors import ConfigurationError
-from kymatui.wiring.backups import Backup, BackupFile, backup_path, backups, identity_of, read_backup, read_heading
-from kymatui.wiring.restoring import Fate, foresee, restore
 from tests.engine import objects as make
 from tests.engine.places import Place
 
 MADE = 1_795_262_400.0
-HERE = Backup(Path("x"), "keda", cluster="prod", identity="u1")
+HERE = BackupInfo(Path("x"), "keda", cluster="prod", identity="u1")
 
 
 @pytest.fixture(autouse=True)
@@ -48,11 +56,11 @@ def test_backups_are_found_again_with_what_they_say_of_themselves(place: Place) 
     written.write(refs)
     assert (written.count, written.secrets) == (1, 0)
     BackupFile(older, place.cluster, ("nats in prod/eu",)).write(refs)
-    identity = identity_of(place.cluster)
+    identity = cluster_identity(place.cluster)
     assert identity
-    assert backups() == [
-        Backup(path, "keda", "1.5.0", "prod/eu", identity, MADE, 1, by_klm=True),
-        Backup(older, "nats", "", "prod/eu", identity, MADE - 60, 1),
+    assert list_backups() == [
+        BackupInfo(path, "keda", "1.5.0", "prod/eu", identity, MADE, 1, by_klm=True),
+        BackupInfo(older, "nats", "", "prod/eu", identity, MADE - 60, 1),
     ]
     mine = place.folder / "mine.yaml"
     mine.write_text("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n")
@@ -75,20 +83,20 @@ def test_what_would_come_of_each_object_is_seen_before_and_then_comes(place: Pla
         make.config_map("held", place.namespace),
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": place.namespace}},
     ]
-    seen = {one.ref.name: one for one in foresee(wanted, place.connect())}
+    seen = {one.ref.name: one for one in plan_restore(wanted, place.connect())}
     assert {name: (one.fate, one.reason) for name, one in seen.items()} == {
-        f"things.{place.group}": (Fate.CREATE, ""),
-        "t": (Fate.CREATE, "its definition is created before"),
-        "n": (Fate.BLOCKED, "the cluster does not serve Nothing.v1.nobody.example: install the module first"),
-        "lost": (Fate.BLOCKED, "the namespace nowhere does not exist"),
-        "missing": (Fate.CREATE, ""),
-        "there": (Fate.THERE, "it is there, differs from the backup, and stays as it is"),
-        "held": (Fate.BLOCKED, "it is still being deleted: that is waited for"),
-        "s": (Fate.CREATE, "without its data: a backup holds no values of Secrets"),
+        f"things.{place.group}": (RestoreVerdict.CREATE, ""),
+        "t": (RestoreVerdict.CREATE, "its definition is created before"),
+        "n": (RestoreVerdict.BLOCKED, "the cluster does not serve Nothing.v1.nobody.example: install the module first"),
+        "lost": (RestoreVerdict.BLOCKED, "the namespace nowhere does not exist"),
+        "missing": (RestoreVerdict.CREATE, ""),
+        "there": (RestoreVerdict.THERE, "it is there, differs from the backup, and stays as it is"),
+        "held": (RestoreVerdict.BLOCKED, "it is still being deleted: that is waited for"),
+        "s": (RestoreVerdict.CREATE, "without its data: a backup holds no values of Secrets"),
     }
     assert [(one.path, one.before, one.after) for one in seen["there"].changes] == [("data.a", "2", "1")]
 
-    ended = restore(wanted, place.cluster, foresee(wanted, place.cluster))
+    ended = restore(wanted, place.cluster, plan_restore(wanted, place.cluster))
     assert {ref.name for ref in ended.made} == {f"things.{place.group}", "t", "missing", "s"}
     assert [ref.name for ref in ended.there] == ["there"]
     assert {ref.name for ref, _ in ended.failed} == {"n", "lost", "held"}
@@ -106,7 +114,7 @@ def test_what_is_still_being_deleted_is_waited_for(place: Place) -> None:
         waits.append(words)
         place.raw.apply({**body, "metadata": metadata(place, "held")}, force=True)
 
-    assert restore([body], place.cluster, foresee([body], place.cluster), wait=let_go, timeout=30).made == (
+    assert restore([body], place.cluster, plan_restore([body], place.cluster), wait=let_go, timeout=30).made == (
         read_ref(body),
     )
     assert len(waits) == 1
@@ -126,7 +134,7 @@ def test_what_the_plan_displayed_as_there_is_not_created_after_somebody_deleted_
     place.make_namespace()
     body = make.config_map("there", place.namespace)
     place.kubectl(body)
-    plan = foresee([body], place.cluster)
+    plan = plan_restore([body], place.cluster)
     place.raw.delete(read_ref(body))
     ended = restore([body], place.cluster, plan)
     assert (ended.made, [ref for ref, _ in ended.failed]) == ((), [read_ref(body)])

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.domain.manifests import Manifest, read_manifest
-from kymatui.domain.refs import GroupVersionKind
+from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.errors import ConfigurationError, UnauthorizedError
-from kymatui.wiring.runtimes import SecretRuntimes
 from tests.engine.places import Json, Place
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
@@ -122,7 +122,9 @@ def test_the_runtime_of_another_kyma_is_never_worked_on(
 ) -> None:
     """What its own Kyma says is asked once of each client, and again as long as it does not say."""
     said = iter(["", f"{place.namespace}/one", "never asked"])
-    monkeypatch.setattr("kymatui.wiring.runtimes.owner_of", lambda client, cancel: next(said))
+    monkeypatch.setattr(
+        "kymatui.adapters.sessions.control_plane.runtime_clients.owner_kyma", lambda client, cancel: next(said)
+    )
     secret(place, "access", {"config": own(place)})
     for _ in range(3):
         assert runtimes.of(manifest(place), threading.Event()) is not None

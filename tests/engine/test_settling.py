@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.objects import read_ref
-from kymatui.engine.settling import is_settled
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.engine.dryrun.no_op_check import is_no_op
 from tests.engine import objects as make
 from tests.engine.places import Json, Place
 
@@ -42,7 +42,7 @@ def bodies(place: Place) -> list[Json]:
 def test_what_was_applied_is_settled(place: Place) -> None:
     place.make_namespace()
     for body in bodies(place):
-        assert is_settled(applied(place, body), body, OURS), body["kind"]
+        assert is_no_op(applied(place, body), body, OURS), body["kind"]
 
 
 def changed(body: Json, path: tuple[Any, ...], value: object) -> Json:
@@ -80,7 +80,7 @@ def test_another_manifest_is_not(place: Place, path: tuple[Any, ...], value: obj
     place.make_namespace()
     body = bodies(place)[0]
     live = applied(place, body)
-    assert not is_settled(live, changed(body, path, value), OURS)
+    assert not is_no_op(live, changed(body, path, value), OURS)
 
 
 def test_what_somebody_else_changed_is_not(place: Place) -> None:
@@ -90,8 +90,8 @@ def test_what_somebody_else_changed_is_not(place: Place) -> None:
     place.kubectl(make.config_map("c", place.namespace, x="theirs"))
     found = place.raw.get(read_ref(body))
     assert found is not None
-    assert not is_settled(found, body, OURS)
-    assert not is_settled(found, make.config_map("c", place.namespace, x="theirs"), OURS)
+    assert not is_no_op(found, body, OURS)
+    assert not is_no_op(found, make.config_map("c", place.namespace, x="theirs"), OURS)
 
 
 def test_what_somebody_else_added_changes_nothing(place: Place) -> None:
@@ -101,5 +101,5 @@ def test_what_somebody_else_added_changes_nothing(place: Place) -> None:
     place.kubectl(make.config_map("c", place.namespace, y="2"))
     found = place.raw.get(read_ref(body))
     assert found is not None
-    assert is_settled(found, body, OURS)
-    assert not is_settled(found, body, "another")
+    assert is_no_op(found, body, OURS)
+    assert not is_no_op(found, body, "another")

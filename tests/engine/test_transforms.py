@@ -7,9 +7,15 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.bundles import Bundle, BundleHook, Origin
-from kymatui.engine.transforms import transformed, with_annotations, with_images, with_labels, with_pull_secret
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.bundles.bundle import Bundle, BundleHook, Origin
+from kymatui.engine.plans.transforms import (
+    apply_transforms,
+    with_annotations,
+    with_images,
+    with_labels,
+    with_pull_secret,
+)
 from kymatui.errors import ConfigurationError
 from kymatui.helm.manifests import Hook
 
@@ -143,6 +149,6 @@ def test_all_objects_of_a_bundle_but_the_default_resource_are_changed() -> None:
     def mine(body: dict[str, Any]) -> dict[str, Any]:
         return {**body, "mine": sorted(body["metadata"].get("labels", {}))}
 
-    changed = transformed(bundle, [with_labels({"x": "y"}), mine])
+    changed = apply_transforms(bundle, [with_labels({"x": "y"}), mine])
     assert [one["mine"] for one in (*changed.objects, *changed.crds, changed.hooks[0].body)] == [["x"]] * 3
     assert changed.resource == named("r")

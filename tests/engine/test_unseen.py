@@ -8,17 +8,18 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import applying, deleting, removals
-from kymatui.engine.clearing import Consent
-from kymatui.engine.deleting import Deleted
-from kymatui.engine.inventories import State
-from kymatui.engine.planning import installed
-from kymatui.engine.plans import Intent
-from kymatui.engine.removals import Removal
-from kymatui.engine.running import Progress, SystemClock, begin
+from kymatui.adapters.files.backups import BackupFile
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.apply import applier
+from kymatui.engine.apply.planner import read_inventory
+from kymatui.engine.deletion import module_deletion, uninstall_plan
+from kymatui.engine.deletion.managed_deletion import DeletionConsent
+from kymatui.engine.deletion.module_deletion import DeletionOutcome
+from kymatui.engine.deletion.uninstall_plan import UninstallPlan
+from kymatui.engine.inventory.inventory import InventoryState
+from kymatui.engine.jobs.run import Progress, SystemClock, begin
+from kymatui.engine.plans.plan import Intent
 from kymatui.errors import PartlyDoneError, RefusedError
-from kymatui.wiring.backups import BackupFile
 from tests.engine import objects as make
 from tests.engine.charts import chart, hook
 from tests.engine.installing import LIMITS, apply, bundle, install, plan
@@ -33,17 +34,17 @@ def module(place: Place) -> tuple[Json, ...]:
     return (make.definition(place.group, "Thing"), make.config_map("settings"), make.deployment("manager"))
 
 
-def displayed(place: Place) -> Removal:
-    found = removals.removal("module", place.namespace, place.cluster, SystemClock())
+def displayed(place: Place) -> UninstallPlan:
+    found = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert found is not None
     return found
 
 
 def delete(
-    place: Place, found: Removal, backup: BackupFile | None = None, tell: Callable[[Progress], None] | None = None
-) -> Deleted:
+    place: Place, found: UninstallPlan, backup: BackupFile | None = None, tell: Callable[[Progress], None] | None = None
+) -> DeletionOutcome:
     with begin(place.cluster, limits=LIMITS, backup=backup, tell=tell) as run:
-        return deleting.delete(found, run, Consent(found.accepted, cascade=True))
+        return module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted, cascade=True))
 
 
 def thing(place: Place, name: str) -> Json:
@@ -73,9 +74,9 @@ def test_an_object_created_after_the_plan_refuses_the_deletion(place: Place) -> 
         delete(place, found)
     assert has_thing(place, "seen")
     assert has_thing(place, "late")
-    inventory = installed(place.cluster, SystemClock(), "module", place.namespace)
+    inventory = read_inventory(place.cluster, SystemClock(), "module", place.namespace)
     assert inventory is not None
-    assert inventory.state is State.INSTALLED
+    assert inventory.state is InventoryState.INSTALLED
 
 
 def test_an_object_created_again_under_its_name_is_another_one(place: Place) -> None:
@@ -178,7 +179,7 @@ def test_a_pruned_definition_stays_for_an_instance_created_while_the_others_are_
         pytest.raises(PartlyDoneError, match=rf"Thing .*/late {LATER}"),
         begin(place.cluster, limits=LIMITS, backup=backup) as run,
     ):
-        applying.apply(planned, run)
+        applier.apply(planned, run)
     assert has_thing(place, "seen")
     assert has_thing(place, "late")
 
@@ -207,7 +208,7 @@ def test_a_saved_plan_of_an_older_version_deletes_what_it_observed(place: Place)
 def test_an_object_of_a_hooks_name_that_no_hook_created_is_left(place: Place) -> None:
     hooks = (hook(make.job("before"), "pre-delete", policies=("before-hook-creation",)),)
     install(place, chart(place, make.config_map("a"), hooks=hooks))
-    found = removals.removal("web", place.namespace, place.cluster, SystemClock())
+    found = uninstall_plan.plan_uninstall("web", place.namespace, place.cluster, SystemClock())
     assert found is not None
     place.kubectl(make.job("before", place.namespace))
     with pytest.raises(PartlyDoneError, match=r"Job .*/before exists, no hook created it"):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.engine import library
-from kymatui.engine.bundles import Bundle, Origin
-from kymatui.engine.leases import Terms
-from kymatui.engine.retrying import Patience
-from kymatui.engine.running import Limits
+from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.cluster.retries import RetryPolicy
+from kymatui.engine.jobs.lease import LeaseTerms
+from kymatui.engine.jobs.run import RunLimits
 from tests.engine import objects as make
 from tests.engine.charts import chart_in, hook
 from tests.engine.places import Json
 
-LIMITS = Limits(look=1.0, lease=Terms(patience=30.0), patience=Patience(attempts=20, first=0.02, most=0.5))
-OPTIONS = library.Options(limits=LIMITS)
+LIMITS = RunLimits(look=1.0, lease=LeaseTerms(patience=30.0), patience=RetryPolicy(attempts=20, first=0.02, most=0.5))
+OPTIONS = library.EngineOptions(limits=LIMITS)
 
 
 def objects(namespace: str, group: str, version: str) -> tuple[Json, ...]:

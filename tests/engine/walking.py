@@ -20,24 +20,24 @@ from typing import Any
 
 import yaml
 
-from kymatui.adapters.fetching import Fetcher
-from kymatui.adapters.kube.clusters import KubeCluster
+from kymatui.adapters.content.blob_fetcher import BlobFetcher
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.oci.registry import Registry
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import Options, check, install, uninstall
-from kymatui.engine.bundles import Bundle
-from kymatui.engine.controllers.manifest.operating import ManifestController
-from kymatui.engine.controllers.manifest.places import Runtimes, Site
-from kymatui.engine.leases import Terms
-from kymatui.engine.ports import PatchKind, ServedKind
-from kymatui.engine.running import Limits, SystemClock
+from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
+from kymatui.composition.modules.manifest_controller import chart_targets
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine import EngineOptions, check, install, uninstall
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.cluster.ports import PatchKind, ServedKind
+from kymatui.engine.controllers.manifest.controller import ManifestController
+from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext, Runtimes
+from kymatui.engine.jobs.lease import LeaseTerms
+from kymatui.engine.jobs.run import RunLimits, SystemClock
 from kymatui.errors import KymatuiError
-from kymatui.wiring.operating import targets
-from kymatui.wiring.runtimes import SecretRuntimes
 
 Json = dict[str, Any]
-LIMITS = Limits(definitions=30.0, ready=60.0, hooks=60.0, gone=60.0, look=1.0, lease=Terms(patience=30.0))
-TURN = Limits(definitions=20.0, ready=0.0, hooks=60.0, gone=5.0, look=1.0)
+LIMITS = RunLimits(definitions=30.0, ready=60.0, hooks=60.0, gone=60.0, look=1.0, lease=LeaseTerms(patience=30.0))
+TURN = RunLimits(definitions=20.0, ready=0.0, hooks=60.0, gone=5.0, look=1.0)
 PATIENCE = 60.0
 OWN = "operator.kyma-project.io"
 OPERATOR_LEASE = "kymatui.operator"
@@ -170,7 +170,7 @@ def packed(folder: Path) -> bytes:
 
 def by_library(subject: Subject, cluster: KubeCluster) -> set[str]:
     """Raises Trouble and KymatuiError; returns what its rules keep, in words."""
-    options = Options(limits=LIMITS)
+    options = EngineOptions(limits=LIMITS)
     for version in (0, 1):
         bundle = subject.make(version, cluster)
         install(bundle, cluster, options=options)
@@ -194,9 +194,9 @@ class Desk:
         self.cluster = cluster
         self.registry = registry
         self.told: list[str] = []
-        blobs = Fetcher(cache=cache, insecure=(registry,))
+        blobs = BlobFetcher(cache=cache, insecure=(registry,))
         self.runtimes = runtimes or SecretRuntimes(cluster)
-        self.site = Site(cluster, self.runtimes, blobs, SystemClock(), targets, limits=TURN)
+        self.site = ReconcileContext(cluster, self.runtimes, blobs, SystemClock(), chart_targets, limits=TURN)
         self.controller = ManifestController(self.site, self._tell, workers=2)
         self._cancel = threading.Event()
         self._thread = threading.Thread(target=self.controller.run, args=(self._cancel,), daemon=True)
@@ -289,7 +289,7 @@ def _with_layer(subject: Subject, desk: Desk, content: bytes) -> Json:
 def refused_by_library(subject: Subject, cluster: KubeCluster) -> set[str]:
     """What cannot be installed is refused in words."""
     try:
-        install(subject.make(0, cluster), cluster, options=Options(limits=LIMITS))
+        install(subject.make(0, cluster), cluster, options=EngineOptions(limits=LIMITS))
     except KymatuiError as error:
         return {str(error)}
     raise Trouble("it was installed")

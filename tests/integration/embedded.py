@@ -11,17 +11,18 @@ from typing import Any
 
 import yaml
 
-from kymatui.adapters.kube.client import Client, PatchType, Write
-from kymatui.adapters.kube.connections import connect
-from kymatui.adapters.kube.resources import Resource
-from kymatui.adapters.kube.transport import Transport
-from kymatui.adapters.kube.watching import Timing
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.adapters.kube.api.client import Client, PatchType, Write
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.watch import WatchTiming
+from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession, open_session
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import ConflictError, NotFoundError
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.world.definitions import kyma_definitions, module_definition
-from kymatui.wiring import CatalogSession, SessionOptions, open_session
+from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions, module_definition
 from tests.sandboxes.starting import ReadySandbox
 
 Json = dict[str, Any]
@@ -31,7 +32,7 @@ NAMESPACE = "kyma-system"
 KYMAS, TEMPLATES = f"kymas.{GROUP}", f"moduletemplates.{GROUP}"
 METAS, MANIFESTS = f"modulereleasemetas.{GROUP}", f"manifests.{GROUP}"
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
-QUICK = Timing(wait=lambda event, seconds: event.wait(min(seconds, 0.05)))
+QUICK = WatchTiming(wait=lambda event, seconds: event.wait(min(seconds, 0.05)))
 _LAX = Write(validation="Ignore")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _EXEC = "client.authentication.k8s.io/v1"
@@ -206,7 +207,7 @@ class Embedded:
 
     @contextlib.contextmanager
     def session(
-        self, *, viewer: bool = False, wait: bool = True, timing: Timing = QUICK, kubeconfig: Path | None = None
+        self, *, viewer: bool = False, wait: bool = True, timing: WatchTiming = QUICK, kubeconfig: Path | None = None
     ) -> Iterator[CatalogSession]:
         """A session of the admin, or of the viewer; complete when it begins, unless nothing is waited for."""
         path = kubeconfig or (self.kubeconfig_of_viewer() if viewer else self.kubeconfig)
@@ -275,7 +276,7 @@ def _without_schema(definition: Json) -> Json:
     return {**definition, "spec": {**spec, "versions": versions}}
 
 
-def served(client: Client, name: str) -> Resource:
+def served(client: Client, name: str) -> ApiResource:
     """Return the resource of a plural, with its group if it has one ("kymas.operator.kyma-project.io")."""
     return next(found for found in client.discovery.resources() if name in (found.name, found.plural))
 

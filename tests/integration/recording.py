@@ -13,13 +13,13 @@ from typing import Any
 
 import yaml
 
-from kymatui.sandbox.apiserver.certificates import make_serving_certificate
-from kymatui.sandbox.apiserver.exchange import Request, Response
-from kymatui.sandbox.apiserver.kubeconfig import kubeconfig_text, write_private
-from kymatui.sandbox.apiserver.meanings import standard_meaning
-from kymatui.sandbox.cluster import Cluster
-from kymatui.sandbox.world.definitions import kyma_definitions, module_definition
-from kymatui.sandbox.world.loading import load
+from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
+from kymatui.sandbox.apiserver.http.kubeconfig_file import kubeconfig_text, write_private
+from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
+from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
+from kymatui.sandbox.cluster import SandboxCluster
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions, module_definition
+from kymatui.sandbox.world.story.file_loader import load
 from tests.integration.embedded import GROUP, eventually, kyma, release_meta, resource, template
 
 Json = dict[str, Any]
@@ -31,7 +31,7 @@ class Recorded:
     """A running server; `asked` holds every request of a client as "GET /path", in order, `watched` those that stay."""
 
     kubeconfig: Path
-    cluster: Cluster
+    cluster: SandboxCluster
     loop: asyncio.AbstractEventLoop
     asked: list[str] = field(default_factory=list)
     watched: list[str] = field(default_factory=list)
@@ -63,7 +63,7 @@ def recorded(folder: Path) -> Iterator[Recorded]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    cluster = Cluster("recorded", make_serving_certificate(), standard_meaning)
+    cluster = SandboxCluster("recorded", make_serving_certificate(), standard_semantics)
     asyncio.run_coroutine_threadsafe(cluster.start(), loop).result(30)
     found = Recorded(folder / "kubeconfig", cluster, loop)
     write_private(found.kubeconfig, kubeconfig_text([cluster.endpoint], ""))
@@ -71,7 +71,7 @@ def recorded(folder: Path) -> Iterator[Recorded]:
     assert carrier is not None
     handle = carrier._handle
 
-    def recording(request: Request) -> Response:
+    def recording(request: ServerRequest) -> ServerResponse:
         found.asked.append(f"{request.method} {request.path}")
         if request.first("watch"):
             found.watched.append(request.path)

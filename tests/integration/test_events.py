@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.stores import NewestStore
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.snapshots import FeedState
-from kymatui.wiring import CatalogSession
-from kymatui.wiring.events import NAMESPACES, feed_name
+from kymatui.adapters.kube.watch.watch_cache import NewestStore
+from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+from kymatui.adapters.sessions.feeds.event_feeds import feed_name
+from kymatui.adapters.sessions.feeds.namespace_feeds import NAMESPACES
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.snapshot.snapshots import FeedState
 from tests.integration.embedded import GROUP, KYMAS, NAMESPACE, Embedded, eventually, feed, reaches
 
 HERE = feed_name(NAMESPACE)

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.watching import Timing
-from kymatui.domain.catalog import Catalog, Row, catalog
-from kymatui.domain.snapshots import FeedState, Object
+from kymatui.adapters.kube.watch.watch import WatchTiming
+from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+from kymatui.adapters.sessions.feeds.watched_kinds import WATCHED_KINDS
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.rows import Catalog, ModuleRow
+from kymatui.domain.snapshot.snapshots import FeedState, Object
 from kymatui.errors import UnauthorizedError, UnreachableError
-from kymatui.wiring import CatalogSession
-from kymatui.wiring.kinds import FIXED
 from tests.integration.embedded import (
     GROUP,
     KYMAS,
@@ -34,7 +35,7 @@ from tests.integration.embedded import (
 )
 
 ALPHAS = f"alphas.{GROUP}"
-EVERYTHING = (*(fixed.feed for fixed in FIXED), ALPHAS)
+EVERYTHING = (*(fixed.feed for fixed in WATCHED_KINDS), ALPHAS)
 
 
 @pytest.fixture
@@ -46,10 +47,10 @@ def cluster(strict: Embedded) -> Embedded:
 
 
 def shown(session: CatalogSession) -> Catalog:
-    return catalog(session.snapshot(), time.time())
+    return build_catalog(session.snapshot(), time.time())
 
 
-def row(session: CatalogSession, name: str) -> Row:
+def row(session: CatalogSession, name: str) -> ModuleRow:
     found = shown(session).row(name)
     assert found is not None, name
     return found
@@ -171,7 +172,7 @@ def test_what_was_right_is_stale_while_the_server_fails(cluster: Embedded, word:
 
 def test_watches_that_always_end_at_once_are_not_asked_in_a_circle(cluster: Embedded) -> None:
     waits: list[float] = []
-    with cluster.session(timing=Timing(wait=lambda event, seconds: _noted(waits, event, seconds))) as session:
+    with cluster.session(timing=WatchTiming(wait=lambda event, seconds: _noted(waits, event, seconds))) as session:
         eventually(lambda: _grow(waits, cluster), "waits grow")
         is_right(session)
 
@@ -240,7 +241,7 @@ def test_a_server_that_says_when_to_come_back_is_not_asked_before(cluster: Embed
     waits: list[float] = []
     cluster.fault("throttle", resource=TEMPLATES, seconds=77)
     with cluster.session(
-        wait=False, timing=Timing(wait=lambda event, seconds: _noted(waits, event, seconds))
+        wait=False, timing=WatchTiming(wait=lambda event, seconds: _noted(waits, event, seconds))
     ) as session:
         reaches(session, TEMPLATES, FeedState.FAILED)
         eventually(lambda: len(waits) >= 3, "it is asked again")

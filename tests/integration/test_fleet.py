@@ -19,19 +19,19 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.kube.client import PatchType
-from kymatui.domain.catalog import catalog
-from kymatui.domain.fleet_pictures import FleetPicture, Key
-from kymatui.domain.snapshots import RUNTIME_FEED, FeedState
+from kymatui.adapters.kube.api.client import PatchType
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.reports.fleet_audit import AuditProgress, audit_fleet
+from kymatui.composition.sessions.remote_session import RemoteOptions, RemoteSession, open_remote
+from kymatui.composition.sessions.runtime_session import RuntimeSession
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
+from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, FeedState
 from kymatui.errors import CancelledError
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.world.fleet import WRONG, access_secret, wrong_secrets
-from kymatui.ui.fleet_view import MOST_RUNTIMES, RuntimeViews
-from kymatui.ui.mailbox import Mailbox
-from kymatui.wiring.fleet_auditing import Tally, audit_fleet
-from kymatui.wiring.options import SessionOptions
-from kymatui.wiring.remote import RemoteOptions, RemoteSession, open_remote
-from kymatui.wiring.runtime_sessions import RuntimeSession
+from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sandbox.world.story.sample_fleet import WRONG, access_secret, wrong_secrets
+from kymatui.ui.connection.fleet_view import MOST_RUNTIMES, RuntimeViews
+from kymatui.ui.connection.mailbox import Mailbox
 from tests.domain import builders as b
 from tests.integration.embedded import GROUP, QUICK, VIEWER, Embedded, Json, eventually, kyma, served
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
@@ -172,7 +172,7 @@ def own_runtime(fleet: Fleet, name: str) -> None:
     own.client.transport.close()
 
 
-def settled(picture: Callable[[], FleetPicture], holds: Callable[[FleetPicture], bool]) -> FleetPicture:
+def settled(picture: Callable[[], FleetSnapshot], holds: Callable[[FleetSnapshot], bool]) -> FleetSnapshot:
     found = picture()
     deadline = time.monotonic() + 60
     while not holds(found):
@@ -189,7 +189,7 @@ def test_the_fleet_follows_what_changes_comes_and_goes(fleet: Fleet, remote: Rem
     first = remote.picture()
     assert {name for _, name in first.runtimes} == set(NAMES)
     fleet.set_state("r40", state="Error", modules=[b.report("keda", "1.8.0", "Error")])
-    key: Key = (CONTROL, "r40")
+    key: RuntimeKey = (CONTROL, "r40")
     second = settled(remote.picture, lambda picture: picture.runtimes[key].state == "Error")
     changed = {(change.what, change.before, change.after) for change in second.changes if change.runtime == key}
     assert {("state", "Ready", "Error"), ("version", "1.6.0", "1.8.0")} <= changed
@@ -253,7 +253,7 @@ def test_of_fifty_that_were_looked_at_eight_are_kept(fleet: Fleet, remote: Remot
         def __getattr__(self, name: str) -> Any:
             return getattr(remote, name)
 
-        def runtime(self, key: Key) -> RuntimeSession:
+        def runtime(self, key: RuntimeKey) -> RuntimeSession:
             opened.append(remote.runtime(key))
             return opened[-1]
 
@@ -453,7 +453,7 @@ def test_both_sides_are_one_catalog(fleet: Fleet, look: Callable[..., Looked]) -
     runtime = look("r43")
     runtime.comes_to_be(FeedState.LIVE)
     eventually(lambda: bool(runtime.session.snapshot().manifests), "its Manifest is seen", timeout=30)
-    row = catalog(runtime.session.snapshot(), time.time()).row("warden")
+    row = build_catalog(runtime.session.snapshot(), time.time()).row("warden")
     assert row is not None
     assert (row.mandatory, row.manifest and row.manifest.name) == (True, "r43-warden-1")
 
@@ -475,7 +475,7 @@ def test_an_audit_of_all_of_them_gives_up_on_each_by_itself(fleet: Fleet) -> Non
     try:
         for name, (word, _) in ill.items():
             FaultClient.for_kubeconfig(fleet.sandbox.kubeconfig, name).send(word, {})
-        told: list[Tally] = []
+        told: list[AuditProgress] = []
         report, _ = audit_fleet(options, give_up=5.0, tell=told.append)
         cancel = threading.Event()
         with pytest.raises(CancelledError, match=r"^stopped: ([1-9]|[1-4]\d|50) of 51 runtimes read$"):
@@ -486,7 +486,7 @@ def test_an_audit_of_all_of_them_gives_up_on_each_by_itself(fleet: Fleet) -> Non
     rules = ("runtime.unreached", "runtime.access")
     unreached = {one.runtime: one.message for one in report.findings if one.rule.id in rules}
     assert [tally.done for tally in told] == list(range(1, 52))
-    assert told[-1] == Tally(51, 51, len(unreached))
+    assert told[-1] == AuditProgress(51, 51, len(unreached))
     assert {name for name, (_, said) in ill.items() if said in unreached.get(name, "")} == set(ill)
     looked_at = {one.runtime for one in report.findings} - {*unreached}
     assert len(looked_at) >= 40, "what other tests did to their runtimes is their affair"

@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.client import PatchType
+from kymatui.adapters.kube.api.client import PatchType
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
-from kymatui.sandbox.world.fleet import access_secret
-from kymatui.settings.loading import Settings
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.ui.screens.choosing import ChoiceScreen
-from kymatui.ui.screens.fleet import FleetScreen
-from kymatui.ui.screens.plan import PlanScreen
-from kymatui.ui.widgets.plan_parts import PlanTable
-from kymatui.wiring.options import SessionOptions
-from kymatui.wiring.remote import RemoteOptions, open_remote
+from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+from kymatui.sandbox.world.story.sample_fleet import access_secret
+from kymatui.settings.config_file import Settings
+from kymatui.ui.application.fleet_app import FleetApp
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.widgets.plan_widgets import PlanTable
 from tests.domain import builders as b
 from tests.integration.embedded import GROUP, KYMAS, Embedded, eventually, served
 from tests.integration.test_fleet import CONTROL, Fleet

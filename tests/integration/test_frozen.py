@@ -12,24 +12,25 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.kube.heartbeats import Heartbeat, Pulse
-from kymatui.adapters.kube.watching import Timing
+from kymatui.adapters.kube.transport.heartbeat import Heartbeat, HeartbeatTiming
+from kymatui.adapters.kube.watch.watch import WatchTiming
+from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession, open_session
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
-from kymatui.domain.snapshots import RUNTIME_FEED, Feed, FeedState
+from kymatui.composition.sessions.fleet_session import FleetSession
+from kymatui.composition.sessions.runtime_session import RuntimeSession
+from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState
 from kymatui.errors import KymatuiError
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.process import RunningSandbox, start_sandbox
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.presenters.connection import describe
-from kymatui.wiring import CatalogSession, SessionOptions, open_session
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.fleet_sessions import FleetSession
-from kymatui.wiring.runtime_sessions import RuntimeSession
+from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.connection.connection_status import describe_connection
 from tests.integration.embedded import eventually
 from tests.ui.driving import SIZE, ready, until
 
 pytestmark = pytest.mark.xdist_group("frozen")
-QUICK = Timing(pulse=Pulse(quiet=0.4, patience=1.5, again=0.1))
+QUICK = WatchTiming(pulse=HeartbeatTiming(quiet=0.4, patience=1.5, again=0.1))
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +66,11 @@ def session_on(running: RunningSandbox, context: str = "kcp") -> Iterator[Catalo
 
 
 def word(session: CatalogSession | RuntimeSession) -> str:
-    return describe(session.snapshot().feeds, time.time()).word.partition(" ")[0]
+    return describe_connection(session.snapshot().feeds, time.time()).word.partition(" ")[0]
 
 
 def test_a_frozen_server_is_reported_within_twenty_seconds() -> None:
-    pulse = Timing().pulse
+    pulse = WatchTiming().pulse
     assert pulse.quiet + 2 * pulse.patience < 19
 
 
@@ -79,7 +80,7 @@ def test_a_frozen_server_is_stale_and_live_again_by_itself(sandbox: RunningSandb
         with frozen(sandbox):
             stopped = time.time()
             eventually(lambda: word(session) == "stale")
-            found = describe(session.snapshot().feeds, time.time())
+            found = describe_connection(session.snapshot().feeds, time.time())
             assert stopped - 10 < found.stale_since <= stopped + 0.1
             assert "did not answer GET /readyz within" in found.why
         eventually(lambda: word(session) == "live")
@@ -104,8 +105,8 @@ def test_a_server_that_freezes_before_its_lists_came_is_not_loading(sandbox: Run
 
 def test_a_server_of_which_no_list_came_is_offline_and_not_partly_live() -> None:
     feeds = {"a": Feed(FeedState.FAILED, 1.0, "silent"), "b": Feed(FeedState.ABSENT), "c": Feed(FeedState.FORBIDDEN)}
-    assert describe(feeds, 2.0).word == "offline"
-    assert describe({**feeds, "d": Feed(FeedState.LIVE)}, 2.0).word == "partly live"
+    assert describe_connection(feeds, 2.0).word == "offline"
+    assert describe_connection({**feeds, "d": Feed(FeedState.LIVE)}, 2.0).word == "partly live"
 
 
 def test_a_server_is_asked_only_while_no_watch_sends_anything(
@@ -114,7 +115,7 @@ def test_a_server_is_asked_only_while_no_watch_sends_anything(
     asked: list[float] = []
     ask = Heartbeat._ask
 
-    def counting(beat: Heartbeat, pulse: Pulse, stopped: threading.Event) -> KymatuiError | None:
+    def counting(beat: Heartbeat, pulse: HeartbeatTiming, stopped: threading.Event) -> KymatuiError | None:
         asked.append(time.monotonic())
         return ask(beat, pulse, stopped)
 

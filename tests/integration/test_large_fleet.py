@@ -15,33 +15,36 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.kube.client import PatchType
-from kymatui.domain.fleet_pictures import FleetPicture
-from kymatui.domain.fleets import version_matrix
-from kymatui.domain.waiting import waits
-from kymatui.sandbox.apiserver.certificates import make_serving_certificate
-from kymatui.sandbox.apiserver.kubeconfig import kubeconfig_text, write_private
-from kymatui.sandbox.apiserver.meanings import standard_meaning
-from kymatui.sandbox.cluster import Cluster
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.sandbox.storage import Store
-from kymatui.sandbox.world import fleet, populating
-from kymatui.sandbox.world.kymas import RESOURCE as KYMAS
-from kymatui.sandbox.world.manifests import RESOURCE as MANIFESTS
-from kymatui.ui.presenters.filtering import parse_filter
-from kymatui.ui.presenters.fleet import FleetRows, Narrow, group_rows, key_text
-from kymatui.ui.presenters.fleet_lists import matrix
-from kymatui.ui.presenters.tables import Sort, arrange
-from kymatui.ui.widgets.row_list import Row
-from kymatui.wiring.options import SessionOptions
-from kymatui.wiring.remote import RemoteOptions, RemoteSession, open_remote
+from kymatui.adapters.kube.api.client import PatchType
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.sessions.remote_session import RemoteOptions, RemoteSession, open_remote
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
+from kymatui.domain.fleet.pending_actions import pending_actions
+from kymatui.domain.fleet.runtimes import version_matrix
+from kymatui.sandbox.apimachinery.object_store import ObjectStore
+from kymatui.sandbox.apiserver.http.kubeconfig_file import kubeconfig_text, write_private
+from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
+from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
+from kymatui.sandbox.cluster import SandboxCluster
+from kymatui.sandbox.fault_client import FaultClient
+from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
+from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
+from kymatui.sandbox.world.story import sample_fleet, world_population
+from kymatui.ui.presenters.fleet.fleet_reports import matrix_rows
+from kymatui.ui.presenters.fleet.runtime_rows import FleetRows, RuntimeFilter, group_rows, key_text
+from kymatui.ui.viewmodels.row_filter import parse_filter
+from kymatui.ui.viewmodels.row_list import Row
+from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows
 from tests.domain.builders import Json
 from tests.integration.embedded import eventually, served
 
 pytestmark = pytest.mark.xdist_group("large-fleet")
 
 COUNT = 5000
-SHAPES = [fleet.runtime(fleet.Draw("fleet"), name, time.time(), "registry", 5) for name in fleet.runtimes(50)]
+SHAPES = [
+    sample_fleet.runtime(sample_fleet.Draw("fleet"), name, time.time(), "registry", 5)
+    for name in sample_fleet.runtimes(50)
+]
 """Each is there a hundred times, under other names; every other one with a Manifest, for all five of each of them would
 take ten times as long."""
 NAME = "operator.kyma-project.io/kyma-name"
@@ -51,7 +54,7 @@ def shape_of(number: int) -> Json:
     return SHAPES[number % len(SHAPES)][0]
 
 
-def fill(store: Store) -> None:
+def fill(store: ObjectStore) -> None:
     """Past the API: its 10,000 requests are nobody's matter here."""
     for number in range(COUNT):
         kyma, manifests = SHAPES[number % len(SHAPES)]
@@ -66,10 +69,10 @@ def fill(store: Store) -> None:
 
 
 async def serve(kubeconfig: Path, ready: threading.Event, ended: threading.Event) -> None:
-    cluster = Cluster("kcp", make_serving_certificate(), standard_meaning)
+    cluster = SandboxCluster("kcp", make_serving_certificate(), standard_semantics)
     await cluster.start()
-    populating.prepare(cluster.server.client, namespaces=(fleet.CONTROL,))
-    while not populating.are_established(cluster.controllers.context.observer):
+    world_population.prepare(cluster.server.client, namespaces=(sample_fleet.CONTROL,))
+    while not world_population.are_established(cluster.controllers.context.observer):
         await asyncio.sleep(0.01)
     fill(cluster.server.store)
     write_private(kubeconfig, kubeconfig_text([cluster.endpoint]))
@@ -99,12 +102,12 @@ def remote(kubeconfig: Path) -> Iterator[RemoteSession]:
 
 
 @pytest.fixture(scope="module")
-def picture(remote: RemoteSession) -> FleetPicture:
+def picture(remote: RemoteSession) -> FleetSnapshot:
     return remote.picture()
 
 
 @pytest.fixture(scope="module")
-def rows(picture: FleetPicture) -> list[Row]:
+def rows(picture: FleetSnapshot) -> list[Row]:
     return list(FleetRows().of(picture, time.time()).values())
 
 
@@ -113,9 +116,9 @@ def expected(what: str) -> Counter[str]:
     return Counter(shape_of(n)["metadata"]["labels"][f"kyma-project.io/{what}"] for n in range(COUNT))
 
 
-def test_every_kyma_has_its_row_and_its_manifest(picture: FleetPicture, rows: list[Row]) -> None:
+def test_every_kyma_has_its_row_and_its_manifest(picture: FleetSnapshot, rows: list[Row]) -> None:
     assert [row.key for row in sorted(rows, key=lambda row: row.key)] == [
-        key_text((fleet.CONTROL, f"r{number:04}")) for number in range(COUNT)
+        key_text((sample_fleet.CONTROL, f"r{number:04}")) for number in range(COUNT)
     ]
     wrong = [
         row.key
@@ -125,23 +128,23 @@ def test_every_kyma_has_its_row_and_its_manifest(picture: FleetPicture, rows: li
     ]
     assert wrong == []
     owners = {key: len(sights) for key, sights in picture.manifests.items()}
-    assert owners == {(fleet.CONTROL, f"r{number:04}"): 1 for number in range(0, COUNT, 2)}
+    assert owners == {(sample_fleet.CONTROL, f"r{number:04}"): 1 for number in range(0, COUNT, 2)}
 
 
-def test_the_matrix_counts_every_module_of_every_kyma_and_its_cells_lead_to_them(picture: FleetPicture) -> None:
+def test_the_matrix_counts_every_module_of_every_kyma_and_its_cells_lead_to_them(picture: FleetSnapshot) -> None:
     reports = [report for n in range(COUNT) for report in shape_of(n)["status"]["modules"]]
     counted = Counter((report["name"], report["version"]) for report in reports)
     runtimes = list(picture.runtimes.values())
     assert {
         (one.module, version): count for one in version_matrix(runtimes) for version, count in one.counts
     } == counted
-    cells = matrix(runtimes).cells
+    cells = matrix_rows(runtimes).cells
     for (module, version), count in list(counted.items())[:4]:
-        (narrow,) = [cell for cell in cells[module] if cell == Narrow("module", module, version)]
+        (narrow,) = [cell for cell in cells[module] if cell == RuntimeFilter("module", module, version)]
         assert sum(narrow.accepts(one) for one in runtimes) == count
 
 
-def test_groups_filters_and_orders_hold_for_all(picture: FleetPicture, rows: list[Row]) -> None:
+def test_groups_filters_and_orders_hold_for_all(picture: FleetSnapshot, rows: list[Row]) -> None:
     groups = group_rows(picture.runtimes.values(), "plan")
     assert {row.cells["name"].text: int(row.cells["count"].text) for row in groups} == expected("broker-plan-name")
     for text, wanted in (
@@ -149,11 +152,11 @@ def test_groups_filters_and_orders_hold_for_all(picture: FleetPicture, rows: lis
         ("r49", 100),
         ("Error", sum(shape_of(n)["status"]["state"] == "Error" for n in range(COUNT))),
     ):
-        assert len(arrange(rows, parse_filter(text), Sort("name"))) == wanted > 0, text
-    by_state = [row.cells["state"].order for row in arrange(rows, parse_filter(""), Sort("state"))]
+        assert len(arrange_rows(rows, parse_filter(text), SortOrder("name"))) == wanted > 0, text
+    by_state = [row.cells["state"].order for row in arrange_rows(rows, parse_filter(""), SortOrder("state"))]
     assert by_state == sorted(by_state)  # type: ignore[type-var]
-    bad = {key for n in range(COUNT) if _waits(shape_of(n)) for key in [(fleet.CONTROL, f"r{n:04}")]}
-    assert {wait.runtime for wait in waits(picture)} == bad
+    bad = {key for n in range(COUNT) if _waits(shape_of(n)) for key in [(sample_fleet.CONTROL, f"r{n:04}")]}
+    assert {wait.runtime for wait in pending_actions(picture)} == bad
 
 
 def _waits(kyma: Json) -> bool:
@@ -161,7 +164,7 @@ def _waits(kyma: Json) -> bool:
 
 
 def test_a_change_is_seen_by_watch_and_nothing_else_is_made_again(remote: RemoteSession, kubeconfig: Path) -> None:
-    key = (fleet.CONTROL, "r4321")
+    key = (sample_fleet.CONTROL, "r4321")
     maker = FleetRows()
     before = remote.picture()
     rows_before = maker.of(before, time.time())

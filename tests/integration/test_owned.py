@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.catalog import catalog
-from kymatui.domain.locating import locate
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.remembering import Memory
-from kymatui.domain.snapshots import FeedState, place_feed
-from kymatui.wiring import CatalogSession
+from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.snapshot.object_index import index_objects
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import FeedState, namespaced_feed
 from tests.integration.embedded import KYMAS, Embedded, eventually, reaches
 
 MANAGER = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "test-a", "web")
-PODS = place_feed("pods", "test-a")
+PODS = namespaced_feed("pods", "test-a")
 
 
 @pytest.fixture
@@ -45,12 +45,12 @@ def test_what_a_deployment_became_is_found_below_it(cluster: Embedded) -> None:
         session.follow_owned([MANAGER])
         eventually(lambda: kinds(session) == ["Pod", "Pod", "ReplicaSet"], "two pods and their set")
         found = session.snapshot()
-        locations = locate(found, Memory())
+        locations = index_objects(found, ReadCache())
         deployment = locations.find(MANAGER)
         assert deployment is not None
         (replicas,) = locations.owned_by(deployment)
         assert len(locations.owned_by(replicas)) == 2
-        assert catalog(found, 0.0).cluster
+        assert build_catalog(found, 0.0).cluster
         session.follow_owned(())
         assert PODS not in session.feeds
         assert not session.snapshot().owned
@@ -76,7 +76,7 @@ def test_what_was_installed_is_seen_or_missed_and_secrets_stay_unread(cluster: E
         for name in ("configmaps in test-a", "secrets in test-a", "clusterroles in the cluster"):
             reaches(session, name, FeedState.LIVE)
         found = session.snapshot()
-        locations = locate(found, Memory())
+        locations = index_objects(found, ReadCache())
         assert [locations.find(ref) is not None for ref in wanted] == [True, False, True, False, False]
         places = {("", "ConfigMap", "test-a"), ("rbac.authorization.k8s.io", "ClusterRole", "")}
         assert places <= found.places

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.kube.client import Write
+from kymatui.adapters.kube.api.client import Write
 from kymatui.cli.main import main
-from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import InvalidError
 from tests.integration.embedded import GROUP, NAMESPACE, Embedded, eventually
 from tests.sandboxes.starting import ready_sandbox

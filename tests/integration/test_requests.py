@@ -8,13 +8,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession, open_session
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.feeds.event_feeds import feed_name
+from kymatui.adapters.sessions.feeds.watched_kinds import WATCHED_KINDS
 from kymatui.cli.main import main
-from kymatui.domain.catalog import catalog
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.snapshots import FeedState
-from kymatui.wiring import CatalogSession, SessionOptions, open_session
-from kymatui.wiring.events import feed_name
-from kymatui.wiring.kinds import FIXED
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.snapshot.snapshots import FeedState
 from tests.integration.embedded import GROUP, NAMESPACE, eventually, reaches
 from tests.integration.recording import Recorded, module_names, modules, recorded
 from tests.ui.driving import until
@@ -60,13 +61,13 @@ def word_of(session: CatalogSession, name: str) -> str:
 
 def test_thirty_modules_cost_forty_requests_and_no_kind_is_asked_for_twice(server: Recorded) -> None:
     with opened(server) as session:
-        rows = catalog(session.snapshot(), 0.0).rows
+        rows = build_catalog(session.snapshot(), 0.0).rows
         assert [row.name for row in rows] == module_names(MODULES)
         assert {row.state.value for row in rows} == {"Ready"}
         assert {feed.state for feed in session.feeds.values()} == {FeedState.LIVE}
         assert len(server.asked) <= BUDGET, server.asked
         assert max(server.counted().values()) == 1, server.counted().most_common(3)
-        assert len(session.feeds) == MODULES + len(FIXED)
+        assert len(session.feeds) == MODULES + len(WATCHED_KINDS)
 
 
 def test_a_second_session_costs_no_more_than_the_first(server: Recorded) -> None:
@@ -84,7 +85,7 @@ def test_what_changes_comes_by_the_watches_alone(server: Recorded) -> None:
             name = module_names(MODULES)[number]
             touch(server, name, str(number))
             eventually(lambda name=name, number=number: word_of(session, name) == str(number), f"{name} is seen")  # type: ignore[misc]
-            catalog(session.snapshot(), 0.0)
+            build_catalog(session.snapshot(), 0.0)
         assert server.asked == before
 
 
@@ -124,7 +125,7 @@ def test_commands_cost_no_more_and_watch_nothing(
 
 async def test_the_screen_costs_no_more_than_its_session(server: Recorded) -> None:
     """And nothing while keys are pressed that only look around."""
-    from kymatui.ui.app import KymatuiApp
+    from kymatui.ui.application.kymatui_app import KymatuiApp
 
     server.asked.clear()
     app = KymatuiApp(lambda: open_session(SessionOptions(str(server.kubeconfig))))

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.client import Write
+from kymatui.adapters.kube.api.client import Write
+from kymatui.adapters.sessions.cluster.catalog_session import open_session
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.feeds.watched_kinds import WATCHED_KINDS
 from kymatui.cli.main import main
-from kymatui.domain.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import ReadOnlyError
-from kymatui.wiring import SessionOptions, open_session
-from kymatui.wiring.kinds import FIXED
 from tests.integration.embedded import (
     GROUP,
     KYMAS,
@@ -34,7 +35,7 @@ from tests.sandboxes.starting import ReadySandbox
 
 Json = dict[str, Any]
 ALPHAS = f"alphas.{GROUP}"
-EVERYTHING = (*(fixed.feed for fixed in FIXED), ALPHAS)
+EVERYTHING = (*(fixed.feed for fixed in WATCHED_KINDS), ALPHAS)
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 KLM = Write(manager="declarative.kyma-project.io/applier", force=True)
 NOT_KNOWN: dict[str, tuple[object, ...]] = {

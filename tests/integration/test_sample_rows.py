@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kymatui.cli.main import main
-from kymatui.sandbox.world.modules import Module, Style
-from kymatui.sandbox.world.sample import MODULES
+from kymatui.sandbox.world.modules.sample_module import ModuleStyle, SampleModule
+from kymatui.sandbox.world.modules.sample_modules import MODULES
 from tests.sandboxes.starting import ReadySandbox, told_sandbox
 
 pytestmark = pytest.mark.xdist_group("sample-rows")
@@ -103,9 +103,9 @@ def numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.partition("-")[0].split(".")))
 
 
-def expected(module: Module) -> Json:
+def expected(module: SampleModule) -> Json:
     """One row of the documented JSON, but for the beginning of its reason."""
-    community = module.style is Style.COMMUNITY
+    community = module.style is ModuleStyle.COMMUNITY
     newest = max((version for version in module.versions if "-" not in version), key=numbers)
     desired = newest if community or module.mandatory else module.channels.get("regular")
     told = SITUATIONS.get(module.name)
@@ -138,7 +138,7 @@ def expected(module: Module) -> Json:
     }
 
 
-def checks(module: Module) -> list[Json]:
+def checks(module: SampleModule) -> list[Json]:
     """Each rule with what its resource reports of it; a path that is not there is skipped."""
     found = []
     for rule in module.rules:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from kymatui.cli.main import main
-from kymatui.sandbox.world.definitions import kyma_definitions
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.domain import builders as b
 from tests.integration.embedded import GROUP, NAMESPACE, eventually
 from tests.integration.recording import Recorded, recorded

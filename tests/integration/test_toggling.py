@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.client import Client
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.adapters.kube.connections import connect
-from kymatui.adapters.kube.transport import Transport
-from kymatui.domain.objects import read_ref
-from kymatui.domain.toggling import Proposal, Toggle, Verb, change_of, propose
-from kymatui.engine.ports import PatchKind
-from kymatui.engine.toggling import carry_out
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, entry_change, propose_edit
+from kymatui.engine.cluster.kyma_edit import carry_out
+from kymatui.engine.cluster.ports import PatchKind
 from kymatui.errors import InvalidError, NotFoundError, ReadOnlyError, RefusedError
 from tests.integration.embedded import KYMAS, Embedded, kyma
 
@@ -30,16 +30,16 @@ def cluster(strict: Embedded) -> Embedded:
     return strict
 
 
-def proposed(cluster: Embedded, verb: Verb, module: str = "alpha", **more: Any) -> Proposal:
+def proposed(cluster: Embedded, verb: EditVerb, module: str = "alpha", **more: Any) -> EditProposal:
     with cluster.session() as session:
-        found = propose(session.snapshot(), Toggle(verb, module, **more), time.time())
+        found = propose_edit(session.snapshot(), ModuleEdit(verb, module, **more), time.time())
     assert not found.is_refused, found.refusals
     return found
 
 
-def carried_out(cluster: Embedded, proposal: Proposal) -> Json:
+def carried_out(cluster: Embedded, proposal: EditProposal) -> Json:
     assert proposal.edit is not None
-    return carry_out(KubeCluster(cluster.client), proposal.edit, change_of(proposal.toggle))
+    return carry_out(KubeCluster(cluster.client), proposal.edit, entry_change(proposal.toggle))
 
 
 def edit_by_hand(cluster: Embedded, *operations: Json) -> None:
@@ -59,21 +59,21 @@ def entries(cluster: Embedded) -> dict[str, Json]:
 
 
 def test_a_module_is_enabled_and_disabled(cluster: Embedded) -> None:
-    carried_out(cluster, proposed(cluster, Verb.ENABLE, "beta"))
+    carried_out(cluster, proposed(cluster, EditVerb.ENABLE, "beta"))
     assert entries(cluster) == {"alpha": {}, "beta": {}}
-    carried_out(cluster, proposed(cluster, Verb.DISABLE, "beta"))
+    carried_out(cluster, proposed(cluster, EditVerb.DISABLE, "beta"))
     assert entries(cluster) == {"alpha": {}}
 
 
 def test_other_entries_may_come_and_go_meanwhile(cluster: Embedded) -> None:
-    proposal = proposed(cluster, Verb.UNMANAGE)
+    proposal = proposed(cluster, EditVerb.UNMANAGE)
     edit_by_hand(cluster, {"op": "add", "path": "/spec/modules/0", "value": {"name": "beta"}})
     carried_out(cluster, proposal)
     assert entries(cluster) == {"beta": {}, "alpha": {"managed": False}}
 
 
 def test_an_edit_of_the_same_entry_is_not_overwritten(cluster: Embedded) -> None:
-    proposal = proposed(cluster, Verb.UNMANAGE)
+    proposal = proposed(cluster, EditVerb.UNMANAGE)
     edit_by_hand(cluster, {"op": "add", "path": "/spec/modules/0/channel", "value": "fast"})
     with pytest.raises(RefusedError, match="somebody else changed the entry of alpha"):
         carried_out(cluster, proposal)
@@ -81,21 +81,21 @@ def test_an_edit_of_the_same_entry_is_not_overwritten(cluster: Embedded) -> None
 
 
 def test_what_somebody_else_did_already_is_no_failure(cluster: Embedded) -> None:
-    proposal = proposed(cluster, Verb.DISABLE)
+    proposal = proposed(cluster, EditVerb.DISABLE)
     edit_by_hand(cluster, {"op": "remove", "path": "/spec/modules/0"})
     carried_out(cluster, proposal)
     assert entries(cluster) == {}
 
 
 def test_a_module_that_somebody_else_enabled_meanwhile_stands_there_once(cluster: Embedded) -> None:
-    proposal = proposed(cluster, Verb.ENABLE, "beta")
+    proposal = proposed(cluster, EditVerb.ENABLE, "beta")
     edit_by_hand(cluster, {"op": "add", "path": "/spec/modules/-", "value": {"name": "beta"}})
     carried_out(cluster, proposal)
     assert entries(cluster) == {"alpha": {}, "beta": {}}
 
 
 def test_another_kyma_of_the_same_name_is_not_edited(cluster: Embedded) -> None:
-    proposal = proposed(cluster, Verb.DISABLE)
+    proposal = proposed(cluster, EditVerb.DISABLE)
     cluster.remove(KYMAS, "default")
     cluster.add_kyma("alpha", "beta")
     with pytest.raises(RefusedError, match="is another one"):
@@ -104,27 +104,27 @@ def test_another_kyma_of_the_same_name_is_not_edited(cluster: Embedded) -> None:
 
 
 def test_a_kyma_that_is_gone_is_said_to_be_gone(cluster: Embedded) -> None:
-    proposal = proposed(cluster, Verb.DISABLE)
+    proposal = proposed(cluster, EditVerb.DISABLE)
     cluster.remove(KYMAS, "default")
     with pytest.raises(NotFoundError):
         carried_out(cluster, proposal)
 
 
 def test_what_the_server_refuses_is_passed_on_in_its_words(cluster: Embedded) -> None:
-    proposal = proposed(cluster, Verb.CHANNEL, channel="")
+    proposal = proposed(cluster, EditVerb.CHANNEL, channel="")
     assert proposal.is_done
-    bad = Toggle(Verb.ENABLE, "alpha", "NOT A CHANNEL")
+    bad = ModuleEdit(EditVerb.ENABLE, "alpha", "NOT A CHANNEL")
     with cluster.session() as session:
-        edit = propose(session.snapshot(), bad, time.time()).edit
+        edit = propose_edit(session.snapshot(), bad, time.time()).edit
     assert edit is not None
     with pytest.raises(InvalidError, match="channel"):
-        carry_out(KubeCluster(cluster.client), edit, change_of(bad))
+        carry_out(KubeCluster(cluster.client), edit, entry_change(bad))
 
 
 def test_the_gate_holds(cluster: Embedded) -> None:
-    proposal = proposed(cluster, Verb.DISABLE)
+    proposal = proposed(cluster, EditVerb.DISABLE)
     assert proposal.edit is not None
     reader = Client(Transport(connect(str(cluster.kubeconfig), cluster.name, ""), read_only=True))
     with pytest.raises(ReadOnlyError):
-        carry_out(KubeCluster(reader), proposal.edit, change_of(proposal.toggle))
+        carry_out(KubeCluster(reader), proposal.edit, entry_change(proposal.toggle))
     assert entries(cluster) == {"alpha": {}}

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from kymatui.adapters.sessions.cluster.catalog_session import open_session
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
-from kymatui.domain.lists import Gap
-from kymatui.domain.snapshots import FeedState
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.navigation import Step
-from kymatui.ui.widgets.frame import TopLine
-from kymatui.wiring import SessionOptions, open_session
+from kymatui.domain.snapshot.missing_lists import ListGap
+from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.widgets.top_line import TopLine
 from tests.integration.embedded import KYMAS, MANIFESTS, METAS, TEMPLATES, Embedded
 from tests.integration.test_rights import ALPHAS, EVERYTHING, cluster, with_manager
 from tests.ui.driving import SIZE, cell, text, until
@@ -33,13 +34,13 @@ TOLD_BY = {  # the cells of the catalog that a missing list leaves open, at leas
 
 
 @pytest.fixture(params=["forbidden", "loading"])
-def hide(request: pytest.FixtureRequest, cluster: Embedded) -> Iterator[Callable[[str], Gap]]:
-    def hidden(name: str) -> Gap:
+def hide(request: pytest.FixtureRequest, cluster: Embedded) -> Iterator[Callable[[str], ListGap]]:
+    def hidden(name: str) -> ListGap:
         forbidden = request.param == "forbidden"
         cluster.grant("test-view", *(one for one in EVERYTHING if one != name or not forbidden))
         if not forbidden:
             cluster.fault("hang", resource=name)
-        return Gap.FORBIDDEN if forbidden else Gap.LOADING
+        return ListGap.FORBIDDEN if forbidden else ListGap.LOADING
 
     yield hidden
     cluster.clear()
@@ -54,7 +55,7 @@ def run(cluster: Embedded, capsys: pytest.CaptureFixture[str], *words: str) -> t
 
 @pytest.mark.parametrize("name", HIDDEN)
 async def test_no_screen_states_what_a_missing_list_would_tell(
-    cluster: Embedded, hide: Callable[[str], Gap], name: str
+    cluster: Embedded, hide: Callable[[str], ListGap], name: str
 ) -> None:
     gap = hide(name)
     options = SessionOptions(str(cluster.kubeconfig_of_viewer()), cluster.name, read_only=True)
@@ -63,18 +64,18 @@ async def test_no_screen_states_what_a_missing_list_would_tell(
         await until(pilot, lambda: _settled(app, name, gap))
         facts = app.screen.query_one(TopLine).facts
         assert facts.manager == (f"manager {gap}" if name in (KYMAS, MANIFESTS) else "managed by lifecycle-manager")
-        count = "modules 1+" if name in NAMING and gap is Gap.FORBIDDEN else "modules 1 "
-        assert facts.counts.startswith("modules loading" if name in NAMING and gap is Gap.LOADING else count)
-        assert ("problems loading" in facts.counts) is (gap is Gap.LOADING)
+        count = "modules 1+" if name in NAMING and gap is ListGap.FORBIDDEN else "modules 1 "
+        assert facts.counts.startswith("modules loading" if name in NAMING and gap is ListGap.LOADING else count)
+        assert ("problems loading" in facts.counts) is (gap is ListGap.LOADING)
         for column in TOLD_BY[name]:
             assert cell(app, "alpha", column) == gap.value, column
         for tab in ("overview", "resources", "checks", "versions", "events", "yaml", "history"):
-            app.ways.open(Step("module", "alpha", tab))
+            app.ways.open(ScreenStep("module", "alpha", tab))
             await until(pilot, lambda: app.shown is not None and app.shown.step.kind == "module")
             await pilot.pause()
-        app.ways.open(Step("channels"))
+        app.ways.open(ScreenStep("channels"))
         await pilot.pause()
-        app.ways.open(Step("problems"))
+        app.ways.open(ScreenStep("problems"))
         await until(pilot, lambda: bool(app.screen.query("#counts")))
         await pilot.pause()
         listed = [row.cells["object"].text for row in app.screen.query_one("#problems").rows]  # type: ignore[attr-defined]
@@ -84,7 +85,7 @@ async def test_no_screen_states_what_a_missing_list_would_tell(
         assert ("so far, loading" in text(app, "#counts")) is loading
 
 
-def _settled(app: KymatuiApp, name: str, gap: Gap) -> bool:
+def _settled(app: KymatuiApp, name: str, gap: ListGap) -> bool:
     """Whether every list came but the one that is hidden."""
     feeds = app.snapshot.feeds if app.snapshot is not None else {}
     wanted = {"forbidden": "forbidden", "loading": "syncing"}[gap.value]
@@ -95,7 +96,7 @@ def _settled(app: KymatuiApp, name: str, gap: Gap) -> bool:
 
 @pytest.mark.parametrize("name", HIDDEN)
 def test_no_command_states_what_a_missing_list_would_tell(
-    cluster: Embedded, hide: Callable[[str], Gap], name: str, capsys: pytest.CaptureFixture[str]
+    cluster: Embedded, hide: Callable[[str], ListGap], name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gap = hide(name)
     status, out, err = run(cluster, capsys, "catalog", "-o", "json")
@@ -103,7 +104,7 @@ def test_no_command_states_what_a_missing_list_would_tell(
     found: dict[str, Any] = json.loads(out)
     assert found["lists"][name]["state"] == gap.value
     assert (found["unknown"].get("modules") is not None) is (name in NAMING)
-    assert (found["counts"]["problems"] is None) is (gap is Gap.LOADING)
+    assert (found["counts"]["problems"] is None) is (gap is ListGap.LOADING)
     (module,) = found["modules"]
     for why in module["unknown"].values():
         assert (why["state"], why["lists"]) == (gap.value, [name])

@@ -10,7 +10,7 @@ import pytest
 
 from kymatui.helm import load_yaml
 from kymatui.ocm import DescriptorError, module_layers, read_descriptor
-from kymatui.ocm.modules import repository
+from kymatui.ocm.module_layers import repository
 from tests.ocm.components import component, resource
 
 DIGEST = "sha256:" + "a" * 64

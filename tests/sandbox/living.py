@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from kymatui.sandbox.apiserver.assembling import ApiServer
-from kymatui.sandbox.apiserver.local import LocalClient
-from kymatui.sandbox.apiserver.meanings import standard_meaning
-from kymatui.sandbox.clock import ManualClock
-from kymatui.sandbox.controllers.starting import Controllers
+from kymatui.sandbox.apimachinery.clock import ManualClock
+from kymatui.sandbox.apimachinery.local_client import LocalClient
+from kymatui.sandbox.apiserver.server.api_server import ApiServer
+from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
+from kymatui.sandbox.controllers.controller_manager import ControllerManager
 
 Obj = dict[str, Any]
 
@@ -20,12 +20,12 @@ class Living:
 
     clock: ManualClock = field(default_factory=ManualClock)
     server: ApiServer = field(init=False)
-    controllers: Controllers = field(init=False)
+    controllers: ControllerManager = field(init=False)
 
     def __post_init__(self) -> None:
-        self.server = ApiServer(self.clock, standard_meaning(self.clock), admin_token="admin")
+        self.server = ApiServer(self.clock, standard_semantics(self.clock), admin_token="admin")
         self.server.bootstrap()
-        self.controllers = Controllers(self.server.client, self.server.store, root_ca="a certificate")
+        self.controllers = ControllerManager(self.server.client, self.server.store, root_ca="a certificate")
         self.controllers.start()
         self.clock.advance(1)
 

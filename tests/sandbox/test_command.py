@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from kymatui.cli.main import main
+from kymatui.composition.sandbox import FAULTS
 from kymatui.errors import UsageError
-from kymatui.sandbox.apiserver.serving import loopback
-from kymatui.sandbox.faulting import WORDS
-from kymatui.sandbox.process import RunningSandbox, start_sandbox
-from kymatui.wiring.sandbox import FAULTS
+from kymatui.sandbox.apiserver.http.http_server import loopback
+from kymatui.sandbox.fault_client import WORDS
+from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
 from tests.sandboxes.starting import ReadySandbox
 
 

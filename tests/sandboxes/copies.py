@@ -13,13 +13,13 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kymatui.sandbox.apiserver.certificates import make_serving_certificate
-from kymatui.sandbox.apiserver.kubeconfig import kubeconfig_text, write_private
-from kymatui.sandbox.apiserver.meanings import standard_meaning
-from kymatui.sandbox.cluster import Cluster
-from kymatui.sandbox.registry.server import Registry
-from kymatui.sandbox.running import GC_THRESHOLDS, Wanted, prepare, settle, started
-from kymatui.sandbox.world.populating import World, populate
+from kymatui.sandbox.apiserver.http.kubeconfig_file import kubeconfig_text, write_private
+from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
+from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
+from kymatui.sandbox.cluster import SandboxCluster
+from kymatui.sandbox.registry.registry_server import SandboxRegistry
+from kymatui.sandbox.sandbox_server import GC_THRESHOLDS, SandboxOptions, prepare, start_servers, wait_until_at_rest
+from kymatui.sandbox.world.story.world_population import SampleWorld, populate
 from tests.sandboxes.forking import fork
 from tests.sandboxes.resting import RestingClock
 
@@ -31,7 +31,7 @@ def warm() -> None:
     """Starts a sandbox once, which reads definitions and schemas; copies of this process need not."""
 
     async def once() -> None:
-        async with started(Wanted(Path(), ("warm",), empty=True)):
+        async with start_servers(SandboxOptions(Path(), ("warm",), empty=True)):
             pass
 
     asyncio.run(once())
@@ -43,7 +43,7 @@ def warm() -> None:
 
 def serve_fresh(asked: dict[str, Any], connection: socket.socket) -> None:
     """Serves what `kymatui sandbox up` would, until the connection ends."""
-    wanted = Wanted(
+    wanted = SandboxOptions(
         Path(asked["kubeconfig"]),
         asked["clusters"],
         viewer_token=asked["viewer_token"],
@@ -54,14 +54,16 @@ def serve_fresh(asked: dict[str, Any], connection: socket.socket) -> None:
     asyncio.run(_serve_fresh(wanted, connection))
 
 
-async def _serve_fresh(wanted: Wanted, connection: socket.socket) -> None:
+async def _serve_fresh(wanted: SandboxOptions, connection: socket.socket) -> None:
     gc.set_threshold(*GC_THRESHOLDS)
-    async with started(wanted) as served:
+    async with start_servers(wanted) as served:
         await prepare(wanted, served)
         await _answer(wanted.kubeconfig, served.clusters, served.registry, connection)
 
 
-async def _answer(kubeconfig: Path, clusters: Sequence[Cluster], registry: Registry, connection: socket.socket) -> None:
+async def _answer(
+    kubeconfig: Path, clusters: Sequence[SandboxCluster], registry: SandboxRegistry, connection: socket.socket
+) -> None:
     write_private(kubeconfig, kubeconfig_text([cluster.endpoint for cluster in clusters], registry.address))
     connection.sendall(f"ready {registry.address}\n".encode())
     ended = asyncio.Event()
@@ -77,11 +79,11 @@ class TellingTemplate:
     def __init__(self) -> None:
         gc.set_threshold(*GC_THRESHOLDS)
         self._clock = RestingClock()
-        self._cluster = Cluster("kcp", make_serving_certificate(), standard_meaning, VIEWER_TOKEN)
+        self._cluster = SandboxCluster("kcp", make_serving_certificate(), standard_semantics, VIEWER_TOKEN)
         with socket.socket() as listening:
             listening.bind(("127.0.0.1", 0))
             listening.listen(128)
-            self._registry = Registry(port=listening.getsockname()[1])
+            self._registry = SandboxRegistry(port=listening.getsockname()[1])
             asyncio.run(self._tell())
             gc.collect()
             gc.freeze()
@@ -97,8 +99,8 @@ class TellingTemplate:
     async def _tell(self) -> None:
         async with self._living():
             self._cluster.begin(self._clock, _PORT)
-            world: World = populate(self._cluster.controllers, self._registry)
-            await settle(world)
+            world: SampleWorld = populate(self._cluster.controllers, self._registry)
+            await wait_until_at_rest(world)
 
     async def _serve(self, kubeconfig: Path, connection: socket.socket) -> None:
         async with self._living():
@@ -115,7 +117,7 @@ class TellingTemplate:
             self._clock.detach()
 
 
-async def _serve_registry(registry: Registry, listening: socket.socket) -> None:
+async def _serve_registry(registry: SandboxRegistry, listening: socket.socket) -> None:
     await registry.start(listening)
     ended = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)

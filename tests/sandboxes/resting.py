@@ -7,7 +7,7 @@ import itertools
 import time
 from collections.abc import Callable
 
-from kymatui.sandbox.clock import Timer
+from kymatui.sandbox.apimachinery.clock import Timer
 
 
 class _Due:

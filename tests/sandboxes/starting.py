@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kymatui.errors import ClusterError
-from kymatui.sandbox.process import start_sandbox
+from kymatui.sandbox.sandbox_process import start_sandbox
 
 ADDRESS = "KYMATUI_TESTS_SANDBOXES"
 """The variable with the template's socket, for the workers of a run."""

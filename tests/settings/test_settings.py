@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kymatui.errors import ConfigurationError
-from kymatui.settings.loading import ContextSettings, Settings, config_path, load_settings, read_file
-from kymatui.settings.schema import OPTIONS, faults, json_schema
-from kymatui.settings.showing import as_toml
-from kymatui.ui.presenters.catalog_columns import COLUMNS
-from kymatui.ui.themes import THEMES
+from kymatui.settings.config_file import ContextSettings, Settings, config_path, load_settings, read_file
+from kymatui.settings.options_schema import OPTIONS, find_faults, json_schema
+from kymatui.settings.toml_output import as_toml
+from kymatui.ui.presenters.catalog.catalog_columns import COLUMNS
+from kymatui.ui.terminal.themes import THEMES
 
 FULL = """
 theme = "light"
@@ -149,5 +149,5 @@ values = st.recursive(
 
 @given(st.dictionaries(st.sampled_from([option.name for option in OPTIONS]) | st.text(), values, max_size=4))
 def test_no_content_is_more_than_a_list_of_faults(body: dict[str, Any]) -> None:
-    for fault in faults(body):
+    for fault in find_faults(body):
         assert fault.where

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kymatui.errors import ConfigurationError
-from kymatui.settings.writing import set_option
+from kymatui.settings.option_edit import set_option
 
 WIDE = ["name", "state"]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kymatui.ui.app import KymatuiApp
+from kymatui.ui.application.kymatui_app import KymatuiApp
 from tests.ui.driving import SIZE, Size, Walk, drawn, ready
 from tests.ui.parsing import parse_once
 from tests.ui.worlds import StillSession, app_on, world

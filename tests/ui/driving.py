@@ -14,9 +14,9 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.ui.widgets.facts import Facts
+from kymatui.ui.application.fleet_app import FleetApp
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.row_table import RowTable
 
 Size = tuple[int, int]

@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kymatui.actions.uninstall import Consent
-from kymatui.domain.fleet_manifests import ManifestSight, read_sight
-from kymatui.domain.fleet_pictures import FleetPainter, FleetPicture, Key
-from kymatui.domain.fleets import fleet
-from kymatui.domain.pairs.pair import Pair
-from kymatui.domain.resolution import Rules
-from kymatui.domain.snapshots import RUNTIME_FEED, Feed, FeedState, Snapshot
-from kymatui.domain.targets import ClusterTarget
-from kymatui.domain.toggling import Toggle
-from kymatui.domain.watcher_chains import Chain
-from kymatui.settings.loading import Settings
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.wiring.campaigns import Campaign, Pace
+from kymatui.actions.uninstall import UninstallConsent
+from kymatui.composition.sessions.campaign import Campaign, CampaignPace
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, RuntimeKey
+from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
+from kymatui.domain.fleet.runtimes import build_fleet
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma_edit.module_edit import ModuleEdit
+from kymatui.domain.plans.cluster_target import ClusterTarget
+from kymatui.domain.remote.runtime_pair import RuntimePair
+from kymatui.domain.remote.watcher_chains import WatcherChain
+from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Snapshot
+from kymatui.settings.config_file import Settings
+from kymatui.ui.application.fleet_app import FleetApp
 from tests.domain import builders as b
 from tests.domain.test_maintenance import SATURDAY, policy
 from tests.domain.test_pairs import World
@@ -99,13 +99,13 @@ KYMAS = (
 )
 
 
-def manifest(module: str, version: str, state: str, owner: str, operation: str, ago: float) -> ManifestSight:
+def manifest(module: str, version: str, state: str, owner: str, operation: str, ago: float) -> ManifestSummary:
     raw = b.manifest(module, version, state, owner=owner, namespace=CONTROL)
     raw["status"] |= {
         "conditions": [{"type": "Installation", "status": "True", "lastTransitionTime": b.stamp(ago)}],
         "lastOperation": {"operation": operation},
     }
-    found = read_sight(raw)
+    found = read_summary(raw)
     assert found is not None
     return found
 
@@ -118,11 +118,11 @@ MANIFESTS = (
 LABELLED_MANDATORY = replace(MANIFESTS[2], mandatory=True)
 
 
-def painter(kymas: Sequence[b.Json] = KYMAS) -> FleetPainter:
+def painter(kymas: Sequence[b.Json] = KYMAS) -> FleetTracker:
     """The fleet, as it is followed."""
-    from kymatui.domain.fleets import metas_by_module
+    from kymatui.domain.fleet.runtimes import metas_by_module
 
-    found = FleetPainter()
+    found = FleetTracker()
     found.metas(metas_by_module(METAS))
     found.kymas(rows(kymas), b.NOW, notice=False)
     sights = (*MANIFESTS[:2], LABELLED_MANDATORY)
@@ -131,7 +131,7 @@ def painter(kymas: Sequence[b.Json] = KYMAS) -> FleetPainter:
 
 
 def rows(kymas: Sequence[b.Json]) -> Any:
-    return {(one.ref.namespace, one.name): one for one in fleet(kymas).runtimes}
+    return {(one.ref.namespace, one.name): one for one in build_fleet(kymas).runtimes}
 
 
 def at_runtime(feed: Feed) -> Snapshot:
@@ -140,14 +140,14 @@ def at_runtime(feed: Feed) -> Snapshot:
     return replace(found, feeds={**found.feeds, RUNTIME_FEED: feed})
 
 
-def two_sides() -> Pair:
+def two_sides() -> RuntimePair:
     """A runtime and its control plane that differ in several ways, as they are meant to and not."""
     found = World()
     found.runtime_kyma["status"]["state"] = "Warning"
     found.runtime_kyma["spec"]["channel"] = "fast"
     found.copies = found.copies[1:]
     found.manifests[0]["spec"]["version"] = "0.9.0"
-    found.rules = Rules(EVERY_SATURDAY)
+    found.rules = ControllerSettings(EVERY_SATURDAY)
     return found.pair()
 
 
@@ -169,7 +169,7 @@ class StillRuntime(StillSession):
         self.notes = ("the policy of maintenance windows is ConfigMap kcp-system/policy",)
         self.asked = 0
 
-    def chains(self) -> tuple[Chain, ...]:
+    def chains(self) -> tuple[WatcherChain, ...]:
         """A chain of which one link is broken in the runtime."""
         self.asked += 1
         parts = Parts()
@@ -193,36 +193,38 @@ class StillFleet:
         self.wanted = wanted
         self.painter = painter()
         self.feeds = FEEDS if feeds is None else feeds
-        self.answers: dict[Key, Feed] = {}
-        self.runtimes: dict[Key, StillRuntime] = {}
+        self.answers: dict[RuntimeKey, Feed] = {}
+        self.runtimes: dict[RuntimeKey, StillRuntime] = {}
         self.retries = 0
         self._changed: Callable[[], None] = lambda: None
 
     def start(self, on_change: Callable[[], None]) -> None:
         self._changed = on_change
 
-    def picture(self) -> FleetPicture:
+    def picture(self) -> FleetSnapshot:
         return self.painter.picture(self.name, self.feeds, b.NOW)
 
     @property
-    def straight_to(self) -> Key | None:
+    def straight_to(self) -> RuntimeKey | None:
         found = self.picture().named(self.wanted) if self.wanted else None
         return (found.ref.namespace, found.name) if found is not None else None
 
-    def runtime(self, key: Key) -> StillRuntime:
+    def runtime(self, key: RuntimeKey) -> StillRuntime:
         found = self.runtimes[key] = StillRuntime(self.answers.get(key, Feed(FeedState.LIVE, b.NOW)))
         return found
 
-    def rules(self, namespace: str) -> tuple[Rules, tuple[str, ...]]:
-        return Rules(EVERY_SATURDAY), (f"the policy of maintenance windows is ConfigMap {namespace}/policy",)
+    def rules(self, namespace: str) -> tuple[ControllerSettings, tuple[str, ...]]:
+        return ControllerSettings(EVERY_SATURDAY), (
+            f"the policy of maintenance windows is ConfigMap {namespace}/policy",
+        )
 
-    def chains(self) -> tuple[Chain, ...]:
+    def chains(self) -> tuple[WatcherChain, ...]:
         return Parts().chains()
 
-    def campaign(self, toggle: Toggle, pace: Pace, consent: Consent | None = None) -> Campaign:
+    def campaign(self, toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None = None) -> Campaign:
         raise AssertionError(f"nobody plans {toggle} here, in {pace}")
 
-    def change(self, *kymas: b.Json, gone: Sequence[Key] = ()) -> None:
+    def change(self, *kymas: b.Json, gone: Sequence[RuntimeKey] = ()) -> None:
         """Kymas that changed, and those that went."""
         self.painter.kymas({**rows(kymas), **dict.fromkeys(gone)}, b.NOW - 60, notice=True)
         self._changed()

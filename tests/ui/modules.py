@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from kymatui.domain.drift import Drift, DriftKind
-from kymatui.domain.presence import Presence
-from kymatui.domain.problems import Problem, Reason
-from kymatui.domain.resolution import ChannelSource, Resolution
-from kymatui.domain.rows import Catalog, Origin, Row
-from kymatui.domain.states import State, StateSource
+from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
+from kymatui.domain.kyma.problems import Problem, Reason
+from kymatui.domain.kyma.states import State, StateSource
+from kymatui.domain.modules.presence import Presence
+from kymatui.domain.versions.drift import Drift, DriftKind
+from kymatui.domain.versions.resolution import ChannelSource, Resolution
 
 NOW = 1_763_000_000.0
 DAY = 86_400.0
 
 
-def module(name: str, **more: Any) -> Row:
+def module(name: str, **more: Any) -> ModuleRow:
     """A module that is in step and Ready in channel regular, but for what is given."""
     facts: dict[str, Any] = {
-        "origin": Origin.KYMA,
+        "origin": CatalogOrigin.KYMA,
         "channels": {"regular": "1.0.0", "fast": "1.1.0"},
         "channel": "regular",
         "desired": "1.0.0",
@@ -36,9 +36,9 @@ def module(name: str, **more: Any) -> Row:
         "resolution": Resolution(name, "regular", ChannelSource.DEFAULT),
         "created": NOW - 41 * DAY,
     }
-    return Row(name=name, **{**facts, **more})
+    return ModuleRow(name=name, **{**facts, **more})
 
 
-def catalog(*rows: Row) -> Catalog:
+def catalog(*rows: ModuleRow) -> Catalog:
     found = (Problem(row.reason.severity, row.reason.text, row.reason.actor, row.name) for row in rows)
     return Catalog("test", None, rows, tuple(problem for problem in found if problem.counts))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from kymatui.domain.previews import Consent, Mark, Preview, PreviewLine
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 
 DIFF = ("  data:", "-   maxSize: 10Gi", "+   maxSize: 20Gi", "    mode: internal")
 
 LINES = (
-    PreviewLine(Mark.CREATE, "Namespace docker-registry"),
-    PreviewLine(Mark.SAME, "CustomResourceDefinition dockerregistries.operator.kyma-project.io"),
-    PreviewLine(Mark.CHANGE, "ConfigMap docker-registry/docker-registry", diff=DIFF),
-    PreviewLine(Mark.CONFLICT, "Deployment docker-registry/dr-manager", "owned by kubectl-client-side-apply"),
-    PreviewLine(Mark.SAME, "Service docker-registry/dr-metrics"),
-    PreviewLine(Mark.DELETE, "ConfigMap docker-registry/dashboards", "an earlier version had it"),
+    PreviewLine(PlannedChange.CREATE, "Namespace docker-registry"),
+    PreviewLine(PlannedChange.SAME, "CustomResourceDefinition dockerregistries.operator.kyma-project.io"),
+    PreviewLine(PlannedChange.CHANGE, "ConfigMap docker-registry/docker-registry", diff=DIFF),
+    PreviewLine(PlannedChange.CONFLICT, "Deployment docker-registry/dr-manager", "owned by kubectl-client-side-apply"),
+    PreviewLine(PlannedChange.SAME, "Service docker-registry/dr-metrics"),
+    PreviewLine(PlannedChange.DELETE, "ConfigMap docker-registry/dashboards", "an earlier version had it"),
 )
 
 PREVIEW = Preview(

@@ -10,10 +10,10 @@ from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.pilot import Pilot
 
-from kymatui.ui.screens.catalog import CatalogScreen
-from kymatui.ui.screens.help import HelpScreen
-from kymatui.ui.screens.module import ModuleScreen
-from kymatui.ui.widgets.facts import Facts
+from kymatui.ui.base.help_screen import HelpScreen
+from kymatui.ui.screens.catalog_screen import CatalogScreen
+from kymatui.ui.screens.module_screen import ModuleScreen
+from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.prompt import Prompt
 from tests.ui.driving import SIZE, ready, until
 from tests.ui.worlds import StillSession, app_on, world

@@ -6,21 +6,27 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.drift import Drift, DriftKind
-from kymatui.domain.presence import Presence
-from kymatui.domain.problems import Actor, Reason, Severity
-from kymatui.domain.rows import Origin
-from kymatui.domain.states import State, StateSource
-from kymatui.domain.versions import Distance
-from kymatui.domain.windows import Window
-from kymatui.ui.presenters.catalog import table_row, table_rows, why
-from kymatui.ui.presenters.catalog_columns import ALL, View, chosen, columns_of, views
-from kymatui.ui.presenters.filtering import parse_filter
-from kymatui.ui.presenters.tables import Sort, arrange
+from kymatui.domain.catalog.rows import CatalogOrigin
+from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
+from kymatui.domain.kyma.problems import Actor, Reason, Severity
+from kymatui.domain.kyma.states import State, StateSource
+from kymatui.domain.kyma.versions import Distance
+from kymatui.domain.modules.presence import Presence
+from kymatui.domain.versions.drift import Drift, DriftKind
+from kymatui.ui.presenters.catalog.catalog_columns import (
+    ALL_MODULES,
+    CatalogView,
+    catalog_views,
+    choose_columns,
+    columns_of,
+)
+from kymatui.ui.presenters.catalog.catalog_rows import explain_row, table_row, table_rows
+from kymatui.ui.viewmodels.row_filter import parse_filter
+from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows
 from tests.ui.modules import DAY, NOW, catalog, module
 
 
-def cell(column: str, view: View = ALL, **more: Any) -> tuple[str, str]:
+def cell(column: str, view: CatalogView = ALL_MODULES, **more: Any) -> tuple[str, str]:
     found = table_row(module("istio", **more), view, NOW).cells[column]
     return found.text, found.tone
 
@@ -49,7 +55,10 @@ def test_a_state_is_a_sign_and_a_word(more: dict[str, Any], text: str, tone: str
         (Drift(DriftKind.BEHIND, Distance(1, "minor")), "1 minor behind"),
         (Drift(DriftKind.AHEAD, Distance(2, "patch")), "2 patch ahead"),
         (Drift(DriftKind.CHANNEL_SKEW, Distance(1, "minor")), "held back"),
-        (Drift(DriftKind.PENDING_MAINTENANCE, window=Window(1_763_240_400, 1_763_250_000)), "waits Sat 21:00"),
+        (
+            Drift(DriftKind.PENDING_MAINTENANCE, window=MaintenanceWindow(1_763_240_400, 1_763_250_000)),
+            "waits Sat 21:00",
+        ),
         (Drift(DriftKind.PENDING_MAINTENANCE), "waits window"),
         (Drift(DriftKind.ROLLING_OUT), "rolling out"),
         (Drift(DriftKind.UNKNOWN), "unknown"),
@@ -64,7 +73,7 @@ def test_drift_is_told_in_words(drift: Drift, text: str) -> None:
     ("more", "text"),
     [
         ({}, "kyma"),
-        ({"origin": Origin.COMMUNITY}, "comm."),
+        ({"origin": CatalogOrigin.COMMUNITY}, "comm."),
         ({"mandatory": True}, "mand."),
         ({"beta": True}, "beta"),
     ],
@@ -84,13 +93,13 @@ def test_checks_name_the_source_that_decided(more: dict[str, Any], text: str) ->
     assert cell("checks", **more)[0] == text
 
 
-FAST = View("2", "fast", "fast")
+FAST = CatalogView("2", "fast", "fast")
 
 
 def test_the_view_of_a_channel_shows_that_channels_version_beside_the_row_as_it_is() -> None:
     assert cell("offered", FAST) == ("1.1.0", "")
-    assert cell("offered", View("3", "experimental", "experimental")) == ("–", "muted")
-    whole = table_row(module("istio"), ALL, NOW).cells
+    assert cell("offered", CatalogView("3", "experimental", "experimental")) == ("–", "muted")
+    whole = table_row(module("istio"), ALL_MODULES, NOW).cells
     in_channel = table_row(module("istio"), FAST, NOW).cells
     assert {**whole, "offered": in_channel["offered"]} == in_channel
 
@@ -103,9 +112,9 @@ def test_the_view_of_a_channel_shows_that_channels_version_beside_the_row_as_it_
     ],
 )
 def test_only_the_view_of_a_channel_has_what_it_offers(columns: tuple[str, ...], shown: list[str]) -> None:
-    assert [column.id for column in columns_of(FAST, chosen(columns))] == shown
-    for view in (ALL, View("4", "community", community=True)):
-        assert [column.id for column in columns_of(view, chosen(columns))] == [*columns]
+    assert [column.id for column in columns_of(FAST, choose_columns(columns))] == shown
+    for view in (ALL_MODULES, CatalogView("4", "community", community=True)):
+        assert [column.id for column in columns_of(view, choose_columns(columns))] == [*columns]
 
 
 def test_ages_are_short() -> None:
@@ -114,48 +123,50 @@ def test_ages_are_short() -> None:
 
 
 def test_names_from_the_cluster_cannot_speak_to_the_terminal() -> None:
-    assert table_row(module("evil\x1b[2J"), ALL, NOW).cells["name"].text == "evil [2J"
+    assert table_row(module("evil\x1b[2J"), ALL_MODULES, NOW).cells["name"].text == "evil [2J"
 
 
-def names(view: View = ALL, text: str = "", sort: Sort | None = None, *, problems: bool = False) -> list[str]:
+def names(
+    view: CatalogView = ALL_MODULES, text: str = "", sort: SortOrder | None = None, *, problems: bool = False
+) -> list[str]:
     rows = catalog(
         module("keda", installed="1.10.0", state=State.DELETING),
         module("istio", installed="1.9.0", drift=Drift(DriftKind.BEHIND), channels={"regular": "1.0.0"}),
-        module("cap", origin=Origin.COMMUNITY, channels={}, installed="", created=NOW),
+        module("cap", origin=CatalogOrigin.COMMUNITY, channels={}, installed="", created=NOW),
         module("nats", state=State.ERROR, reason=Reason("broken", Actor.MANAGER, Severity.ERROR)),
     )
     found = table_rows(rows, view, NOW, only_problems=problems)
-    return [row.key for row in arrange(found, parse_filter(text), sort or Sort())]
+    return [row.key for row in arrange_rows(found, parse_filter(text), sort or SortOrder())]
 
 
 @pytest.mark.parametrize(
     ("sort", "order"),
     [
-        (Sort("name"), ["cap", "istio", "keda", "nats"]),
-        (Sort("name", descending=True), ["nats", "keda", "istio", "cap"]),
-        (Sort("installed"), ["cap", "nats", "istio", "keda"]),
-        (Sort("state"), ["nats", "keda", "cap", "istio"]),
-        (Sort("drift"), ["istio", "cap", "keda", "nats"]),
-        (Sort("age"), ["cap", "istio", "keda", "nats"]),
+        (SortOrder("name"), ["cap", "istio", "keda", "nats"]),
+        (SortOrder("name", descending=True), ["nats", "keda", "istio", "cap"]),
+        (SortOrder("installed"), ["cap", "nats", "istio", "keda"]),
+        (SortOrder("state"), ["nats", "keda", "cap", "istio"]),
+        (SortOrder("drift"), ["istio", "cap", "keda", "nats"]),
+        (SortOrder("age"), ["cap", "istio", "keda", "nats"]),
     ],
 )
-def test_every_order_is_by_meaning_not_by_text(sort: Sort, order: list[str]) -> None:
+def test_every_order_is_by_meaning_not_by_text(sort: SortOrder, order: list[str]) -> None:
     assert names(sort=sort) == order
 
 
 def test_views_and_filters_choose_rows() -> None:
-    assert names(View("2", "fast", "fast")) == ["keda", "nats"]
-    assert names(View("4", "community", community=True)) == ["cap"]
+    assert names(CatalogView("2", "fast", "fast")) == ["keda", "nats"]
+    assert names(CatalogView("4", "community", community=True)) == ["cap"]
     assert names(text="behind") == ["istio"]
     assert names(text="!Ready") == ["keda", "nats"]
     assert names(problems=True) == ["nats"]
 
 
 def test_there_is_a_view_for_each_channel_and_the_community() -> None:
-    found = views(catalog(module("a", channels={"fast": "1", "odd": "1", "regular": "1"})))
+    found = catalog_views(catalog(module("a", channels={"fast": "1", "odd": "1", "regular": "1"})))
     assert [(view.key, view.label) for view in found] == [("0", "all"), ("1", "regular"), ("2", "fast"), ("3", "odd")]
-    assert views(catalog(module("a", origin=Origin.COMMUNITY)))[-1].label == "community"
-    assert [view.label for view in views(None)] == ["all"]
+    assert catalog_views(catalog(module("a", origin=CatalogOrigin.COMMUNITY)))[-1].label == "community"
+    assert [view.label for view in catalog_views(None)] == ["all"]
 
 
 @pytest.mark.parametrize(
@@ -169,5 +180,5 @@ def test_there_is_a_view_for_each_channel_and_the_community() -> None:
     ],
 )
 def test_the_line_below_says_why_and_who_must_act(reason: Reason, actor: str, tone: str) -> None:
-    found = why(module("a", reason=reason))
+    found = explain_row(module("a", reason=reason))
     assert (found.text, found.actor, found.tone) == (reason.text, actor, tone)

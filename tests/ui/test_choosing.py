@@ -9,16 +9,18 @@ from textual import events
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from kymatui.domain.forms import Field, FieldKind
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.screens.choosing import ChoiceScreen, Option, Question
-from kymatui.ui.screens.filling import FormScreen
-from kymatui.ui.screens.menu import MenuItem, MenuScreen
+from kymatui.domain.kubernetes.schema_forms import FieldKind, FormField
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.dialogs.action_menu import MenuItem, MenuScreen
+from kymatui.ui.dialogs.choice_dialog import ChoiceOption, ChoiceScreen, Question
+from kymatui.ui.dialogs.form_dialog import FormScreen
 from tests.ui.driving import Size, text, until
 
 LONG = "the module is installed, and not configured, until somebody creates its resource by hand"
-VERSION = Question("version", "version", (Option("2", "2.0.0"), Option("1", "1.0.0")), "2")
-RESOURCE = Question("resource", "default resource", (Option("create", "create it", "once"), Option("no", "no", LONG)))
+VERSION = Question("version", "version", (ChoiceOption("2", "2.0.0"), ChoiceOption("1", "1.0.0")), "2")
+RESOURCE = Question(
+    "resource", "default resource", (ChoiceOption("create", "create it", "once"), ChoiceOption("no", "no", LONG))
+)
 MENU = (
     MenuItem("install", "install or move by a Manifest…", "i"),
     MenuItem("upgrade", "upgrade…", "u", LONG),
@@ -46,7 +48,7 @@ async def test_keys_that_come_all_at_once_are_taken_in_their_order(pilot: Pilot[
     keys = ("j", "tab", "j", "enter")
     assert await answer(pilot, ChoiceScreen("?", [VERSION, RESOURCE]), *keys) == {"version": "1", "resource": "no"}
     assert await answer(pilot, MenuScreen("keda", MENU), "j", "j", "enter") == "delete"
-    form = FormScreen("?", [Field(("size",), FieldKind.TEXT)], {"size": "1"})
+    form = FormScreen("?", [FormField(("size",), FieldKind.TEXT)], {"size": "1"})
     assert await answer(pilot, form, "2", "ctrl+g") == {"size": "2"}
 
 

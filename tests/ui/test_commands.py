@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kymatui.ui.commands import ScreenCommand, UnknownCommand, candidates, find
+from kymatui.ui.navigation.command_table import ScreenCommand, UnknownCommand, completion_candidates, find_command
 
 
 def _nothing(words: Sequence[str]) -> None:
@@ -32,18 +32,18 @@ COMMANDS = (
     ],
 )
 def test_a_line_finds_its_command(line: str, name: str, words: list[str]) -> None:
-    found = find(COMMANDS, line)
+    found = find_command(COMMANDS, line)
     assert not isinstance(found, UnknownCommand)
     assert (found[0].name, found[1]) == (name, words)
 
 
 def test_an_ambiguous_beginning_names_the_candidates() -> None:
-    assert str(find(COMMANDS, "s")) == "no command `s`; did you mean sort, sync?"
+    assert str(find_command(COMMANDS, "s")) == "no command `s`; did you mean sort, sync?"
 
 
 def test_an_unknown_word_points_to_the_help() -> None:
-    assert str(find(COMMANDS, "dance")) == "no command `dance`; `:help` lists the commands"
+    assert str(find_command(COMMANDS, "dance")) == "no command `dance`; `:help` lists the commands"
 
 
 def test_completion_offers_names_aliases_and_arguments() -> None:
-    assert list(candidates(COMMANDS)) == ["quit", "q", "theme", "theme dark", "theme light", "sort", "sync"]
+    assert list(completion_candidates(COMMANDS)) == ["quit", "q", "theme", "theme dark", "theme light", "sort", "sync"]

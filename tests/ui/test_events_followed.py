@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kymatui.ui.screens.module import ModuleScreen
+from kymatui.ui.screens.module_screen import ModuleScreen
 from tests.ui.driving import ready, until
 from tests.ui.worlds import StillSession, app_on, world
 

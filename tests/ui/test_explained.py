@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kymatui.domain.pairs.offering import plan_of
+from kymatui.domain.remote.catalog_sync import plan_pair_sync
 from kymatui.errors import NotFoundError
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.ui.presenters.explaining import Told, chains_told, sync_told
-from kymatui.ui.screens.catalog import CatalogScreen
-from kymatui.ui.screens.comparing import CompareScreen
-from kymatui.ui.screens.explaining import SyncScreen, WatchersScreen
-from kymatui.ui.screens.fleet import FleetScreen
+from kymatui.ui.application.fleet_app import FleetApp
+from kymatui.ui.presenters.fleet.control_plane_reports import ReportTable, sync_report, watchers_report
+from kymatui.ui.screens.catalog_screen import CatalogScreen
+from kymatui.ui.screens.compare_screen import CompareScreen
+from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen
+from kymatui.ui.screens.fleet_screen import FleetScreen
 from kymatui.ui.widgets.live_table import LiveTable
 from tests.domain import builders as b
 from tests.domain.test_pairs import World
@@ -27,7 +27,7 @@ WINDOW = KYMAS[3]["metadata"]["name"]
 SATURDAY = "Sat 11-21 21:00 – Sun 00:00"
 
 
-def lines(told: Told, *columns: str) -> list[tuple[str, ...]]:
+def lines(told: ReportTable, *columns: str) -> list[tuple[str, ...]]:
     return [tuple(row.cells[name].text for name in columns) for row in told.rows]
 
 
@@ -35,9 +35,9 @@ def test_of_the_catalog_sync_what_is_amiss_comes_first_and_every_line_says_why()
     world = World()
     world.metas.append(b.meta("inner", {"regular": "1.0.0"}, namespace=CONTROL))
     world.copies = [raw for raw in world.copies if raw["kind"] != "ModuleTemplate"]
-    plan = plan_of(world.pair())
+    plan = plan_pair_sync(world.pair())
     assert plan is not None
-    told = sync_told(plan)
+    told = sync_report(plan)
     assert lines(told, "standing", "module", "kind") == [
         ("✗ missing", "keda", "ModuleTemplate"),
         ("– withheld", "inner", "ModuleReleaseMeta"),
@@ -53,7 +53,7 @@ def test_of_the_catalog_sync_what_is_amiss_comes_first_and_every_line_says_why()
 def test_of_watchers_the_broken_link_is_named_with_what_carries_the_events() -> None:
     parts = Parts()
     parts.hook["failurePolicy"] = "Fail"
-    told = chains_told(parts.chains(), b.NOW, in_runtime=True)
+    told = watchers_report(parts.chains(), b.NOW, in_runtime=True)
     assert [link for _, link in lines(told, "health", "link")] == [
         "Watcher",
         "Gateway",

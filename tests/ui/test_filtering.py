@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.ui.presenters.filtering import parse_filter
+from kymatui.ui.viewmodels.row_filter import parse_filter
 
 LABELS = {"app": "web", "tier": "front"}
 

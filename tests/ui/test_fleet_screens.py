@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import UnreachableError
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.ui.fleet_view import MOST_RUNTIMES, RuntimeViews
-from kymatui.ui.mailbox import Mailbox
-from kymatui.ui.screens.catalog import CatalogScreen
-from kymatui.ui.screens.fleet import FleetScreen
-from kymatui.ui.screens.fleet_lists import WaitsScreen
-from kymatui.ui.screens.module import ModuleScreen
-from kymatui.ui.widgets.frame import TopLine
+from kymatui.ui.application.fleet_app import FleetApp
+from kymatui.ui.connection.fleet_view import MOST_RUNTIMES, RuntimeViews
+from kymatui.ui.connection.mailbox import Mailbox
+from kymatui.ui.screens.catalog_screen import CatalogScreen
+from kymatui.ui.screens.fleet_list_screens import WaitingScreen
+from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.module_screen import ModuleScreen
+from kymatui.ui.widgets.top_line import TopLine
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, cell, shown, table, text, until
 from tests.ui.fleets import CONTROL, KYMAS, StillFleet, fleet_app, runtime
@@ -151,7 +151,7 @@ async def test_who_waits_for_whom(pilot: Pilot[Any]) -> None:
     await until(pilot, lambda: isinstance(app.screen, CatalogScreen) and bool(table(app).rows))
     assert table(app).cursor_key == "keda"
     await pilot.press("escape")
-    await until(pilot, lambda: isinstance(app.screen, WaitsScreen))
+    await until(pilot, lambda: isinstance(app.screen, WaitingScreen))
     assert table(app).cursor_key == waiting
 
 

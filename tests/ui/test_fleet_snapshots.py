@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kymatui.domain.snapshots import Feed, FeedState
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.ui.screens.comparing import CompareScreen
-from kymatui.ui.screens.explaining import ExplainingScreen
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.ui.application.fleet_app import FleetApp
+from kymatui.ui.screens.compare_screen import CompareScreen
+from kymatui.ui.screens.control_plane_screens import ReportScreen
 from kymatui.ui.widgets.row_table import RowTable
 from tests.domain import builders as b
 from tests.ui.conftest import Compare
@@ -18,7 +18,7 @@ from tests.ui.driving import Walk, table, typing, until
 from tests.ui.fleets import CONTROL, KYMAS, StillFleet, StillRuntime, fleet_app, two_sides
 
 ERROR = KYMAS[2]["metadata"]["name"]
-THREADED = (CompareScreen, ExplainingScreen)
+THREADED = (CompareScreen, ReportScreen)
 UNREACHABLE = Feed(FeedState.FAILED, b.NOW, f"{ERROR} did not answer within 10 s")
 
 

@@ -9,12 +9,12 @@ import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from kymatui.domain.forms import fields
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.departing import Charge, Departure
-from kymatui.engine.remaining import Instance, Instances
-from kymatui.ui.screens.departing import DepartingScreen
-from kymatui.ui.screens.filling import FormScreen
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.schema_forms import form_fields
+from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
+from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
+from kymatui.ui.dialogs.form_dialog import FormScreen
+from kymatui.ui.screens.deletion_screen import DeletionScreen
 from tests.ui.conftest import Compare
 from tests.ui.driving import Walk, ready, typing, until
 from tests.ui.worlds import StillSession, app_on, world
@@ -27,17 +27,17 @@ SCALED = GroupVersionKind("keda.sh", "v1alpha1", "ScaledObject")
 KEDA = GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Keda")
 
 
-def left(name: str, **more: Any) -> Instance:
-    return Instance(ObjectRef(SCALED, "shop", name), name, maker="Helm shop", **more)
+def left(name: str, **more: Any) -> ManagedObject:
+    return ManagedObject(ObjectRef(SCALED, "shop", name), name, maker="Helm shop", **more)
 
 
-OWN = Instance(ObjectRef(KEDA, "kyma-system", "default"), "own", ours=True, maker="lifecycle-manager")
-SEEN = Departure(
+OWN = ManagedObject(ObjectRef(KEDA, "kyma-system", "default"), "own", ours=True, maker="lifecycle-manager")
+SEEN = DeletionState(
     "prod-eu",
     "keda",
-    Charge.KYMA,
+    ManagedBy.KYMA,
     installed="1.6.0",
-    remaining=Instances(
+    remaining=ManagedObjects(
         (
             left("cart", finalizers=("finalizer.keda.sh",)),
             left("checkout", finalizers=("finalizer.keda.sh",)),
@@ -62,7 +62,7 @@ SCHEMA = {
 }
 
 
-class StillScreen(DepartingScreen):
+class StillScreen(DeletionScreen):
     """Sees the same whenever it looks."""
 
     def _look(self) -> None:
@@ -85,7 +85,7 @@ def showing(made: Callable[[], Screen[Any]], *keys: str) -> Walk:
 
 
 def form() -> FormScreen:
-    return FormScreen("default resource of docker-registry", fields(SCHEMA, ("spec",)), {"spec": {"size": 2}})
+    return FormScreen("default resource of docker-registry", form_fields(SCHEMA, ("spec",)), {"spec": {"size": 2}})
 
 
 @pytest.mark.parametrize("size", SIZES)

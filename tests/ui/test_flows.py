@@ -10,18 +10,19 @@ import pytest
 import yaml
 from textual.widgets import TextArea
 
-from kymatui.domain.jobs import JobState
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.departing import Turn, Way
-from kymatui.engine.ports import Cluster
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.screens.choosing import ChoiceScreen
-from kymatui.ui.screens.departing import DepartingScreen
-from kymatui.ui.screens.filling import FormScreen
-from kymatui.ui.screens.object import ObjectScreen
-from kymatui.ui.screens.plan import PlanScreen
-from kymatui.wiring import SessionOptions, open_session
-from kymatui.wiring.engine import open_cluster
+from kymatui.adapters.sessions.cluster.catalog_session import open_session
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.plans.jobs import JobState
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.deletion.deletion_state import ModuleCRHandling, NextStep
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.form_dialog import FormScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.screens.deletion_screen import DeletionScreen
+from kymatui.ui.screens.object_screen import ObjectScreen
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE
 from tests.ui.test_toggling import Person
@@ -55,16 +56,16 @@ def drawn(app: KymatuiApp) -> str:
     return " ".join(" ".join(strip.text for strip in lines).split())
 
 
-def stepper(person: Person) -> DepartingScreen:
-    assert isinstance(person.app.screen, DepartingScreen)
+def stepper(person: Person) -> DeletionScreen:
+    assert isinstance(person.app.screen, DeletionScreen)
     return person.app.screen
 
 
-async def enter(person: Person, module: str, turn: Turn) -> DepartingScreen:
+async def enter(person: Person, module: str, turn: NextStep) -> DeletionScreen:
     """From the catalog to the stepper of a module, until that has looked."""
     await person.at(module)
     await person.press("ctrl+d")
-    await person.sees(DepartingScreen)
+    await person.sees(DeletionScreen)
     await person.until(lambda: stepper(person).turn is turn)
     return stepper(person)
 
@@ -75,7 +76,7 @@ async def test_what_is_left_is_shown_deleted_and_then_the_kyma_lets_the_module_g
     app = KymatuiApp(lambda: open_session(options))
     async with app.run_test(size=SIZE) as pilot:
         person = Person(pilot)
-        await enter(person, "serverless", Turn.CLEAR)
+        await enter(person, "serverless", NextStep.CLEAR)
         shown = drawn(app)
         assert "3 managed resources still exist" in shown
         assert "Function" in shown
@@ -85,7 +86,7 @@ async def test_what_is_left_is_shown_deleted_and_then_the_kyma_lets_the_module_g
         await person.sees(ObjectScreen)
         await person.until(lambda: "kind: Function" in drawn(app))
         await person.press("escape")
-        await person.sees(DepartingScreen)
+        await person.sees(DeletionScreen)
         await person.press("d")
         await person.sees(PlanScreen)
         assert "delete 3 objects that the module's users made" in drawn(app)
@@ -95,8 +96,8 @@ async def test_what_is_left_is_shown_deleted_and_then_the_kyma_lets_the_module_g
         await person.accepts()
         await person.until(lambda: bool(app.desk.jobs) and app.desk.jobs[-1].is_over)
         assert app.desk.jobs[-1].state is JobState.DONE, app.desk.jobs[-1]
-        await person.sees(DepartingScreen)
-        await person.until(lambda: stepper(person).turn is Turn.GONE)
+        await person.sees(DeletionScreen)
+        await person.until(lambda: stepper(person).turn is NextStep.GONE)
         assert "nothing is left" in drawn(app)
         assert not cluster.list(FUNCTION)
         await person.press("escape")
@@ -131,25 +132,25 @@ async def test_the_stepper_is_usable_in_a_narrow_terminal_and_offers_three_ways(
     app = KymatuiApp(lambda: open_session(options))
     async with app.run_test(size=(60, 30)) as pilot:
         person = Person(pilot)
-        screen = await enter(person, "btp-operator", Turn.LEAVE)
+        screen = await enter(person, "btp-operator", NextStep.LEAVE)
         assert "5 Remove from the Kyma" in drawn(app)
         await person.press("w")
-        await person.until(lambda: screen.turn is Turn.IGNORE)
+        await person.until(lambda: screen.turn is NextStep.IGNORE)
         await person.press("w")
-        await person.until(lambda: screen.turn is Turn.UNMANAGE)
-        assert screen.way is Way.UNMANAGE
+        await person.until(lambda: screen.turn is NextStep.UNMANAGE)
+        assert screen.way is ModuleCRHandling.UNMANAGE
         await person.press("d")
         await person.sees(PlanScreen)
         assert "managed: false" in drawn(app)
         await person.press("escape", "escape")
-        await person.until(lambda: not isinstance(app.screen, DepartingScreen))
+        await person.until(lambda: not isinstance(app.screen, DeletionScreen))
 
 
 async def test_read_only_shows_the_same_and_nothing_can_be_begun(options: SessionOptions) -> None:
     app = KymatuiApp(lambda: open_session(replace(options, read_only=True)), read_only=True)
     async with app.run_test(size=SIZE) as pilot:
         person = Person(pilot)
-        await enter(person, "btp-operator", Turn.LEAVE)
+        await enter(person, "btp-operator", NextStep.LEAVE)
         await person.press("d")
         await person.sees(PlanScreen)
         await person.until(lambda: "off: kymatui runs read-only" in drawn(app))
@@ -195,7 +196,7 @@ async def test_a_module_is_installed_with_a_resource_that_was_filled_in_and_dele
         await ended(person)
         assert open_cluster(options).get(ObjectRef(BACKUP, "backup-operator", "mine")) is not None
         await person.until(lambda: _installed(app, "backup-operator") == "0.4.0")
-        await enter(person, "backup-operator", Turn.UNDEPLOY)
+        await enter(person, "backup-operator", NextStep.UNDEPLOY)
         await person.press("d")
         await person.sees(PlanScreen)
         await person.press("tab", "tab", *"backup-operator")

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kymatui.domain.jobs import Job, JobState, LogLine, module_key
-from kymatui.domain.problems import Actor
+from kymatui.adapters.files.interrupted_runs import InterruptedRun
+from kymatui.composition.jobs import JobReport, JobSpec
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.plans.jobs import Job, JobState, LogLine, module_key
 from kymatui.errors import PartlyDoneError, RefusedError
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.navigation import Step
-from kymatui.ui.presenters.jobs import at_work, job_rows, silence
-from kymatui.ui.screens.catalog import CatalogScreen
-from kymatui.ui.screens.confirming import ConfirmScreen
-from kymatui.ui.screens.jobs import JobScreen, JobsScreen
-from kymatui.ui.widgets.frame import TopLine
-from kymatui.wiring.jobs import Report, Work
-from kymatui.wiring.unfinished import CutOff
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.presenters.plans.job_rows import background_job_line, job_rows, stalled_hint
+from kymatui.ui.screens.catalog_screen import CatalogScreen
+from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
+from kymatui.ui.widgets.top_line import TopLine
 from tests.ui.driving import SIZE, cell, ready, shown, text, until
 from tests.ui.worlds import StillSession, app_on, world
 
@@ -35,7 +35,7 @@ class Deletion:
         self.end = end
         self.go_on = threading.Event()
 
-    def __call__(self, report: Report) -> str:
+    def __call__(self, report: JobReport) -> str:
         report.step("delete what it manages")
         report.say("deleted", done=2, total=3, about="ScaledObject shop/cart")
         report.wait("ScaledObject shop/checkout has a finalizer", Actor.MANAGER)
@@ -46,10 +46,10 @@ class Deletion:
         report.step("undeploy the manager")
         return "27 deleted"
 
-    def work(self, title: str = "delete keda 1.6.0") -> Work:
+    def work(self, title: str = "delete keda 1.6.0") -> JobSpec:
         steps = ("look", "delete what it manages", "undeploy the manager")
         stays = "2 of 3 objects are gone, and keda stays installed"
-        return Work(title, self, "keda", frozenset({module_key("keda")}), steps, stays)
+        return JobSpec(title, self, "keda", frozenset({module_key("keda")}), steps, stays)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def deletion() -> Iterator[Deletion]:
     found.go_on.set()
 
 
-async def begun(pilot: Pilot[Any], *works: Work) -> KymatuiApp:
+async def begun(pilot: Pilot[Any], *works: JobSpec) -> KymatuiApp:
     """The app, with jobs that wait for something."""
     app = await ready(pilot)
     for work in works:
@@ -159,8 +159,8 @@ async def test_read_only_begins_no_job(deletion: Deletion) -> None:
 
 
 async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
-    left = CutOff("keda", "kyma-system", deletion=True, began=0.0, steps=("delete ScaledObject shop/cart",))
-    monkeypatch.setattr("kymatui.ui.flows.resuming.cut_off", lambda context: (left,) if context == "prod-eu" else ())
+    left = InterruptedRun("keda", "kyma-system", deletion=True, began=0.0, steps=("delete ScaledObject shop/cart",))
+    monkeypatch.setattr("kymatui.ui.flows.resume.cut_off", lambda context: (left,) if context == "prod-eu" else ())
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
         await until(pilot, lambda: bool(app.problems))
@@ -170,13 +170,13 @@ async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatc
         ]
         assert app.shown is not None
         app.shown.run_line("resume")
-        await until(pilot, lambda: app.shown is not None and app.shown.step == Step("delete", "keda"))
+        await until(pilot, lambda: app.shown is not None and app.shown.step == ScreenStep("delete", "keda"))
 
 
 async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {"channel": "the Kyma's own", "policy": "as it is"}
-    left = CutOff("api-gateway", "", False, 0.0, (), "channel", ("api-gateway",), given, "move api-gateway")
-    monkeypatch.setattr("kymatui.ui.flows.resuming.cut_off", lambda context: (left,) if context == "prod-eu" else ())
+    left = InterruptedRun("api-gateway", "", False, 0.0, (), "channel", ("api-gateway",), given, "move api-gateway")
+    monkeypatch.setattr("kymatui.ui.flows.resume.cut_off", lambda context: (left,) if context == "prod-eu" else ())
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
         await until(pilot, lambda: bool(app.problems))
@@ -205,16 +205,19 @@ async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(mo
 )
 def test_who_waits_for_long_is_told_whom_to_look_after(waits: str, actor: Actor, seconds: float, said: str) -> None:
     job = Job(1, "enable keda", state=JobState.RUNNING, waits_for=waits, actor=actor, log=(LogLine(1_000.0, "begun"),))
-    assert silence(job, 1_000.0 + seconds) == said
+    assert stalled_hint(job, 1_000.0 + seconds) == said
     assert said in " ".join(cell.text for row in job_rows([job], 1_000.0 + seconds) for cell in row.cells.values())
 
 
 def test_who_looks_at_something_else_is_told_how_a_job_goes_on_and_is_stopped() -> None:
     job = Job(7, "delete keda", state=JobState.RUNNING, began=1_000.0, log=(LogLine(1_360.0, "begun"),))
     ways = "(it goes on when you leave; J shows it, ctrl-x stops it)"
-    assert at_work(replace(job, words="deleting cart"), 1_420.0) == f"#7 delete keda: deleting cart, 7m so far {ways}"
+    assert (
+        background_job_line(replace(job, words="deleting cart"), 1_420.0)
+        == f"#7 delete keda: deleting cart, 7m so far {ways}"
+    )
     waits = replace(job, waits_for="Keda a/b: still there", actor=Actor.MANAGER)
-    assert at_work(waits, 1_960.0) == (
+    assert background_job_line(waits, 1_960.0) == (
         "#7 delete keda: waits for the module's manager: Keda a/b: still there, 16m so far; "
         f"nothing has moved for 10m: is the module's manager running? {ways}"
     )

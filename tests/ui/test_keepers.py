@@ -13,27 +13,27 @@ from typing import Any
 import pytest
 import yaml
 
+from kymatui.adapters.files.backups import backups_folder, cluster_identity
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
-from kymatui.domain.jobs import JobState
-from kymatui.domain.objects import LABEL_KYMA_NAME, read_ref
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.controllers.manifest.operating import ManifestController
-from kymatui.engine.departing import Turn
-from kymatui.engine.ports import Cluster
-from kymatui.sandbox.world.fleet import access_secret
-from kymatui.settings.loading import Settings
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.ui.screens.choosing import ChoiceScreen
-from kymatui.ui.screens.departing import DepartingScreen
-from kymatui.ui.screens.menu import MenuScreen
-from kymatui.ui.screens.plan import PlanScreen
-from kymatui.ui.widgets.frame import TopLine
-from kymatui.ui.widgets.plan_parts import PlanTable
-from kymatui.wiring import SessionOptions
-from kymatui.wiring.backups import folder, identity_of
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.operating import FetchOptions, manifest_site
-from kymatui.wiring.remote import RemoteOptions, open_remote
+from kymatui.composition.modules.manifest_controller import FetchOptions, manifest_controller_context
+from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.plans.jobs import JobState
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.controllers.manifest.controller import ManifestController
+from kymatui.engine.deletion.deletion_state import NextStep
+from kymatui.sandbox.world.story.sample_fleet import access_secret
+from kymatui.settings.config_file import Settings
+from kymatui.ui.application.fleet_app import FleetApp
+from kymatui.ui.dialogs.action_menu import MenuScreen
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.screens.deletion_screen import DeletionScreen
+from kymatui.ui.widgets.plan_widgets import PlanTable
+from kymatui.ui.widgets.top_line import TopLine
 from tests.adapters.chart_sites import Site, chart_site, offers
 from tests.cli.unseen_manifests import VERSIONS, offer, push, template
 from tests.domain.builders import kyma
@@ -91,7 +91,7 @@ def charts() -> Iterator[Site]:
 def operator(sandbox: ReadySandbox) -> Iterator[None]:
     """`kymatui operator`, in this process."""
     options = SessionOptions(str(sandbox.kubeconfig), "own")
-    site = manifest_site(options, FetchOptions((sandbox.registry,)))
+    site = manifest_controller_context(options, FetchOptions((sandbox.registry,)))
     stop = threading.Event()
     thread = threading.Thread(target=ManifestController(site, lambda *_: None).run, args=(stop,))
     thread.start()
@@ -105,7 +105,7 @@ def version(cluster: Cluster, ref: ObjectRef = CONFIG_MAP) -> str:
     return str(found["data"]["version"]) if found is not None else ""
 
 
-async def delete(person: Person, turn: Turn) -> None:
+async def delete(person: Person, turn: NextStep) -> None:
     """The guided deletion, from the catalog to its end."""
     before = len(person.app.desk.jobs)
     await enter(person, "cache", turn)
@@ -115,7 +115,7 @@ async def delete(person: Person, turn: Turn) -> None:
     await person.accepts()
     await person.until(lambda: len(person.app.desk.jobs) > before)
     await ended(person)
-    await person.until(lambda: isinstance(person.app.screen, DepartingScreen) and stepper(person).turn is Turn.GONE)
+    await person.until(lambda: isinstance(person.app.screen, DeletionScreen) and stepper(person).turn is NextStep.GONE)
 
 
 async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly(
@@ -161,7 +161,7 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
         await person.types("upgrade shop")
         await person.until(lambda: bool(person.app.problems))
         assert "shop: the newest version is installed" in person.app.problems[0]
-        await delete(person, Turn.UNDEPLOY)
+        await delete(person, NextStep.UNDEPLOY)
         assert version(cluster) == ""
         await restore(person, cluster)
     cluster.delete(CONFIG_MAP)
@@ -223,9 +223,9 @@ async def test_marked_modules_are_installed_and_deleted_as_one_plan(sandbox: Rea
 
 async def restore(person: Person, cluster: Cluster) -> None:
     """What was deleted comes back from its backup; one of another cluster says so before anything."""
-    (kept,) = folder().glob("*/cache-*.yaml")
+    (kept,) = backups_folder().glob("*/cache-*.yaml")
     foreign = kept.with_name("cache-20010101T000000Z.yaml")
-    foreign.write_text(kept.read_text().replace(identity_of(cluster), "of-another"))
+    foreign.write_text(kept.read_text().replace(cluster_identity(cluster), "of-another"))
     await person.types("restore cache")
     await person.sees(ChoiceScreen)
     notes = [row.cells["note"].text for row in person.app.screen.query_one(PlanTable).rows]
@@ -302,7 +302,7 @@ async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installati
         assert live is not None
         assert (version(cluster), live["spec"]["customResourcePolicy"]) == ("1.1.0", "Ignore"), "nothing is lost"
 
-        await delete(person, Turn.MANIFEST)
+        await delete(person, NextStep.MANIFEST)
         assert person.app.desk.jobs[-1].state is JobState.DONE
         assert (cluster.get(MANIFEST), version(cluster)) == (None, "")
         await person.press("escape")
@@ -314,7 +314,7 @@ async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installati
         await person.accepts()
         assert (await person.ended(4)).startswith("done: 1 created")
         await person.until(lambda: version(cluster) == "1.1.0")
-        await delete(person, Turn.MANIFEST)
+        await delete(person, NextStep.MANIFEST)
         assert (cluster.get(MANIFEST), version(cluster)) == (None, "")
         await person.press("escape")
 
@@ -415,10 +415,10 @@ async def test_the_operator_of_a_control_plane_installs_on_the_runtime(
         await person.accepts()
         assert (await person.ended(2)).startswith("done: ")
         assert (version(runtime, QUEUE), version(control, QUEUE)) == ("1.1.0", "")
-        await delete(person, Turn.MANIFEST)
+        await delete(person, NextStep.MANIFEST)
         assert control.get(ref) is None
     assert version(runtime) == ""
-    (kept,) = folder().glob("own/cache-*.yaml")
+    (kept,) = backups_folder().glob("own/cache-*.yaml")
     assert [body["kind"] for body in yaml.safe_load_all(kept.read_text())] == ["Manifest"], "where it was, it is kept"
     runtime.delete(QUEUE)
     by_commands_for_a_runtime(sandbox, control, runtime, ref)

@@ -7,7 +7,7 @@ import contextvars
 import threading
 from collections.abc import Mapping
 
-from kymatui.ui.mailbox import Mailbox
+from kymatui.ui.connection.mailbox import Mailbox
 
 
 class Reader:

@@ -13,21 +13,21 @@ import pytest
 import yaml
 from textual.pilot import Pilot
 
-from kymatui.domain.objects import read_ref
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.departing import Turn
-from kymatui.engine.holders import LIFECYCLE_APPLIER, field_managers
-from kymatui.engine.ports import Cluster, PatchKind
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.screens.choosing import ChoiceScreen
-from kymatui.ui.screens.confirming import ConfirmScreen
-from kymatui.ui.screens.departing import DepartingScreen
-from kymatui.ui.screens.filling import FormScreen
-from kymatui.ui.screens.plan import PlanScreen
-from kymatui.wiring import SessionOptions
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.toggling import Toggling
-from kymatui.wiring.unfinished import cut_off
+from kymatui.adapters.files.interrupted_runs import interrupted_runs
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import Cluster, PatchKind
+from kymatui.engine.deletion.deletion_state import NextStep
+from kymatui.engine.inventory.ownership_marks import LIFECYCLE_APPLIER, field_managers
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.form_dialog import FormScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.screens.deletion_screen import DeletionScreen
 from tests.integration.embedded import eventually
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, text
@@ -112,10 +112,10 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         assert "an earlier run on registry-proxy was cut off, and is finished by this" in drawn(person.app)
         await person.accepts()
         assert (await person.ended()).startswith("done: ")
-        assert [one.name for one in cut_off(cluster.name)] == ["application-connector"], "it came to its end"
+        assert [one.name for one in interrupted_runs(cluster.name)] == ["application-connector"], "it came to its end"
         await person.types("resume")
-        await person.until(lambda: isinstance(person.app.screen, DepartingScreen))
-        await person.until(lambda: stepper(person).turn is Turn.CLEAR)
+        await person.until(lambda: isinstance(person.app.screen, DeletionScreen))
+        await person.until(lambda: stepper(person).turn is NextStep.CLEAR)
         await person.press("d")
         await person.sees(PlanScreen)
         await person.press("enter", *"application", "minus", *"connector")
@@ -131,7 +131,7 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
 
     async with app_of(options).run_test(size=SIZE) as pilot:  # nothing is left of the first one but the cluster
         person = Person(pilot)
-        await enter(person, "application-connector", Turn.CLEAR)
+        await enter(person, "application-connector", NextStep.CLEAR)
         assert "▶ 4 Wait until gone 1 being deleted" in drawn(person.app)
         await person.press("f")
         await person.sees(ChoiceScreen)
@@ -144,12 +144,12 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         await person.press(*["backspace"] * 4, *"default", "slash", *"held")
         await person.accepts()
         await person.until(lambda: cluster.get(HELD) is None)
-        await person.until(lambda: stepper(person).turn is Turn.LEAVE)
+        await person.until(lambda: stepper(person).turn is NextStep.LEAVE)
 
     with command(options, "delete", "application-connector", "--yes", "--timeout", "120") as last:
         assert await asyncio.to_thread(last.wait, 120) == 0
     assert "application-connector" not in entries(cluster)
-    assert cut_off(cluster.name) == (), "whoever looks now is told of nothing that is over"
+    assert interrupted_runs(cluster.name) == (), "whoever looks now is told of nothing that is over"
 
 
 async def install_that_is_killed(options: SessionOptions, cluster: Cluster) -> None:
@@ -234,13 +234,13 @@ async def test_a_chart_is_installed_with_values_from_a_form(
 async def test_an_edit_between_the_yes_and_the_patch_is_not_written_over(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, pilot: Pilot[Any]
 ) -> None:
-    real = Toggling.carry_out
+    real = ClusterKymaEdits.carry_out
 
-    def late(self: Toggling, *given: Any) -> int:
+    def late(self: ClusterKymaEdits, *given: Any) -> int:
         edit(cluster, "istio", "customResourcePolicy", "Ignore")
         return real(self, *given)
 
-    monkeypatch.setattr(Toggling, "carry_out", late)
+    monkeypatch.setattr(ClusterKymaEdits, "carry_out", late)
     person = Person(pilot)
     await person.at("istio")
     await person.types("channel istio fast")
@@ -253,14 +253,14 @@ async def test_an_edit_between_the_yes_and_the_patch_is_not_written_over(
 async def test_an_edit_by_somebody_else_ends_the_following(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, pilot: Pilot[Any]
 ) -> None:
-    real = Toggling.carry_out
+    real = ClusterKymaEdits.carry_out
 
-    def early(self: Toggling, *given: Any) -> int:
+    def early(self: ClusterKymaEdits, *given: Any) -> int:
         made = real(self, *given)
         edit(cluster, "keda", "channel", "regular")
         return made
 
-    monkeypatch.setattr(Toggling, "carry_out", early)
+    monkeypatch.setattr(ClusterKymaEdits, "carry_out", early)
     person = Person(pilot)
     await person.at("keda")
     await person.types("channel keda fast")
@@ -298,7 +298,7 @@ async def test_a_label_is_written_only_where_it_is_as_it_was_seen(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, pilot: Pilot[Any]
 ) -> None:
     label = "operator.kyma-project.io/internal"
-    real = Toggling.carry_out_labels
+    real = ClusterKymaEdits.carry_out_labels
 
     person = Person(pilot)
     await person.at("istio")
@@ -310,11 +310,11 @@ async def test_a_label_is_written_only_where_it_is_as_it_was_seen(
     assert kyma is not None
     assert kyma["metadata"]["labels"][label] == "true"
 
-    def late(self: Toggling, *given: Any) -> None:
+    def late(self: ClusterKymaEdits, *given: Any) -> None:
         cluster.patch(KYMA, {"metadata": {"labels": {label: "maybe"}}}, PatchKind.MERGE, manager="other")
         real(self, *given)
 
-    monkeypatch.setattr(Toggling, "carry_out_labels", late)
+    monkeypatch.setattr(ClusterKymaEdits, "carry_out_labels", late)
     await person.until(lambda: label in yaml.safe_dump(person.app.view.kymas[0]["metadata"]["labels"]))
     await person.types("label internal off")
     await person.sees(PlanScreen)

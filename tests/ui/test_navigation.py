@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from kymatui.ui.navigation import Step, Visits
+from kymatui.ui.navigation.history import ScreenStep, VisitHistory
 
-HOME = (Step("modules"),)
-KEDA = (*HOME, Step("module", "keda", "checks"))
-ISTIO = (*HOME, Step("module", "istio"))
+HOME = (ScreenStep("modules"),)
+KEDA = (*HOME, ScreenStep("module", "keda", "checks"))
+ISTIO = (*HOME, ScreenStep("module", "istio"))
 
 
 def test_back_and_forward_walk_along_what_was_visited() -> None:
-    visits = Visits(HOME)
+    visits = VisitHistory(HOME)
     visits.visit(KEDA)
     visits.visit(ISTIO)
     assert [visits.go(-1), visits.go(-1), visits.go(1)] == [KEDA, HOME, KEDA]
 
 
 def test_at_the_ends_there_is_nowhere_to_go() -> None:
-    visits = Visits(HOME)
+    visits = VisitHistory(HOME)
     assert not visits.can_go(-1)
     assert not visits.can_go(1)
     assert visits.go(-1) == HOME
 
 
 def test_a_new_way_forgets_what_lay_ahead() -> None:
-    visits = Visits(HOME)
+    visits = VisitHistory(HOME)
     visits.visit(KEDA)
     visits.go(-1)
     visits.visit(ISTIO)
@@ -33,7 +33,7 @@ def test_a_new_way_forgets_what_lay_ahead() -> None:
 
 
 def test_two_places_are_looked_at_in_turns() -> None:
-    visits = Visits(HOME)
+    visits = VisitHistory(HOME)
     assert not visits.can_toggle
     visits.visit(KEDA)
     visits.visit(ISTIO)
@@ -41,13 +41,13 @@ def test_two_places_are_looked_at_in_turns() -> None:
 
 
 def test_staying_is_no_visit() -> None:
-    visits = Visits(HOME)
+    visits = VisitHistory(HOME)
     visits.visit(HOME)
     assert not visits.can_go(-1)
 
 
 def test_coming_back_leads_to_the_tab_that_was_open() -> None:
-    visits = Visits(HOME)
+    visits = VisitHistory(HOME)
     visits.visit(KEDA)
     visits.turn("events")
     visits.go(-1)
@@ -55,9 +55,9 @@ def test_coming_back_leads_to_the_tab_that_was_open() -> None:
 
 
 def test_old_visits_are_forgotten_and_the_present_one_stays() -> None:
-    visits = Visits(HOME)
+    visits = VisitHistory(HOME)
     for number in range(500):
-        visits.visit((*HOME, Step("module", f"m{number}")))
+        visits.visit((*HOME, ScreenStep("module", f"m{number}")))
     steps = 0
     while visits.can_go(-1):
         visits.go(-1)

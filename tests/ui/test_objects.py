@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.snapshots import Object
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, UnreachableError
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.navigation import Step, object_of, object_step
-from kymatui.ui.presenters.documents import as_yaml
-from kymatui.ui.screens.module import ModuleScreen
-from kymatui.ui.screens.object import ObjectScreen
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.navigation.history import ScreenStep, object_reference, object_step
+from kymatui.ui.presenters.module.yaml_documents import as_yaml
+from kymatui.ui.screens.module_screen import ModuleScreen
+from kymatui.ui.screens.object_screen import ObjectScreen
 from kymatui.ui.widgets.document import Document
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, ready, shown, table, text, until
@@ -50,7 +50,7 @@ IN_TREE = [
 
 async def tree_of(pilot: Pilot[Any], module: str = "istio", tab: str = "resources") -> KymatuiApp:
     app = await ready(pilot)
-    app.ways.open(Step("module", module, tab))
+    app.ways.open(ScreenStep("module", module, tab))
     await pilot.pause()
     await until(pilot, lambda: bool(table(app).rows))
     return app
@@ -85,7 +85,7 @@ async def test_a_line_of_the_tree_opens_its_own_object(one: ObjectRef, key: str)
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ModuleScreen))
         assert app.shown is not None
-        assert app.shown.step == Step("module", "istio", "resources")
+        assert app.shown.step == ScreenStep("module", "istio", "resources")
         assert table(app).cursor_key == here
 
 
@@ -252,7 +252,7 @@ async def test_the_yaml_tab_has_the_whole_manager_and_keeps_to_an_object_that_go
     session.server[manager] = body(manager, spec={"template": {"spec": {"volumes": [{"name": "certificates"}]}}})
     async with app_on(session).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
-        app.ways.open(Step("module", "istio", "yaml"))
+        app.ways.open(ScreenStep("module", "istio", "yaml"))
         await pilot.pause()
         assert "kind: Istio" in yaml_of(app)
         resources = {kind: found for kind, found in world().module_resources.items() if kind != b.gvk("istio")}
@@ -280,5 +280,5 @@ def test_secrets_show_no_data_and_neither_does_what_kubectl_applied() -> None:
 
 @pytest.mark.parametrize("one", [*IN_TREE, ref("ClusterRole", "rbac.authorization.k8s.io/v1", "system:node", "")])
 def test_an_object_is_named_by_its_step_and_found_again(one: ObjectRef) -> None:
-    assert object_of(object_step(one)) == one
+    assert object_reference(object_step(one)) == one
     assert object_step(one).crumb == f"{one.kind.kind} {one.name}"

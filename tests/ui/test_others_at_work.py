@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.departing import Turn
-from kymatui.engine.ports import Cluster, PatchKind
-from kymatui.engine.running import Limits
-from kymatui.ui.screens.choosing import ChoiceScreen
-from kymatui.ui.screens.departing import DepartingScreen
-from kymatui.ui.screens.jobs import JobScreen, JobsScreen
-from kymatui.ui.screens.plan import PlanScreen
-from kymatui.wiring import SessionOptions
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.jobs import Report
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.jobs import JobReport
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import Cluster, PatchKind
+from kymatui.engine.deletion.deletion_state import NextStep
+from kymatui.engine.jobs.run import RunLimits
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.screens.deletion_screen import DeletionScreen
+from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE
 from tests.ui.test_flows import drawn, enter, stepper
@@ -78,9 +78,11 @@ def installed(person: Person) -> str:
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is gone is looked for again at once."""
-    known = Limits()
-    given = [{"look": 0.2, "absent": 0.2}.get(one.name, getattr(known, one.name)) for one in fields(Limits) if one.init]
-    monkeypatch.setattr(Limits.__init__, "__defaults__", tuple(given))
+    known = RunLimits()
+    given = [
+        {"look": 0.2, "absent": 0.2}.get(one.name, getattr(known, one.name)) for one in fields(RunLimits) if one.init
+    ]
+    monkeypatch.setattr(RunLimits.__init__, "__defaults__", tuple(given))
 
 
 @pytest.mark.usefixtures("_impatient")
@@ -94,19 +96,19 @@ async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_
         assert (await person.ended(1)).startswith("done")
         await person.until(lambda: installed(person) == "0.14.0")
 
-        real = Report.tell
+        real = JobReport.tell
 
-        def once_begun(work: Callable[[], object]) -> Callable[[Report, Any], None]:
-            def late(self: Report, progress: Any) -> None:
+        def once_begun(work: Callable[[], object]) -> Callable[[JobReport, Any], None]:
+            def late(self: JobReport, progress: Any) -> None:
                 if progress.words == "upgrade registry-proxy":
-                    monkeypatch.setattr(Report, "tell", real)
+                    monkeypatch.setattr(JobReport, "tell", real)
                     work()
                 real(self, progress)
 
             return late
 
         await plan_of(person, "u")
-        monkeypatch.setattr(Report, "tell", once_begun(lambda: set_image(cluster, "example.org/theirs:9")))
+        monkeypatch.setattr(JobReport, "tell", once_begun(lambda: set_image(cluster, "example.org/theirs:9")))
         await person.accepts()
         said = await person.ended(2)
         assert "others own fields of Deployment registry-proxy/registry-proxy-controller now" in said
@@ -114,7 +116,7 @@ async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_
         assert image(cluster) == "example.org/theirs:9"
 
         await plan_of(person, "u")
-        monkeypatch.setattr(Report, "tell", once_begun(lambda: cluster.delete(PROXIES)))
+        monkeypatch.setattr(JobReport, "tell", once_begun(lambda: cluster.delete(PROXIES)))
         await person.press("enter", "space")
         await person.accepts()
         said = await person.ended(3)
@@ -136,7 +138,7 @@ async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_
 async def test_what_is_left_without_its_manager_is_deleted_as_it_is(options: SessionOptions, cluster: Cluster) -> None:
     async with app_of(options).run_test(size=SIZE) as pilot:
         person = Person(pilot)
-        await enter(person, "cap-operator", Turn.CLEAR)
+        await enter(person, "cap-operator", NextStep.CLEAR)
         assert "by nobody" in drawn(person.app)
         assert "the manager of cap-operator is not there" in drawn(person.app)
         await person.press("d")
@@ -146,5 +148,5 @@ async def test_what_is_left_without_its_manager_is_deleted_as_it_is(options: Ses
         await person.accepts()
         said = await person.ended()
         assert said.startswith("done: it is gone, 1 deleted; kept: CustomResourceDefinition")
-        await person.sees(DepartingScreen)
-        await person.until(lambda: stepper(person).turn is Turn.GONE)
+        await person.sees(DeletionScreen)
+        await person.until(lambda: stepper(person).turn is NextStep.GONE)

@@ -8,15 +8,15 @@ from typing import Any
 from textual.command import CommandPalette
 from textual.pilot import Pilot
 
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.palette import Everything
-from kymatui.ui.screens.matrix import MatrixScreen
-from kymatui.ui.screens.module import ModuleScreen
+from kymatui.ui.application.command_palette import CommandProvider
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
+from kymatui.ui.screens.module_screen import ModuleScreen
 from tests.ui.driving import ready, until
 
 
 async def found(pilot: Pilot[Any], query: str) -> list[tuple[str, str]]:
-    provider = Everything(pilot.app.screen)
+    provider = CommandProvider(pilot.app.screen)
     return [(str(hit.text), hit.help or "") async for hit in provider.search(query)]
 
 
@@ -45,7 +45,7 @@ async def test_what_comes_from_the_cluster_is_no_markup(pilot: Pilot[Any]) -> No
 
 async def test_choosing_presses_the_key_or_opens_the_module(pilot: Pilot[Any]) -> None:
     app = await ready(pilot)
-    for query, screen in (("channels side", MatrixScreen), ("module keda", ModuleScreen)):
+    for query, screen in (("channels side", ChannelMatrixScreen), ("module keda", ModuleScreen)):
         await pilot.press("ctrl+p")
         await until(pilot, lambda: isinstance(app.screen, CommandPalette))
         await pilot.press(*("space" if letter == " " else letter for letter in query))

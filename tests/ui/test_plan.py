@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kymatui.domain.previews import Answer, Mark, Preview, Verdict
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.bundles import Bundle, Origin
-from kymatui.engine.diffing import FieldChange
-from kymatui.engine.inventories import Inventory
-from kymatui.engine.plans import Action, Intent, Plan, Step
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.presenters.installing import difference, preview
-from kymatui.ui.screens.confirming import ConfirmScreen
-from kymatui.ui.screens.help import HelpScreen
-from kymatui.ui.screens.plan import PlanScreen
-from kymatui.ui.widgets.plan_parts import DiffView, PlanTable
-from kymatui.wiring.directing import Standing
+from kymatui.composition.direct_install import InstallStatus
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewAnswer, PreviewVerdict
+from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.inventory.inventory import Inventory
+from kymatui.engine.plans.diff import FieldDiff
+from kymatui.engine.plans.plan import Action, Intent, Plan, Step
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.base.help_screen import HelpScreen
+from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.presenters.plans.install_preview import object_diff, preview_install
+from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable
 from tests.ui.driving import SIZE, ready, text
 from tests.ui.previews import LINES, PREVIEW
 from tests.ui.worlds import StillSession, app_on, world
@@ -36,7 +36,7 @@ class Asked:
 
     def __init__(self, pilot: Pilot[Any], app: KymatuiApp) -> None:
         self.pilot, self.app = pilot, app
-        self.answers: list[Answer | None] = []
+        self.answers: list[PreviewAnswer | None] = []
 
     async def show(self, preview: Preview, outdated: Callable[[], str] = str) -> None:
         self.app.push_screen(PlanScreen(preview, outdated), self.answers.append)
@@ -54,15 +54,15 @@ def lines(app: KymatuiApp) -> list[str]:
 async def test_enter_asks_and_only_y_agrees(pilot: Pilot[Any]) -> None:
     asked = Asked(pilot, await ready(pilot))
     for keys, verdict in (
-        (("enter", "enter", "escape"), Verdict.CANCELLED),
-        (("enter", "n", "escape"), Verdict.CANCELLED),
-        (("enter", "y"), Verdict.ACCEPTED),
-        (("e",), Verdict.EDITED),
+        (("enter", "enter", "escape"), PreviewVerdict.CANCELLED),
+        (("enter", "n", "escape"), PreviewVerdict.CANCELLED),
+        (("enter", "y"), PreviewVerdict.ACCEPTED),
+        (("e",), PreviewVerdict.EDITED),
     ):
         await asked.show(PLAIN)
         for key in keys:
             await asked.press(key)
-        assert asked.answers[-1] == Answer(verdict), keys
+        assert asked.answers[-1] == PreviewAnswer(verdict), keys
 
 
 async def test_what_destroys_is_counted_first_and_the_difference_follows_the_cursor(pilot: Pilot[Any]) -> None:
@@ -83,7 +83,7 @@ async def test_what_destroys_is_counted_first_and_the_difference_follows_the_cur
     await asked.press("N", "N")
     assert app.screen.query_one(PlanTable).cursor_key == "2"
     await asked.press("o")
-    assert len(lines(app)) == sum(line.mark is not Mark.SAME for line in LINES)
+    assert len(lines(app)) == sum(line.mark is not PlannedChange.SAME for line in LINES)
 
 
 async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_asked(pilot: Pilot[Any]) -> None:
@@ -100,7 +100,7 @@ async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_aske
     await asked.press("y", "enter")
     assert isinstance(app.screen, ConfirmScreen)
     await asked.press("y")
-    assert asked.answers == [Answer(Verdict.ACCEPTED, frozenset({"force", "prune"}))]
+    assert asked.answers == [PreviewAnswer(PreviewVerdict.ACCEPTED, frozenset({"force", "prune"}))]
 
 
 TICKS = tuple(replace(PREVIEW.consents[0], id=name, words=name, typed="") for name in ("one", "two"))
@@ -172,7 +172,7 @@ async def test_a_plan_that_cannot_be_carried_out_is_shown_with_the_reason(
         await asked.press("question_mark")
         assert isinstance(app.screen, HelpScreen)
         await asked.press("escape", "escape")
-        assert asked.answers == [Answer(Verdict.CANCELLED)]
+        assert asked.answers == [PreviewAnswer(PreviewVerdict.CANCELLED)]
 
 
 async def test_a_plan_is_kept_where_nobody_else_may_read_it_and_overwrites_nothing(
@@ -202,8 +202,8 @@ async def test_every_part_is_reached_with_tab_at_sixty_columns() -> None:
 
 def test_what_is_large_is_read_as_yaml_line_by_line() -> None:
     ref = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "default", "shop")
-    changes = (FieldChange("spec.replicas", 1, 2), FieldChange("spec.selector", None, {"matchLabels": {"app": "shop"}}))
-    assert list(difference(Step(Action.CHANGE, ref, 0, changes=changes))) == [
+    changes = (FieldDiff("spec.replicas", 1, 2), FieldDiff("spec.selector", None, {"matchLabels": {"app": "shop"}}))
+    assert list(object_diff(Step(Action.CHANGE, ref, 0, changes=changes))) == [
         "- spec.replicas: 1",
         "+ spec.replicas: 2",
         "+ spec.selector:",
@@ -214,8 +214,8 @@ def test_what_is_large_is_read_as_yaml_line_by_line() -> None:
 
 def test_a_text_of_several_lines_is_compared_line_by_line() -> None:
     ref = ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "default", "shop")
-    changes = (FieldChange("data.a", "x: 1\ny: 2\n", "x: 1\ny: 3\n"), FieldChange("data.b", None, "z: 1\n"))
-    assert list(difference(Step(Action.CHANGE, ref, 0, changes=changes))) == [
+    changes = (FieldDiff("data.a", "x: 1\ny: 2\n", "x: 1\ny: 3\n"), FieldDiff("data.b", None, "z: 1\n"))
+    assert list(object_diff(Step(Action.CHANGE, ref, 0, changes=changes))) == [
         "  data.a:",
         "    …",
         "    x: 1",
@@ -235,6 +235,6 @@ def test_an_upgrade_names_both_versions_and_a_run_that_was_cut_off_only_where_on
     bundle = Bundle("keda", "kyma-system", origin, "1.5.0")
     plan = Plan("test", Intent(bundle), (), first=False, made_at=0.0, unfinished=True)
     known = Inventory("keda", "kyma-system", origin, "1.4.0", finished=finished)
-    shown = preview([plan], [Standing("keda", (), "", known, ("1.5.0",))])
+    shown = preview_install([plan], [InstallStatus("keda", (), "", known, ("1.5.0",))])
     assert (shown.title, shown.file_name) == ("upgrade keda 1.4.0 → 1.5.0", "upgrade-keda-1.5.0.json")
     assert any("cut off" in words for words in shown.warnings) is cut_off

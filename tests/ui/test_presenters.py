@@ -13,37 +13,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kymatui.domain.catalog import catalog
-from kymatui.domain.comparing import compare
-from kymatui.domain.histories import Happening
-from kymatui.domain.locating import locate
-from kymatui.domain.objects import read_ref
-from kymatui.domain.paths import look
-from kymatui.domain.remembering import Memory
-from kymatui.domain.rows import Row as Module
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot, place_feed
-from kymatui.domain.statechecks import Mode
-from kymatui.domain.trees import tree
-from kymatui.domain.wording import span
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.change_history import ModuleChange
+from kymatui.domain.catalog.object_tree import build_tree
+from kymatui.domain.catalog.rows import ModuleRow as Module
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.modules.state_checks import CheckMode
+from kymatui.domain.modules.status_paths import evaluate_path
+from kymatui.domain.snapshot.object_index import index_objects
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot, namespaced_feed
+from kymatui.domain.versions.messages import format_duration
+from kymatui.domain.versions.version_diff import compare_versions
 from kymatui.errors import UnreachableError
-from kymatui.ui.ascii import ascii_only
-from kymatui.ui.keymaps import keymap_problems
-from kymatui.ui.presenters import changes, checks, events, matrix, module, problems, versions
-from kymatui.ui.presenters.connection import banner, describe
-from kymatui.ui.presenters.exporting import exported
-from kymatui.ui.presenters.filtering import parse_filter
-from kymatui.ui.presenters.keys import KeyHelp, grouped, joined, key_name
-from kymatui.ui.presenters.notices import notice
-from kymatui.ui.presenters.tables import Sort, arrange, natural
-from kymatui.ui.presenters.tree import branches, foldable, tree_rows
-from kymatui.ui.saving import save
-from kymatui.ui.widgets.columns import Column
-from kymatui.ui.widgets.row_list import Cell, Row
+from kymatui.ui.connection.connection_status import connection_banner, describe_connection
+from kymatui.ui.navigation.key_help import KeyHelp, group_keys, join_keys, key_name
+from kymatui.ui.navigation.keymaps import keymap_problems
+from kymatui.ui.presenters.catalog import change_rows, channel_matrix, problem_rows
+from kymatui.ui.presenters.catalog.table_notices import table_notice
+from kymatui.ui.presenters.module import event_rows, module_facts, state_check_lines, version_rows
+from kymatui.ui.presenters.module.object_tree import foldable_keys, tree_branches, tree_rows
+from kymatui.ui.terminal.ascii_filter import ascii_only
+from kymatui.ui.terminal.file_saving import save_file
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_filter import parse_filter
+from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows, natural_key
+from kymatui.ui.viewmodels.table_export import export_table
 from tests.domain import builders as b
 from tests.ui.worlds import LIVE, world
 
 WORLD = world()
-CATALOG = catalog(WORLD, b.NOW)
+CATALOG = build_catalog(WORLD, b.NOW)
 
 
 def row(name: str) -> Module:
@@ -65,9 +66,9 @@ def facts(found: Any) -> Mapping[str, str]:
 
 def test_declared_observed_and_reported_stand_side_by_side() -> None:
     warning = row("btp-operator")
-    assert facts(module.declared(warning, CATALOG))["channel"] == "regular (predefined)"
-    assert facts(module.observed(warning, b.NOW))["drift"] == "1 minor behind"
-    reported = facts(module.reported(warning))
+    assert facts(module_facts.declared(warning, CATALOG))["channel"] == "regular (predefined)"
+    assert facts(module_facts.observed(warning, b.NOW))["drift"] == "1 minor behind"
+    reported = facts(module_facts.reported(warning))
     assert (reported["Kyma"], reported["Manifest"], reported["manager"]) == ("▲ Warning", "–", "● Ready")
 
 
@@ -78,20 +79,20 @@ def test_the_conditions_of_the_manifest_stand_beside_those_of_the_resource() -> 
     ref = read_ref(manifest)
     found = replace(world(), manifests=(manifest,))
     warning = replace(row("btp-operator"), manifest=ref)
-    (said,) = module.manifest_conditions(warning, found, b.NOW)
+    (said,) = module_facts.manifest_conditions(warning, found, b.NOW)
     assert (said.label, said.text, said.tone) == ("Installation", "False  Ready  10m  no manager runs", "warning")
-    assert facts(module.resource_conditions(warning, found, b.NOW)) == {
+    assert facts(module_facts.resource_conditions(warning, found, b.NOW)) == {
         "Ready": "False  MissingSecret  Secret sap-btp-manager not found"
     }
-    assert list(module.manifest_conditions(row("btp-operator"), found, b.NOW)) == []
+    assert list(module_facts.manifest_conditions(row("btp-operator"), found, b.NOW)) == []
 
 
 def test_who_disagrees_is_said() -> None:
-    assert facts(module.reported(row("cloud-logging")))[""] == "they disagree"
+    assert facts(module_facts.reported(row("cloud-logging")))[""] == "they disagree"
 
 
 def test_a_resource_that_is_being_deleted_says_what_holds_it() -> None:
-    (text,) = facts(module.resources(row("keda"))).values()
+    (text,) = facts(module_facts.resources(row("keda"))).values()
     assert text.startswith("◌ Deleting, being deleted, held by keda.kyma-project.io/wait")
 
 
@@ -100,15 +101,15 @@ def test_a_resource_that_is_being_deleted_says_what_holds_it() -> None:
 
 def test_rules_show_what_was_found_and_which_group_decides() -> None:
     found = row("cloud-logging")
-    lines = checks.rule_lines(found, found.checked[0], Mode.KLM)
+    lines = state_check_lines.rule_lines(found, found.checked[0], CheckMode.KLM)
     assert texts(lines, "want", "got", "result", "group") == [
         ("green", "yellow", "no match", "false"),
         ("done", "done", "match", "false"),
         ("red", "yellow", "no match", "false"),
         ("yellow", "yellow", "match", "true ← decides"),
     ]
-    assert facts(checks.headline(found, found.checked[0], Mode.KLM))["Result"] == "Warning"
-    assert "order" in facts(checks.order_facts(found, found.checked[0], Mode.KLM))
+    assert facts(state_check_lines.headline(found, found.checked[0], CheckMode.KLM))["Result"] == "Warning"
+    assert "order" in facts(state_check_lines.order_facts(found, found.checked[0], CheckMode.KLM))
 
 
 @pytest.mark.parametrize(
@@ -124,11 +125,11 @@ def test_rules_show_what_was_found_and_which_group_decides() -> None:
 )
 def test_missing_empty_and_no_string_are_different_answers(path: str, words: str) -> None:
     body = {"status": {"health": "yellow", "list": ["one"], "empty": ""}}
-    assert words in checks.try_words(look(path, body)).text
+    assert words in state_check_lines.format_trial(evaluate_path(path, body)).text
 
 
 def test_without_a_resource_there_is_nothing_to_check() -> None:
-    assert facts(checks.headline(row("serverless"), None, Mode.KLM)) == {
+    assert facts(state_check_lines.headline(row("serverless"), None, CheckMode.KLM)) == {
         "Result": "nothing to check: the module has no CR"
     }
 
@@ -138,8 +139,8 @@ def test_without_a_resource_there_is_nothing_to_check() -> None:
 
 def test_versions_come_newest_first_with_what_they_are_here() -> None:
     found = row("btp-operator")
-    assert versions.base_key(found) == "kyma-system/btp-operator-1.2.0"
-    lines = versions.offer_lines(found, versions.base_key(found))
+    assert version_rows.base_key(found) == "kyma-system/btp-operator-1.2.0"
+    lines = version_rows.offer_lines(found, version_rows.base_key(found))
     assert texts(lines, "version", "channels", "here") == [
         ("1.3.1", "regular, fast", "desired"),
         ("1.2.0", "–", "installed, base"),
@@ -151,10 +152,10 @@ def test_what_changes_between_two_versions_is_told_field_by_field() -> None:
     after = b.a_template(
         b.template("keda", "1.8.2", associatedResources=[{"kind": "K", "group": "g", "version": "v1"}])
     )
-    found = versions.change_facts(compare(before, after))
+    found = version_rows.change_facts(compare_versions(before, after))
     assert found[0].text == "1.6.0 to 1.8.2 (2 minor)"
     assert {fact.label for fact in found[1:]} == {"added"}
-    assert "a downgrade" in versions.change_facts(compare(after, before))[1].text
+    assert "a downgrade" in version_rows.change_facts(compare_versions(after, before))[1].text
 
 
 # events
@@ -162,7 +163,7 @@ def test_what_changes_between_two_versions_is_told_field_by_field() -> None:
 
 def lines_of(*found: b.Json) -> list[Row]:
     world = replace(WORLD, events=found)
-    return events.event_lines(row("keda"), world, b.NOW, locate(world, Memory()))
+    return event_rows.event_lines(row("keda"), world, b.NOW, index_objects(world, ReadCache()))
 
 
 def event(**more: Any) -> b.Json:
@@ -206,15 +207,15 @@ def test_only_the_events_of_the_modules_objects_are_shown() -> None:
     ],
 )
 def test_why_there_are_no_events_is_said(name: str, state: FeedState, words: str) -> None:
-    found = replace(WORLD, feeds={**LIVE, place_feed("events", "kyma-system"): Feed(state)})
-    assert words in events.why_none(row(name), found)
+    found = replace(WORLD, feeds={**LIVE, namespaced_feed("events", "kyma-system"): Feed(state)})
+    assert words in event_rows.why_no_events(row(name), found)
 
 
 # tree and history
 
 
 def test_the_tree_is_drawn_grouped_and_folded() -> None:
-    roots = branches(tree(row("istio"), locate(WORLD, Memory()), b.NOW))
+    roots = tree_branches(build_tree(row("istio"), index_objects(WORLD, ReadCache()), b.NOW))
     whole = tree_rows(roots, (), b.NOW)
     assert [line.cells["object"].text for line in whole[:8]] == [
         "▾ Manifest default-istio-1",
@@ -227,13 +228,13 @@ def test_the_tree_is_drawn_grouped_and_folded() -> None:
         "│  └─ ▾ istio-manager",
     ]
     assert texts(whole[5:7], "state", "ready") == [("✖ Error", ""), ("✖ missing", "it should be there and is not")]
-    folded = tree_rows(roots, set(foldable(roots)), b.NOW)
+    folded = tree_rows(roots, set(foldable_keys(roots)), b.NOW)
     assert [line.cells["object"].text for line in folded] == ["▸ Manifest default-istio-1", "Istio default"]
 
 
 def test_a_filter_keeps_what_leads_to_an_object() -> None:
-    rows = tree_rows(branches(tree(row("istio"), locate(WORLD, Memory()), b.NOW)), (), b.NOW)
-    assert [line.cells["object"].text.strip("│├└─▾ ") for line in arrange(rows, parse_filter("x2x"), None)] == [
+    rows = tree_rows(tree_branches(build_tree(row("istio"), index_objects(WORLD, ReadCache()), b.NOW)), (), b.NOW)
+    assert [line.cells["object"].text.strip("│├└─▾ ") for line in arrange_rows(rows, parse_filter("x2x"), None)] == [
         "Manifest default-istio-1",
         "Deployment × 2",
         "istio-manager",
@@ -243,12 +244,12 @@ def test_a_filter_keeps_what_leads_to_an_object() -> None:
 
 
 def test_changes_are_told_with_both_values_and_the_clusters_own_time() -> None:
-    one = Happening(b.NOW, "keda", "condition Ready", "True", "False (Lost)", "Keda x/default", b.NOW - 60)
-    (line,) = changes.change_rows([one], b.NOW)
-    assert changes.change_words(line) == (
+    one = ModuleChange(b.NOW, "keda", "condition Ready", "True", "False (Lost)", "Keda x/default", b.NOW - 60)
+    (line,) = change_rows.change_rows([one], b.NOW)
+    assert change_rows.format_change(line) == (
         "condition Ready  of Keda x/default: True → False (Lost)  60s ago, as the cluster says"
     )
-    assert changes.change_words(None) == ""
+    assert change_rows.format_change(None) == ""
 
 
 # problems, channels, connection
@@ -256,8 +257,8 @@ def test_changes_are_told_with_both_values_and_the_clusters_own_time() -> None:
 
 def test_problems_come_worst_first_and_each_once() -> None:
     feeds = {**LIVE, "secrets": Feed(FeedState.FORBIDDEN, message="no")}
-    seen = catalog(replace(WORLD, feeds=feeds), b.NOW)
-    found = problems.problem_rows(seen)
+    seen = build_catalog(replace(WORLD, feeds=feeds), b.NOW)
+    found = problem_rows.problem_rows(seen)
     severities = [line.cells["severity"].text for line in found]
     assert severities == sorted(severities, key=["error", "warning", "info"].index)
     assert len({line.key for line in found}) == len(found)
@@ -265,8 +266,8 @@ def test_problems_come_worst_first_and_each_once() -> None:
 
 
 def test_channels_are_compared_with_the_kymas_own() -> None:
-    found, lines = matrix.rows(CATALOG)
-    assert [column.title for column in matrix.columns(found)][1] == "REGULAR (yours)"
+    found, lines = channel_matrix.channel_rows(CATALOG)
+    assert [column.title for column in channel_matrix.channel_columns(found)][1] == "REGULAR (yours)"
     assert texts([line for line in lines if line.key == "keda"], "channel:fast", "agrees") == [
         ("1.8.2  +2 minor", "differ")
     ]
@@ -285,17 +286,17 @@ def test_channels_are_compared_with_the_kymas_own() -> None:
 )
 def test_the_connection_is_one_word(states: tuple[FeedState, ...], word: str) -> None:
     feeds = {str(number): Feed(state, b.NOW - 42) for number, state in enumerate(states)}
-    assert describe(feeds, b.NOW).word == word
+    assert describe_connection(feeds, b.NOW).word == word
 
 
 def test_what_is_not_current_is_said_above_everything() -> None:
-    stale = describe({"x": Feed(FeedState.STALE, b.NOW - 42)}, b.NOW)
-    assert "42s old: the server does not answer" in banner(stale, None)
-    refused = describe({"x": Feed(FeedState.STALE, b.NOW - 42, "the token is not valid any more")}, b.NOW)
-    assert "42s old: the token is not valid any more" in banner(refused, None)
+    stale = describe_connection({"x": Feed(FeedState.STALE, b.NOW - 42)}, b.NOW)
+    assert "42s old: the server does not answer" in connection_banner(stale, None)
+    refused = describe_connection({"x": Feed(FeedState.STALE, b.NOW - 42, "the token is not valid any more")}, b.NOW)
+    assert "42s old: the token is not valid any more" in connection_banner(refused, None)
     broken = UnreachableError("gone")
-    assert "not current: gone" in banner(describe({}, b.NOW, broken), broken)
-    assert banner(describe(LIVE, b.NOW), None) == ""
+    assert "not current: gone" in connection_banner(describe_connection({}, b.NOW, broken), broken)
+    assert connection_banner(describe_connection(LIVE, b.NOW), None) == ""
 
 
 @pytest.mark.parametrize(
@@ -310,13 +311,13 @@ def test_what_is_not_current_is_said_above_everything() -> None:
 )
 def test_an_empty_table_says_which_kind_of_empty_it_is(state: FeedState, title: str) -> None:
     found = Snapshot("test", feeds={name: Feed(state) for name in LIVE})
-    said = notice(found, catalog(found, b.NOW), None, shown=0, filtered=False)
+    said = table_notice(found, build_catalog(found, b.NOW), None, shown=0, filtered=False)
     assert said is not None
     assert said.title == title
 
 
 def test_a_filter_that_hides_everything_is_told_from_nothing() -> None:
-    said = notice(WORLD, CATALOG, None, shown=0, filtered=True)
+    said = table_notice(WORLD, CATALOG, None, shown=0, filtered=True)
     assert said is not None
     assert (said.title, said.hint) == ("Nothing matches", "esc clears it")
 
@@ -325,7 +326,7 @@ def test_a_filter_that_hides_everything_is_told_from_nothing() -> None:
     ("seconds", "words"), [(-5, "0s"), (119, "119s"), (120, "2m"), (3600, "1h"), (86400, "1d"), (86400 * 400, "400d")]
 )
 def test_spans_are_short(seconds: float, words: str) -> None:
-    assert span(seconds) == words
+    assert format_duration(seconds) == words
 
 
 # any table
@@ -339,19 +340,19 @@ ROWS = [Row(name, {"name": Cell(name), "size": Cell(size, order=order)}) for nam
     ("sort", "order"),
     [
         (None, ["b-10", "a", "b-9"]),
-        (Sort("name"), ["a", "b-9", "b-10"]),
-        (Sort("size"), ["a", "b-10", "b-9"]),
-        (Sort("size", descending=True), ["b-10", "b-9", "a"]),
-        (Sort("nothing"), ["b-10", "a", "b-9"]),
+        (SortOrder("name"), ["a", "b-9", "b-10"]),
+        (SortOrder("size"), ["a", "b-10", "b-9"]),
+        (SortOrder("size", descending=True), ["b-10", "b-9", "a"]),
+        (SortOrder("nothing"), ["b-10", "a", "b-9"]),
     ],
 )
-def test_rows_are_ordered_by_meaning_and_equals_stay_as_they_came(sort: Sort | None, order: list[str]) -> None:
-    assert [one.key for one in arrange(ROWS, parse_filter(""), sort)] == order
+def test_rows_are_ordered_by_meaning_and_equals_stay_as_they_came(sort: SortOrder | None, order: list[str]) -> None:
+    assert [one.key for one in arrange_rows(ROWS, parse_filter(""), sort)] == order
 
 
 @given(st.lists(st.text(max_size=12), max_size=8))
 def test_any_texts_can_be_ordered(words: list[str]) -> None:
-    assert len(sorted(words, key=natural)) == len(words)
+    assert len(sorted(words, key=natural_key)) == len(words)
 
 
 COLUMNS = (Column("name", "NAME", 5), Column("size", "SIZE", 5))
@@ -359,10 +360,10 @@ COLUMNS = (Column("name", "NAME", 5), Column("size", "SIZE", 5))
 
 def test_tables_are_exported() -> None:
     rows = [Row("x", {"name": Cell("a|b"), "size": Cell("1,5")})]
-    assert exported(COLUMNS, rows, "csv") == 'NAME,SIZE\na|b,"1,5"\n'
-    assert exported(COLUMNS, rows, "tsv") == "NAME\tSIZE\na|b\t1,5\n"
-    assert exported(COLUMNS, rows, "md") == "| NAME | SIZE |\n| --- | --- |\n| a\\|b | 1,5 |\n"
-    assert json.loads(exported(COLUMNS, rows, "json")) == [{"name": "a|b", "size": "1,5"}]
+    assert export_table(COLUMNS, rows, "csv") == 'NAME,SIZE\na|b,"1,5"\n'
+    assert export_table(COLUMNS, rows, "tsv") == "NAME\tSIZE\na|b\t1,5\n"
+    assert export_table(COLUMNS, rows, "md") == "| NAME | SIZE |\n| --- | --- |\n| a\\|b | 1,5 |\n"
+    assert json.loads(export_table(COLUMNS, rows, "json")) == [{"name": "a|b", "size": "1,5"}]
 
 
 def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None:
@@ -370,13 +371,13 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None
         raise ValueError("no picture")
 
     target = tmp_path / "a.csv"
-    assert save(str(target), {"csv": lambda: "x"}) == str(target)
-    assert save(str(tmp_path / "a.MarkDown"), {"md": lambda: "x"}).endswith("a.MarkDown")
+    assert save_file(str(target), {"csv": lambda: "x"}) == str(target)
+    assert save_file(str(tmp_path / "a.MarkDown"), {"md": lambda: "x"}).endswith("a.MarkDown")
     for name, words in (("a.csv", "nothing was overwritten"), ("a.doc", "its ending chooses"), ("b.svg", "no picture")):
         with pytest.raises(ValueError, match=words):
-            save(str(tmp_path / name), {"csv": lambda: "y", "svg": broken})
+            save_file(str(tmp_path / name), {"csv": lambda: "y", "svg": broken})
     with pytest.raises(ValueError, match="cannot be written"):
-        save(str(tmp_path / "no" / "b.csv"), {"csv": lambda: "y"})
+        save_file(str(tmp_path / "no" / "b.csv"), {"csv": lambda: "y"})
     assert [path.read_text() for path in tmp_path.iterdir()] == ["x", "x"]
 
 
@@ -385,13 +386,13 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None
 
 def test_keys_are_written_as_people_write_them() -> None:
     assert [key_name(key) for key in ("ctrl+s", "question_mark", "G", "ctrl+@")] == ["ctrl-s", "?", "G", "ctrl-space"]
-    assert joined(["j", "down"]) == "j, down"
-    assert joined([str(n) for n in range(10)]) == "0 … 9"
+    assert join_keys(["j", "down"]) == "j, down"
+    assert join_keys([str(n) for n in range(10)]) == "0 … 9"
 
 
 def test_the_keys_of_the_screen_come_first_in_the_help() -> None:
     keys = [KeyHelp(group, "x", "y") for group in ("Everywhere", "Moving and marking", "Catalog")]
-    assert [group for group, _ in grouped(keys)] == ["Catalog", "Moving and marking", "Everywhere"]
+    assert [group for group, _ in group_keys(keys)] == ["Catalog", "Moving and marking", "Everywhere"]
 
 
 @pytest.mark.parametrize(

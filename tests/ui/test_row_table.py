@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from textual.app import App, ComposeResult
 from textual.strip import Strip
 
-from kymatui.ui.widgets.columns import Column
-from kymatui.ui.widgets.row_list import Cell, Row
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
 from kymatui.ui.widgets.row_table import RowTable
 
 COLUMNS = (Column("name", "NAME", 12, flex=1), Column("state", "STATE", 10), Column("age", "AGE", 5, priority=1))

@@ -14,26 +14,26 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from kymatui.domain.snapshots import Feed, FeedState
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import ConfigurationError, UnreachableError
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.flows import actions
-from kymatui.ui.navigation import Step
-from kymatui.ui.presenters.catalog import age
-from kymatui.ui.presenters.tables import Sort
-from kymatui.ui.screens.catalog import CatalogScreen
-from kymatui.ui.screens.framed import FramedScreen
-from kymatui.ui.screens.help import HelpScreen
-from kymatui.ui.screens.matrix import MatrixScreen
-from kymatui.ui.screens.menu import MenuItem
-from kymatui.ui.screens.module import ModuleScreen
-from kymatui.ui.screens.object import ObjectScreen
-from kymatui.ui.screens.problems import ProblemsScreen
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.base.help_screen import HelpScreen
+from kymatui.ui.dialogs.action_menu import MenuItem
+from kymatui.ui.flows import module_actions
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.presenters.catalog.catalog_rows import format_age
+from kymatui.ui.screens.catalog_screen import CatalogScreen
+from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
+from kymatui.ui.screens.module_screen import ModuleScreen
+from kymatui.ui.screens.object_screen import ObjectScreen
+from kymatui.ui.screens.problems_screen import ProblemsScreen
+from kymatui.ui.viewmodels.row_list import Row
+from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.document import Document
-from kymatui.ui.widgets.frame import TopLine
 from kymatui.ui.widgets.live_table import LiveTable
-from kymatui.ui.widgets.row_list import Row
 from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.top_line import TopLine
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, cell, ready, shown, table, text, until
 from tests.ui.worlds import LIVE, StillSession, app_on, failing_app, world
@@ -113,13 +113,13 @@ async def test_the_tab_of_a_channel_adds_what_it_offers_and_changes_nothing_else
         for row in rows(app):
             assert {name: row.cells[name].text for name in before[row.key]} == before[row.key], row.key
         await pilot.press("colon", *"sort offered", "enter")
-        assert app.screen.query_one(LiveTable).order == Sort("offered")
+        assert app.screen.query_one(LiveTable).order == SortOrder("offered")
         await pilot.press("colon", *"columns name state", "enter")
         assert table(app).shown_columns == ("name", "state", "offered")
         await pilot.press("0")
         await pilot.pause()
         assert table(app).shown_columns == ("name", "state")
-        assert app.screen.query_one(LiveTable).order == Sort()
+        assert app.screen.query_one(LiveTable).order == SortOrder()
 
 
 async def test_only_problems(pilot: Pilot[Any]) -> None:
@@ -132,11 +132,11 @@ async def test_only_problems(pilot: Pilot[Any]) -> None:
 WAYS: list[tuple[tuple[str, ...], type]] = [
     (("enter",), ModuleScreen),
     (("x",), ModuleScreen),
-    (("M",), MatrixScreen),
+    (("M",), ChannelMatrixScreen),
     (("P",), ProblemsScreen),
     (("question_mark",), HelpScreen),
     (("colon", *"errors", "enter"), ProblemsScreen),
-    (("colon", *"matrix", "enter"), MatrixScreen),
+    (("colon", *"matrix", "enter"), ChannelMatrixScreen),
     (("colon", *"help", "enter"), HelpScreen),
 ]
 
@@ -276,17 +276,17 @@ async def test_a_defect_in_the_thread_is_said_and_not_swallowed() -> None:
 
 
 async def test_a_look_that_fails_is_said_and_the_next_one_is_shown_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    import kymatui.domain.catalog as domain
+    import kymatui.domain.catalog.catalog as domain
 
-    session, read = StillSession(world()), domain.catalog
+    session, read = StillSession(world()), domain.build_catalog
     async with app_on(session).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
-        monkeypatch.setattr(domain, "catalog", lambda *args, **more: 1 / 0)
+        monkeypatch.setattr(domain, "build_catalog", lambda *args, **more: 1 / 0)
         session.show(cluster="odd")
         await until(pilot, lambda: "ZeroDivisionError" in app.screen.query_one(TopLine).facts.banner)
         assert shown(app) == ALL, "what was seen before stays"
         assert all(row.dim for row in table(app).rows)
-        monkeypatch.setattr(domain, "catalog", read)
+        monkeypatch.setattr(domain, "build_catalog", read)
         session.show(cluster="test")
         await until(pilot, lambda: app.screen.query_one(TopLine).facts.banner == "")
         assert not table(app).rows[0].dim
@@ -342,7 +342,7 @@ async def test_keys_can_be_remapped() -> None:
         assert app.return_code is None
         await pilot.press("f2")
         await pilot.pause()
-        assert isinstance(app.screen, MatrixScreen)
+        assert isinstance(app.screen, ChannelMatrixScreen)
 
 
 async def test_the_help_lists_every_key_that_has_a_name(pilot: Pilot[Any]) -> None:
@@ -361,7 +361,7 @@ async def test_the_help_lists_every_key_that_has_a_name(pilot: Pilot[Any]) -> No
 
 
 async def test_every_binding_has_an_id_so_that_it_can_be_remapped() -> None:
-    for screen in (CatalogScreen, ModuleScreen, MatrixScreen, ProblemsScreen):
+    for screen in (CatalogScreen, ModuleScreen, ChannelMatrixScreen, ProblemsScreen):
         for binding in screen.BINDINGS:
             assert getattr(binding, "id", None), f"{screen.__name__}: {binding}"
 
@@ -380,9 +380,15 @@ async def test_columns_and_order_come_from_the_configuration_and_can_be_changed(
 
 
 def test_the_first_paint_waits_for_no_part_of_the_domain_that_it_does_not_need() -> None:
-    code = "import sys, kymatui.ui.app; print(*(name for name in sys.modules if name.startswith('kymatui.domain.')))"
+    code = "import sys, kymatui.ui.application.kymatui_app; print(*(n for n in sys.modules if 'kymatui.domain.' in n))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert set(found) <= {"kymatui.domain.snapshots", "kymatui.domain.refs", "kymatui.domain.texts"}
+    assert set(found) <= {
+        "kymatui.domain.snapshot",
+        "kymatui.domain.snapshot.snapshots",
+        "kymatui.domain.kubernetes",
+        "kymatui.domain.kubernetes.refs",
+        "kymatui.domain.kubernetes.terminal_text",
+    }
 
 
 async def test_a_line_about_no_module_says_so_instead_of_doing_nothing() -> None:
@@ -414,7 +420,7 @@ async def test_ages_advance_while_nothing_changes_and_only_their_lines_are_paint
         app.clock = lambda: began + 86_400
         app._tick()
         after = {row.key: row.cells["age"].text for row in rows(app)}
-        assert after == {row.name: age(row, began + 86_400) for row in catalog.rows}
+        assert after == {row.name: format_age(row, began + 86_400) for row in catalog.rows}
         changed = [key for key in after if after[key] != before[key]]
         assert changed
         assert len(painted) == len(changed)
@@ -429,7 +435,7 @@ async def test_enter_on_a_problem_opens_the_very_object_that_it_names() -> None:
         assert app.catalog is not None
         opened = 0
         for problem in app.catalog.problems:
-            app.ways.open(Step("problems"))
+            app.ways.open(ScreenStep("problems"))
             await until(pilot, lambda: bool(app.screen.query("#problems")) and bool(rows(app)))
             key = next(row.key for row in rows(app) if row.cells["message"].text == problem.message)
             table(app).move_to(key)
@@ -440,7 +446,7 @@ async def test_enter_on_a_problem_opens_the_very_object_that_it_names() -> None:
                 assert isinstance(app.screen, ObjectScreen)
                 assert app.screen.ref == problem.ref
             else:
-                assert app.screen.step == Step("module", problem.module, "overview")  # type: ignore[attr-defined]
+                assert app.screen.step == ScreenStep("module", problem.module, "overview")  # type: ignore[attr-defined]
             app.ways.climb_to(0)
             await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
         assert opened > 1
@@ -456,7 +462,7 @@ async def test_a_menu_that_is_ready_late_takes_no_key_that_is_meant_for_somethin
         ready_at.wait(20)
         return [MenuItem("enable", "enable")]
 
-    monkeypatch.setattr(actions, "_items", slow)
+    monkeypatch.setattr(module_actions, "_items", slow)
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
         await pilot.press("a", *keys)

@@ -18,15 +18,15 @@ from textual.command import CommandList, CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from kymatui.settings.loading import Settings
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.presenters.restoring import question
-from kymatui.ui.screens.choosing import ChoiceScreen
-from kymatui.ui.screens.jobs import JobsScreen
-from kymatui.ui.screens.menu import MenuScreen
-from kymatui.ui.screens.plan import PlanScreen
-from kymatui.wiring.backups import Backup
-from kymatui.wiring.toggling import Toggling
+from kymatui.adapters.files.backups import BackupInfo
+from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
+from kymatui.settings.config_file import Settings
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.dialogs.action_menu import MenuScreen
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.presenters.plans.restore_preview import backup_question
+from kymatui.ui.screens.jobs_screen import JobsScreen
 from tests.documents import DOCUMENTS
 from tests.domain import builders as b
 from tests.ui.conftest import DRAWN_ON
@@ -117,7 +117,7 @@ async def _jobs(pilot: Pilot[Any]) -> None:
 
 
 BACKUPS = [
-    Backup(Path(f"{module}.yaml"), module, version, cluster, "", b.NOW - hours * 3600, count)
+    BackupInfo(Path(f"{module}.yaml"), module, version, cluster, "", b.NOW - hours * 3600, count)
     for module, version, cluster, hours, count in (
         ("keda", "1.6.0", "prod-eu", 2, 14),
         ("docker-registry", "0.11.0", "prod-eu", 71, 27),
@@ -135,7 +135,7 @@ SCENES: dict[str, Walk] = {
     "deletion": showing(lambda: StillScreen("keda")),
     "form": showing(form),
     "upgrade": showing(lambda: PlanScreen(replace(PREVIEW, missing=())), "n"),
-    "restore": showing(lambda: ChoiceScreen("restore what was deleted", [question(BACKUPS, "prod-eu", "")])),
+    "restore": showing(lambda: ChoiceScreen("restore what was deleted", [backup_question(BACKUPS, "prod-eu", "")])),
     "audit": pressing("j"),
 }
 
@@ -166,11 +166,11 @@ def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(name: str, monkeyp
 @pytest.mark.skipif(sys.version_info[:2] != DRAWN_ON, reason="pictures are drawn on one version of Python only")
 @pytest.mark.parametrize("name", list(SCENES))
 def test_the_picture_is_what_the_screen_looks_like(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Toggling, "may_write", lambda self, proposal: True)
-    monkeypatch.setattr(Toggling, "uninstalls", lambda self, modules, *_: tuple(map(uninstall, modules)))
+    monkeypatch.setattr(ClusterKymaEdits, "may_write", lambda self, proposal: True)
+    monkeypatch.setattr(ClusterKymaEdits, "uninstalls", lambda self, modules, *_: tuple(map(uninstall, modules)))
     managed = "btp-operator is managed by lifecycle-manager, which would undo what is installed here"
-    monkeypatch.setattr("kymatui.ui.flows.actions.why_not", lambda app, names, upgrade: managed)
-    monkeypatch.setattr("kymatui.ui.flows.restoring.backups", list)
+    monkeypatch.setattr("kymatui.ui.flows.module_actions.why_not", lambda app, names, upgrade: managed)
+    monkeypatch.setattr("kymatui.ui.flows.restore.backups", list)
     try:
         drawn = asyncio.run(picture(_app(name), (120, 32), SCENES[name]))
     finally:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kymatui.domain.snapshots import Feed, FeedState, Snapshot
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.errors import UnreachableError
-from kymatui.ui.app import KymatuiApp
+from kymatui.ui.application.kymatui_app import KymatuiApp
 from tests.domain import builders as b
 from tests.ui.conftest import Compare
 from tests.ui.driving import Walk, ready, typing

@@ -15,27 +15,30 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kymatui.domain.fleet_pictures import FleetChange
-from kymatui.domain.fleets import Runtime
-from kymatui.domain.histories import Happening
-from kymatui.domain.jobs import Job, JobState
-from kymatui.domain.locating import Locations
-from kymatui.domain.maintenance import Maintenance
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.rows import Offer, Origin
-from kymatui.domain.states import State
-from kymatui.domain.versions import parse
-from kymatui.domain.waiting import Wait
-from kymatui.domain.windows import Window
-from kymatui.ui.presenters import catalog as catalog_words
-from kymatui.ui.presenters import catalog_columns, changes, events, explaining, fleet, fleet_lists, jobs, versions
-from kymatui.ui.presenters.catalog import ABSENT
-from kymatui.ui.presenters.filtering import parse_filter
-from kymatui.ui.presenters.tables import Sort, arrange
-from kymatui.ui.screens.fleet_lists import RecentScreen
-from kymatui.ui.widgets.columns import Column
+from kymatui.domain.catalog.change_history import ModuleChange
+from kymatui.domain.catalog.rows import CatalogOrigin, Offer
+from kymatui.domain.fleet.fleet_tracker import FleetChange
+from kymatui.domain.fleet.maintenance import Maintenance
+from kymatui.domain.fleet.pending_actions import PendingAction
+from kymatui.domain.fleet.runtimes import Runtime
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
+from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma.versions import parse_version
+from kymatui.domain.plans.jobs import Job, JobState
+from kymatui.domain.snapshot.object_index import ObjectIndex
+from kymatui.ui.presenters.catalog import catalog_columns, change_rows
+from kymatui.ui.presenters.catalog import catalog_rows as catalog_words
+from kymatui.ui.presenters.catalog.catalog_rows import ABSENT
+from kymatui.ui.presenters.fleet import control_plane_reports, fleet_reports, runtime_rows
+from kymatui.ui.presenters.module import event_rows, version_rows
+from kymatui.ui.presenters.plans import job_rows
+from kymatui.ui.screens.fleet_list_screens import RecentChangesScreen
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_filter import parse_filter
+from kymatui.ui.viewmodels.row_list import Row
+from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows
 from kymatui.ui.widgets.live_table import LiveTable
-from kymatui.ui.widgets.row_list import Row
 from tests.domain import builders as b
 from tests.domain.test_watcher_chains import Parts
 from tests.ui.fleets import KYMAS
@@ -51,7 +54,7 @@ def some(kind: str, name: str) -> ObjectRef:
 
 
 def of_catalog(numbers: Sequence[int]) -> Rows:
-    view = catalog_columns.View("2", "fast", "fast")
+    view = catalog_columns.CatalogView("2", "fast", "fast")
     found = [
         module(
             f"m{i}",
@@ -79,21 +82,22 @@ def runtimes(numbers: Sequence[int]) -> list[Runtime]:
 
 def of_waits(numbers: Sequence[int]) -> Rows:
     found = [
-        Wait(("kcp", f"r{i}"), "m", State.ERROR, "you", "", NOW - n if n % 5 else None) for i, n in enumerate(numbers)
+        PendingAction(("kcp", f"r{i}"), "m", State.ERROR, "you", "", NOW - n if n % 5 else None)
+        for i, n in enumerate(numbers)
     ]
-    return fleet_lists.WAIT_COLUMNS, fleet_lists.wait_rows(found, NOW)
+    return fleet_reports.WAIT_COLUMNS, fleet_reports.wait_rows(found, NOW)
 
 
 def of_recent(numbers: Sequence[int]) -> Rows:
     found = [FleetChange(NOW - n, ("kcp", f"r{i}"), "m", "state", "", "Ready") for i, n in enumerate(numbers)]
-    return fleet_lists.CHANGE_COLUMNS, fleet_lists.change_rows(found)
+    return fleet_reports.CHANGE_COLUMNS, fleet_reports.change_rows(found)
 
 
 def of_changes(numbers: Sequence[int]) -> Rows:
     found = [
-        Happening(NOW - n, f"m{i}", "state", "", "", since=NOW - n if n % 3 else None) for i, n in enumerate(numbers)
+        ModuleChange(NOW - n, f"m{i}", "state", "", "", since=NOW - n if n % 3 else None) for i, n in enumerate(numbers)
     ]
-    return changes.COLUMNS, changes.change_rows(found, NOW)
+    return change_rows.COLUMNS, change_rows.change_rows(found, NOW)
 
 
 def of_events(numbers: Sequence[int]) -> Rows:
@@ -109,37 +113,41 @@ def of_events(numbers: Sequence[int]) -> Rows:
             GroupVersionKind("operator.kyma-project.io", "v1", resource["kind"]), "kyma-system", "default"
         ),
     )
-    return events.COLUMNS, events.event_lines(row, b.snapshot(events=found), b.NOW, Locations.of(()))
+    return event_rows.COLUMNS, event_rows.event_lines(row, b.snapshot(events=found), b.NOW, ObjectIndex.of(()))
 
 
 def of_jobs(numbers: Sequence[int]) -> Rows:
     found = [
         Job(i, f"j{n}", state=JobState.DONE, made=NOW - n, began=NOW - n, ended=NOW) for i, n in enumerate(numbers)
     ]
-    return jobs.COLUMNS, jobs.job_rows(found, NOW)
+    return job_rows.COLUMNS, job_rows.job_rows(found, NOW)
 
 
 def of_windows(numbers: Sequence[int]) -> Rows:
     found = [
-        Maintenance(some("Kyma", f"r{i}"), Window(NOW + n, NOW + n + 60) if n % 4 else None, False, False, ())
+        Maintenance(
+            some("Kyma", f"r{i}"), MaintenanceWindow(NOW + n, NOW + n + 60) if n % 4 else None, False, False, ()
+        )
         for i, n in enumerate(numbers)
     ]
-    return explaining.WINDOW_COLUMNS, explaining.windows_told(found, (), NOW).rows
+    return control_plane_reports.WINDOW_COLUMNS, control_plane_reports.windows_report(found, (), NOW).rows
 
 
 def of_versions(numbers: Sequence[int]) -> Rows:
-    offers = tuple(Offer(f"1.{n}.0", some("ModuleTemplate", f"t{i}"), Origin.KYMA) for i, n in enumerate(numbers))
-    return versions.COLUMNS, versions.offer_lines(module("m", offers=offers))
+    offers = tuple(
+        Offer(f"1.{n}.0", some("ModuleTemplate", f"t{i}"), CatalogOrigin.KYMA) for i, n in enumerate(numbers)
+    )
+    return version_rows.COLUMNS, version_rows.offer_lines(module("m", offers=offers))
 
 
 def of_groups(numbers: Sequence[int]) -> Rows:
     found = [replace(one, plan=f"p{i}") for i, one in enumerate(runtimes(numbers)) for _ in range(i % 4 + 1)]
-    return fleet.GROUP_COLUMNS, fleet.group_rows(found, "plan")
+    return runtime_rows.GROUP_COLUMNS, runtime_rows.group_rows(found, "plan")
 
 
 def of_runtimes(numbers: Sequence[int]) -> Rows:
     found = runtimes(numbers)
-    return fleet.COLUMNS, [fleet.runtime_row(("kcp", one.name), one, NOW) for one in found]
+    return runtime_rows.COLUMNS, [runtime_rows.runtime_row(("kcp", one.name), one, NOW) for one in found]
 
 
 def of_matrix(numbers: Sequence[int]) -> Rows:
@@ -147,8 +155,8 @@ def of_matrix(numbers: Sequence[int]) -> Rows:
         replace(one, modules=tuple(replace(m, name=f"m{i % 3}") for m in one.modules))
         for i, one in enumerate(runtimes(numbers))
     ]
-    counts = fleet_lists.matrix(found)
-    return fleet_lists.matrix_columns(counts)[:2], counts.rows
+    counts = fleet_reports.matrix_rows(found)
+    return fleet_reports.matrix_columns(counts)[:2], counts.rows
 
 
 TABLES: dict[str, Callable[[Sequence[int]], Rows]] = {
@@ -167,7 +175,7 @@ def read(column: Column, text: str) -> Any:
         return 0
     if re.fullmatch(r"\d\d:\d\d:\d\d", text):
         return text
-    if (version := parse(text)) is not None:
+    if (version := parse_version(text)) is not None:
         return version
     if window := re.match(r"\w+ (\d\d-\d\d \d\d:\d\d) – ", text):
         return window[1]
@@ -181,7 +189,7 @@ def test_the_arrow_tells_the_way_in_which_values_run(name: str, numbers: list[in
     columns, rows = TABLES[name](numbers)
     for column in columns:
         for descending in (False, True):
-            found = arrange(rows, parse_filter(""), Sort(column.id, descending=descending))
+            found = arrange_rows(rows, parse_filter(""), SortOrder(column.id, descending=descending))
             texts = [row.cells[column.id].text for row in found if column.id in row.cells]
             filled = [text for text in texts if text]
             assert texts[: len(filled)] == filled, f"{column.id}: empty cells come last"
@@ -202,22 +210,22 @@ def test_every_table_has_columns_whose_values_can_be_compared(name: str) -> None
 
 
 def test_a_column_is_first_sorted_as_it_is_read_and_then_in_reverse() -> None:
-    table = LiveTable((Column("name", "NAME", 4), Column("count", "COUNT", 4, falls=True)), sort=Sort())
+    table = LiveTable((Column("name", "NAME", 4), Column("count", "COUNT", 4, falls=True)), sort=SortOrder())
     for column, orders in (("count", [True, False, True]), ("name", [False, True, False])):
         for descending in orders:
             table.sort_by(column)
-            assert table.order == Sort(column, descending=descending)
+            assert table.order == SortOrder(column, descending=descending)
 
 
 def test_what_is_newest_first_at_the_start_says_so_by_its_arrow() -> None:
-    assert Sort("time", descending=True) == RecentScreen.SORT
-    assert [one.falls for one in RecentScreen.COLUMNS if one.id == "time"] == [True]
+    assert SortOrder("time", descending=True) == RecentChangesScreen.SORT
+    assert [one.falls for one in RecentChangesScreen.COLUMNS if one.id == "time"] == [True]
 
 
 def test_words_that_are_ordered_by_rank_stay_together() -> None:
     parts = Parts()
     parts.hook["clientConfig"]["caBundle"] = ""
-    rows = explaining.chains_told(parts.chains(), NOW, in_runtime=True).rows
-    texts = [row.cells["health"].text for row in arrange(rows, parse_filter(""), Sort("health"))]
+    rows = control_plane_reports.watchers_report(parts.chains(), NOW, in_runtime=True).rows
+    texts = [row.cells["health"].text for row in arrange_rows(rows, parse_filter(""), SortOrder("health"))]
     assert [text for text, _ in groupby(texts)] == list(dict.fromkeys(texts))
     assert len(set(texts)) > 1

@@ -9,14 +9,14 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from kymatui.domain.targets import ClusterTarget
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.fleet_app import FleetApp
-from kymatui.ui.navigation import Step
-from kymatui.ui.screens.confirming import ConfirmScreen
-from kymatui.ui.screens.plan import PlanScreen
+from kymatui.composition.jobs import JobReport, JobSpec
+from kymatui.domain.plans.cluster_target import ClusterTarget
+from kymatui.ui.application.fleet_app import FleetApp
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.widgets.target_line import TargetLine
-from kymatui.wiring.jobs import Report, Work
 from tests.ui.driving import SIZE, ready, until
 from tests.ui.fleets import StillFleet
 from tests.ui.previews import PREVIEW
@@ -73,7 +73,7 @@ async def test_the_header_names_the_context_that_plans_and_backups_name() -> Non
 
 async def test_the_steps_of_a_deletion_name_the_cluster(pilot: Pilot[Any]) -> None:
     app = await ready(pilot)
-    app.ways.open(Step("delete", "keda"))
+    app.ways.open(ScreenStep("delete", "keda"))
     await until(pilot, lambda: bool(lines(app.screen)))
     assert lines(app.screen) == [HERE]
 
@@ -82,7 +82,7 @@ async def test_jobs_name_the_cluster_that_they_write_to() -> None:
     app = FleetApp(StillFleet)
     go_on = threading.Event()
 
-    def run(report: Report) -> str:
+    def run(report: JobReport) -> str:
         go_on.wait(30)
         return "done"
 
@@ -90,10 +90,10 @@ async def test_jobs_name_the_cluster_that_they_write_to() -> None:
         await ready(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: app.runtime_key is not None and app.catalog is not None)
-        app.desk.start(Work("enable keda", run))
+        app.desk.start(JobSpec("enable keda", run))
         await until(pilot, lambda: bool(app.desk.jobs))
         app.ways.climb_to(0)  # the fleet's own screen names the control plane; the job stays the runtime's
-        for step in (Step("jobs"), Step("job", "1")):
+        for step in (ScreenStep("jobs"), ScreenStep("job", "1")):
             app.ways.open(step)
             await until(pilot, lambda: lines(app.screen) == [RUNTIME])
         await pilot.press("ctrl+x")
@@ -115,7 +115,7 @@ async def test_a_plan_is_for_the_cluster_on_which_it_was_asked_for() -> None:
         await app.desk.aside(lambda: made.wait(30))
         answer = await app.push_screen_wait(PlanScreen(PLAIN))
         if answer.is_yes:
-            app.desk.start(Work("enable keda", lambda report: "done"))
+            app.desk.start(JobSpec("enable keda", lambda report: "done"))
 
     async with app.run_test(size=SIZE) as pilot:
         await ready(pilot)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from kymatui.domain.texts import counted
-from kymatui.ui.text import at_hand, clip, fit, plain
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.ui.viewmodels.display_text import as_screen_commands, clip, fit_to_width
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from kymatui.ui.text import at_hand, clip, fit, plain
     ],
 )
 def test_control_characters_never_reach_the_terminal(text: str, shown: str) -> None:
-    assert plain(text) == shown
+    assert sanitize(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_control_characters_never_reach_the_terminal(text: str, shown: str) -> N
     ],
 )
 def test_commands_that_the_screen_has_too_are_written_as_they_are_there(text: str, shown: str) -> None:
-    assert at_hand(text) == shown
+    assert as_screen_commands(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -52,21 +52,21 @@ def test_commands_that_the_screen_has_too_are_written_as_they_are_there(text: st
     ],
 )
 def test_fit_cuts_with_an_ellipsis_and_pads(text: str, width: int, shown: str) -> None:
-    assert fit(text, width) == shown
+    assert fit_to_width(text, width) == shown
 
 
 def test_numbers_are_padded_on_the_left() -> None:
-    assert fit("41d", 5, right=True) == "  41d"
+    assert fit_to_width("41d", 5, right=True) == "  41d"
 
 
 @given(st.text(), st.integers(0, 40))
 def test_fit_is_always_exactly_as_wide_as_asked(text: str, width: int) -> None:
-    assert cell_len(fit(plain(text), width)) == width
+    assert cell_len(fit_to_width(sanitize(text), width)) == width
 
 
 @given(st.text(), st.integers(0, 40))
 def test_clip_is_never_wider(text: str, width: int) -> None:
-    assert cell_len(clip(plain(text), width)) <= max(width, 0)
+    assert cell_len(clip(sanitize(text), width)) <= max(width, 0)
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_clip_is_never_wider(text: str, width: int) -> None:
     [(0, "runtime", "", "0 runtimes"), (1, "runtime", "", "1 runtime"), (2, "entry", "entries", "2 entries")],
 )
 def test_numbers_agree_with_their_nouns(number: int, noun: str, plural: str, words: str) -> None:
-    assert counted(number, noun, plural) == words
+    assert format_count(number, noun, plural) == words

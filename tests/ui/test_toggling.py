@@ -10,25 +10,26 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kymatui.adapters.kube.gate import only_reads
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.snapshots import Snapshot
-from kymatui.domain.toggling import Proposal
-from kymatui.engine.ports import Cluster, PatchKind
+from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.sessions.cluster.catalog_session import open_session
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma_edit.module_edit import EditProposal
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import OutdatedError
-from kymatui.sandbox.faulting import FaultClient
-from kymatui.settings.loading import Settings
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.screens.catalog import CatalogScreen
-from kymatui.ui.screens.choosing import ChoiceScreen
-from kymatui.ui.screens.confirming import ConfirmScreen
-from kymatui.ui.screens.menu import MenuScreen
-from kymatui.ui.screens.plan import PlanScreen
-from kymatui.ui.widgets.frame import TopLine
-from kymatui.ui.widgets.plan_parts import DiffView, PlanTable, Tick
-from kymatui.wiring import SessionOptions, open_session
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.toggling import Toggling
+from kymatui.sandbox.fault_client import FaultClient
+from kymatui.settings.config_file import Settings
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.dialogs.action_menu import MenuScreen
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.screens.catalog_screen import CatalogScreen
+from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable, Tick
+from kymatui.ui.widgets.top_line import TopLine
 from tests.domain import builders as b
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, table, text, until
@@ -162,7 +163,7 @@ async def test_a_module_is_enabled_from_the_menu_and_followed_until_it_is_ready(
 def but_for(module: str, carry_out: Callable[..., int]) -> Callable[..., int]:
     """The edits of all modules but one, which somebody else has changed."""
 
-    def edit(toggling: Toggling, proposal: Proposal, *given: Any) -> int:
+    def edit(toggling: ClusterKymaEdits, proposal: EditProposal, *given: Any) -> int:
         if proposal.toggle.module == module:
             raise OutdatedError(f"somebody else has changed {module}")
         return carry_out(toggling, proposal, *given)
@@ -175,7 +176,7 @@ async def test_several_modules_are_one_plan_and_what_is_uninstalled_is_agreed_to
 ) -> None:
     person = Person(pilot)
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(Toggling, "carry_out", but_for("nats", Toggling.carry_out))
+        meanwhile.setattr(ClusterKymaEdits, "carry_out", but_for("nats", ClusterKymaEdits.carry_out))
         await person.at("nats")
         await person.types("policy nats cluster-ip Ignore")
         await person.accepts()
@@ -282,7 +283,7 @@ async def test_a_policy_is_chosen(cluster: Cluster, pilot: Pilot[Any]) -> None:
 
 
 async def test_without_the_right_to_patch_the_kyma_the_plan_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Toggling, "may_write", lambda self, proposal: False)
+    monkeypatch.setattr(ClusterKymaEdits, "may_write", lambda self, proposal: False)
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await person.at("keda")
@@ -337,8 +338,8 @@ async def test_in_a_narrow_terminal_the_manager_is_two_words_at_most() -> None:
 
 
 async def test_a_label_says_what_it_would_uninstall(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Toggling, "may_write", lambda self, proposal: True)
-    monkeypatch.setattr(Toggling, "uninstalls", lambda self, modules, *_: tuple(map(uninstall, modules)))
+    monkeypatch.setattr(ClusterKymaEdits, "may_write", lambda self, proposal: True)
+    monkeypatch.setattr(ClusterKymaEdits, "uninstalls", lambda self, modules, *_: tuple(map(uninstall, modules)))
     beta = [b.template("istio", version, labelled=b.labels(beta="true")) for version in ("1.20.3", "1.21.0")]
     others = [one for one in world().templates if not one["metadata"]["name"].startswith("istio-1.2")]
     kyma = {**world().kymas[0]}
@@ -386,4 +387,4 @@ async def test_an_audit_shows_every_plan_and_proves_that_it_wrote_nothing(option
         assert person.app.desk.jobs == ()
     told = [one for one in log.requests()["requests"] if "kymatui" in one["agent"]]
     assert len(told) > 15
-    assert [one for one in told if not only_reads(one["method"], one["path"])] == []
+    assert [one for one in told if not is_read_only_request(one["method"], one["path"])] == []

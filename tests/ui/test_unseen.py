@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.wiring import SessionOptions
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from tests.cli.intruding import Stage
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE

@@ -13,25 +13,25 @@ import pytest
 from textual.binding import Binding
 from textual.pilot import Pilot
 
-from kymatui.domain.snapshots import Feed, FeedState
-from kymatui.ui.app import KymatuiApp
-from kymatui.ui.commands import ScreenCommand
-from kymatui.ui.keymaps import Scope
-from kymatui.ui.navigation import Step
-from kymatui.ui.screens.catalog import CatalogScreen
-from kymatui.ui.screens.changes import ChangesScreen
-from kymatui.ui.screens.columns import ColumnsScreen
-from kymatui.ui.screens.jobs import JobScreen, JobsScreen
-from kymatui.ui.screens.matrix import MatrixScreen
-from kymatui.ui.screens.module import PANES, ModuleScreen
-from kymatui.ui.screens.opening import key_scopes
-from kymatui.ui.screens.plan import PlanScreen
-from kymatui.ui.screens.problems import ProblemsScreen
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.application.screen_registry import key_scopes
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.navigation.keymaps import KeyScope
+from kymatui.ui.screens.catalog_columns_dialog import ColumnsScreen
+from kymatui.ui.screens.catalog_screen import CatalogScreen
+from kymatui.ui.screens.changes_screen import ChangesScreen
+from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
+from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
+from kymatui.ui.screens.module_screen import PANES, ModuleScreen
+from kymatui.ui.screens.problems_screen import ProblemsScreen
 from kymatui.ui.widgets.document import Document
-from kymatui.ui.widgets.facts import Facts
-from kymatui.ui.widgets.frame import TopLine
+from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.top_line import TopLine
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, ready, shown, table, text, until
 from tests.ui.worlds import LIVE, StillSession, app_on, world
@@ -42,7 +42,7 @@ async def test_back_and_forward_lead_through_screens_and_tabs(pilot: Pilot[Any])
     await pilot.press("j", "x", "P", "left_square_bracket")
     await pilot.pause()
     assert app.shown is not None
-    assert app.shown.step == Step("module", "btp-operator", "checks")
+    assert app.shown.step == ScreenStep("module", "btp-operator", "checks")
     for key, screen in (
         ("left_square_bracket", CatalogScreen),
         ("right_square_bracket", ModuleScreen),
@@ -62,7 +62,7 @@ async def test_the_crumbs_are_the_screens_above_each_other_and_a_click_climbs(pi
     assert app.screen.query_one(TopLine).facts.trail == ("modules", "channels", "api-gateway")
     await pilot.click(TopLine, offset=(22, 0))
     await pilot.pause()
-    assert isinstance(app.screen, MatrixScreen)
+    assert isinstance(app.screen, ChannelMatrixScreen)
     await pilot.click(TopLine, offset=(12, 0))
     await pilot.pause()
     assert isinstance(app.screen, CatalogScreen)
@@ -73,7 +73,7 @@ PLACES = (
     ("module keda events", ModuleScreen, "events"),
     ("tree istio", ModuleScreen, "resources"),
     ("xray istio", ModuleScreen, "resources"),
-    ("channels", MatrixScreen, ""),
+    ("channels", ChannelMatrixScreen, ""),
     ("errors", ProblemsScreen, ""),
     ("changes", ChangesScreen, ""),
     ("modules", CatalogScreen, ""),
@@ -401,7 +401,7 @@ async def test_what_writes_is_off_with_the_reason(read_only: bool, state: FeedSt
 
 # escape leaves a line of text before it leaves the screen; a question is left, not the program
 TAKEN_OVER = {"escape", "q", "J"}
-SCREENS = (CatalogScreen, ModuleScreen, MatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen)
+SCREENS = (CatalogScreen, ModuleScreen, ChannelMatrixScreen, ProblemsScreen, ChangesScreen, JobsScreen, JobScreen)
 
 
 @pytest.mark.parametrize("owner", [*SCREENS, *PANES, LiveTable, RowTable, Document, ColumnsScreen])
@@ -419,7 +419,7 @@ def test_every_key_has_a_name_a_description_and_an_action(owner: type) -> None:
 
 
 @pytest.mark.parametrize("one", list(key_scopes(KymatuiApp)), ids=lambda one: next(reversed(one)))
-def test_no_two_actions_of_one_screen_want_the_same_key(one: Scope) -> None:
+def test_no_two_actions_of_one_screen_want_the_same_key(one: KeyScope) -> None:
     wanted = Counter(key for keys in one.values() for key in keys)
     shared = {key for key, count in wanted.items() if count > 1}
     assert shared <= TAKEN_OVER, "which of them acts is chance"

@@ -13,15 +13,15 @@ from unittest.mock import patch
 
 from textual.widgets import Input
 
-from kymatui.adapters.kube.transport import Transport
-from kymatui.domain.previews import Preview
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.departing import Turn
-from kymatui.ui.screens.choosing import ChoiceScreen
-from kymatui.ui.screens.confirming import ConfirmScreen
-from kymatui.ui.screens.departing import DepartingScreen
-from kymatui.ui.screens.plan import PlanScreen
-from kymatui.ui.widgets.plan_parts import Tick
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.plans.plan_preview import Preview
+from kymatui.engine.deletion.deletion_state import NextStep
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.screens.deletion_screen import DeletionScreen
+from kymatui.ui.widgets.plan_widgets import Tick
 from tests.cli import unseen as lines
 from tests.cli.intruding import DEFINITION, MANAGED, MODULE, NEW, Stage, asked_for, is_write, run
 from tests.cli.unseen import Entry, Label, Left, Target, Write
@@ -139,13 +139,13 @@ def typed(line: str, *, choice: bool = False) -> Opening:
     return opening
 
 
-def stepped(module: str, key: str, turn: Turn) -> Opening:
+def stepped(module: str, key: str, turn: NextStep) -> Opening:
     async def opening(person: Person, stage: Stage) -> None:
         await person.at(module)
         await person.press("ctrl+d")
-        await person.sees(DepartingScreen)
+        await person.sees(DeletionScreen)
         screen = person.app.screen
-        assert isinstance(screen, DepartingScreen)
+        assert isinstance(screen, DeletionScreen)
         await person.until(lambda: screen.turn is turn and not screen.why_off({"d": "go_on", "f": "finalizer"}[key]))
         await person.press(key)
         if key == "f":
@@ -230,14 +230,14 @@ SCREENS: tuple[ScreenWalk, ...] = (
     ScreenWalk(
         "finalizers",
         lines.holding,
-        stepped("application-connector", "f", Turn.CLEAR),
+        stepped("application-connector", "f", NextStep.CLEAR),
         {"create": lines.held("late"), "change": lines.held("held")},
         deletes=True,
     ),
     ScreenWalk(
         "delete",
         lines.with_function,
-        stepped(MANAGED, "d", Turn.CLEAR),
+        stepped(MANAGED, "d", NextStep.CLEAR),
         {sort: thing_of("late" if sort == "create" else "seen") for sort in ("create", "replace", "delete", "change")},
         deletes=True,
     ),
@@ -258,7 +258,7 @@ SCREENS: tuple[ScreenWalk, ...] = (
     ScreenWalk(
         "delete-entry",
         asked_for,
-        stepped(MANAGED, "d", Turn.LEAVE),
+        stepped(MANAGED, "d", NextStep.LEAVE),
         {"change": lambda _: Entry(MANAGED, {"channel": "fast"})},
         deletes=True,
     ),

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from kymatui.actions.plans import DeletionPlan, DeletionRequest, Uninstall
-from kymatui.domain.locating import Locations
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.snapshots import Feed, FeedState, Object, Snapshot, place_feed
-from kymatui.domain.targets import ClusterTarget
-from kymatui.engine.departing import Charge, Departure
-from kymatui.engine.remaining import Instance, Instances
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.plans.cluster_target import ClusterTarget
+from kymatui.domain.snapshot.object_index import ObjectIndex
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot, namespaced_feed
+from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
+from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 from kymatui.errors import KymatuiError, NotFoundError
-from kymatui.settings.loading import Settings
-from kymatui.ui.app import KymatuiApp
+from kymatui.settings.config_file import Settings
+from kymatui.ui.application.kymatui_app import KymatuiApp
 from tests.domain import builders as b
 
 RULES = [
@@ -166,7 +166,7 @@ def world() -> Snapshot:
         manifests=(installed(),),
         owned=OWNED,
         events=(EVENT,),
-        feeds={**LIVE, place_feed("pods", "kyma-system"): Feed(FeedState.LIVE, b.NOW)},
+        feeds={**LIVE, namespaced_feed("pods", "kyma-system"): Feed(FeedState.LIVE, b.NOW)},
         taken_at=b.NOW,
     )
 
@@ -208,7 +208,7 @@ class StillSession:
     def read(self, ref: ObjectRef) -> Object:
         """What a test put into `server`, or what is watched of it; an error is raised."""
         self.reads.append(ref)
-        found = self.server.get(ref) or Locations.of((*self._snapshot.workloads, *self._snapshot.owned)).find(ref)
+        found = self.server.get(ref) or ObjectIndex.of((*self._snapshot.workloads, *self._snapshot.owned)).find(ref)
         if isinstance(found, KymatuiError):
             raise found
         if found is None:
@@ -235,12 +235,12 @@ def failing_app(error: KymatuiError) -> KymatuiApp:
 
 def uninstall(module: str) -> Uninstall:
     """What is left of a module that goes: its default CR, and an APIRule of a user where it has such."""
-    default = Instance(ObjectRef(b.gvk(module), "kyma-system", "default"), "u1", ours=True)
+    default = ManagedObject(ObjectRef(b.gvk(module), "kyma-system", "default"), "u1", ours=True)
     kind = GroupVersionKind("gateway.kyma-project.io", "v2", "APIRule")
-    rule = Instance(ObjectRef(kind, "billing", "invoices"), "u2", maker="kubectl-edit")
+    rule = ManagedObject(ObjectRef(kind, "billing", "invoices"), "u2", maker="kubectl-edit")
     instances = (default, rule) if module == "api-gateway" else (default,)
-    seen = Departure(
-        "prod", module, Charge.KYMA, remaining=Instances(instances), default=default, requested=True, runs=True
+    seen = DeletionState(
+        "prod", module, ManagedBy.KYMA, remaining=ManagedObjects(instances), default=default, requested=True, runs=True
     )
     request = DeletionRequest(module, cascade=True, backup=Path("backup.yaml"))
     return Uninstall(request, DeletionPlan(request, seen))

@@ -11,23 +11,23 @@ from urllib.parse import quote
 
 import oras.provider
 
-from kymatui.adapters.addresses import next_address
-from kymatui.adapters.bodies import BodyError, require_light
-from kymatui.adapters.limits import MOST_TAG_PAGES, MOST_TAGS
-from kymatui.adapters.oci.authentication import FindCredentials
-from kymatui.adapters.oci.manifests import (
+from kymatui.adapters.http.response_body import BodyError, require_light
+from kymatui.adapters.http.safe_urls import next_address
+from kymatui.adapters.http.size_limits import MOST_TAG_PAGES, MOST_TAGS
+from kymatui.adapters.http.web_session import bound_session
+from kymatui.adapters.oci.image_manifest import (
     ACCEPTED,
     IMAGE_INDEX,
     LARGEST_MANIFEST,
-    Descriptor,
-    Manifest,
+    ContentDescriptor,
+    ImageManifest,
     digest_of,
     read_descriptor,
     read_manifest,
 )
-from kymatui.adapters.oci.references import Reference, parse_reference
-from kymatui.adapters.oci.requesting import Requester
-from kymatui.adapters.oci.sessions import bound_session
+from kymatui.adapters.oci.image_reference import ImageReference, parse_reference
+from kymatui.adapters.oci.registry_auth import FindCredentials
+from kymatui.adapters.oci.requester import Requester
 from kymatui.errors import RegistryError
 
 
@@ -59,7 +59,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
 
     # manifests
 
-    def fetch_manifest(self, reference: Reference | str) -> Manifest:
+    def fetch_manifest(self, reference: ImageReference | str) -> ImageManifest:
         """A manifest or an index by tag or digest; a digest is checked."""
         where = _reference(reference)
         url = self._url(where, "manifests", where.pointer)
@@ -69,7 +69,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
             raw = self._bounded(where, response)
         return read_manifest(where, raw, response.headers.get("Content-Type", ""))
 
-    def push_manifest(self, reference: Reference | str, raw: bytes, media_type: str) -> str:
+    def push_manifest(self, reference: ImageReference | str, raw: bytes, media_type: str) -> str:
         """Puts exactly these bytes under the tag or the digest; returns their digest."""
         where = _reference(reference)
         digest = digest_of(raw)
@@ -85,7 +85,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
 
     # blobs
 
-    def read_blob(self, reference: Reference | str, blob: Descriptor | str) -> Iterator[bytes]:
+    def read_blob(self, reference: ImageReference | str, blob: ContentDescriptor | str) -> Iterator[bytes]:
         """The content in chunks. Size and digest are checked behind the last one: use nothing before it ended."""
         where = _reference(reference)
         digest, size = (blob, None) if isinstance(blob, str) else (blob.digest, blob.size)
@@ -107,7 +107,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
                 hint="the transfer was cut or the registry changed it; nothing of it was used",
             )
 
-    def push_blob(self, reference: Reference | str, content: bytes, media_type: str) -> Descriptor:
+    def push_blob(self, reference: ImageReference | str, content: bytes, media_type: str) -> ContentDescriptor:
         """Uploads what the registry does not have yet."""
         where, digest = _reference(reference), digest_of(content)
         if self.do_request(self._url(where, "blobs", digest), "HEAD").status_code != 200:
@@ -117,11 +117,11 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
             target = f"{session}{'&' if '?' in session else '?'}digest={quote(digest, safe='')}"
             headers = {"Content-Type": "application/octet-stream"}
             self._expect(self.do_request(target, "PUT", data=content, headers=headers), where, 201)
-        return Descriptor(media_type, digest, len(content))
+        return ContentDescriptor(media_type, digest, len(content))
 
     # tags and referrers
 
-    def tags(self, reference: Reference | str) -> list[str]:
+    def tags(self, reference: ImageReference | str) -> list[str]:
         """All tags of a repository, over every page."""
         where = _reference(reference)
         found: list[str] = []
@@ -138,7 +138,9 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
             url = next_address(str(where), url, link) if link else None
         return found
 
-    def referrers(self, reference: Reference | str, digest: str, artifact_type: str = "") -> list[Descriptor]:
+    def referrers(
+        self, reference: ImageReference | str, digest: str, artifact_type: str = ""
+    ) -> list[ContentDescriptor]:
         """What points to a manifest as its subject; registries without the API keep it under a tag of its digest."""
         where = _reference(reference)
         response = self.do_request(self._url(where, "referrers", digest), "GET", headers={"Accept": IMAGE_INDEX})
@@ -149,31 +151,31 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
             found = [read_descriptor(where, one) for one in _listed(where, response, "manifests")]
         return [one for one in found if not artifact_type or one.artifact_type == artifact_type]
 
-    def _fallback(self, where: Reference, digest: str) -> list[Descriptor]:
+    def _fallback(self, where: ImageReference, digest: str) -> list[ContentDescriptor]:
         index = self._tagged(where, digest.replace(":", "-"))
         return list(index.manifests) if index else []
 
-    def _tagged(self, where: Reference, tag: str) -> Manifest | None:
-        tagged = Reference(where.registry, where.repository, tag)
+    def _tagged(self, where: ImageReference, tag: str) -> ImageManifest | None:
+        tagged = ImageReference(where.registry, where.repository, tag)
         url = self._url(tagged, "manifests", tag)
         if self.do_request(url, "HEAD", headers={"Accept": ", ".join(ACCEPTED)}).status_code == 404:
             return None
         return self.fetch_manifest(tagged)
 
-    def _keep_fallback(self, where: Reference, subject: str, raw: bytes, media_type: str) -> None:
+    def _keep_fallback(self, where: ImageReference, subject: str, raw: bytes, media_type: str) -> None:
         """Adds a manifest to the index under the tag of its subject (distribution specification, "Referrers Tag")."""
         body = json.loads(raw)
         kind = str(body.get("artifactType") or (body.get("config") or {}).get("mediaType") or "")
-        mine = Descriptor(media_type, digest_of(raw), len(raw), body.get("annotations") or {}, kind)
+        mine = ContentDescriptor(media_type, digest_of(raw), len(raw), body.get("annotations") or {}, kind)
         others = [one for one in self._fallback(where, subject) if one.digest != mine.digest]
         manifests = [one.to_json() for one in (*others, mine)]
         index = {"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": manifests}
-        tag = Reference(where.registry, where.repository, subject.replace(":", "-"))
+        tag = ImageReference(where.registry, where.repository, subject.replace(":", "-"))
         self.push_manifest(tag, json.dumps(index, separators=(",", ":")).encode(), IMAGE_INDEX)
 
     # answers
 
-    def _bounded(self, where: Reference, response: Any) -> bytes:
+    def _bounded(self, where: ImageReference, response: Any) -> bytes:
         raw = bytearray()
         for chunk in self._requester.chunks(response, where):
             raw += chunk
@@ -181,10 +183,10 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
                 raise RegistryError(f"{where}: the manifest is longer than {LARGEST_MANIFEST} bytes")
         return bytes(raw)
 
-    def _url(self, where: Reference, *path: str) -> str:
+    def _url(self, where: ImageReference, *path: str) -> str:
         return "/".join((f"{self.prefix}://{where.registry}/v2/{where.repository}", *path))
 
-    def _expect(self, response: Any, where: Reference, *statuses: int) -> None:
+    def _expect(self, response: Any, where: ImageReference, *statuses: int) -> None:
         if response.status_code in statuses:
             return
         said = "; ".join(_said(response))
@@ -195,7 +197,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         )
 
 
-def _reference(reference: Reference | str) -> Reference:
+def _reference(reference: ImageReference | str) -> ImageReference:
     return parse_reference(reference) if isinstance(reference, str) else reference
 
 
@@ -208,14 +210,14 @@ def _said(response: Any) -> Sequence[str]:
         return []
 
 
-def _listed(where: Reference, response: Any, key: str) -> list[Any]:
+def _listed(where: ImageReference, response: Any, key: str) -> list[Any]:
     found = _json(where, response).get(key) or []
     if not isinstance(found, list):
         raise RegistryError(f"{where}: {key} in the answer of the registry is no list")
     return found
 
 
-def _json(where: Reference, response: Any) -> dict[str, Any]:
+def _json(where: ImageReference, response: Any) -> dict[str, Any]:
     try:
         require_light(response.content)
         body = json.loads(response.content)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kymatui.helm.functions.declaring import declare, hold_value, table
+from kymatui.helm.functions.declaring import declare, table
 from kymatui.helm.functions.jsonreading import (
     JsonSyntaxError,
     decode_json,
@@ -16,8 +16,11 @@ from kymatui.helm.functions.jsonreading import (
     mistyped,
 )
 from kymatui.helm.functions.jsonwriting import JsonError, encode_json, plain_value
+from kymatui.helm.govalues.bounding import hold_value
 from kymatui.helm.govalues.types import LIST, MAP, FunctionError, Panic, TypedList, TypedMap
-from kymatui.helm.yaml import YamlError, dump_yaml, dump_yaml_pretty, load_yaml
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_yaml
+from kymatui.helm.yaml.writing import dump_yaml, dump_yaml_pretty
 
 _UNMARSHALING: Final = "error unmarshaling JSON: while decoding JSON: "
 
@@ -154,7 +157,8 @@ def to_toml(value: Any) -> str:
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    from kymatui.helm.functions.tomlreading import TomlSyntaxError, decode_toml
+    from kymatui.helm.functions.tomlreading import decode_toml
+    from kymatui.helm.functions.tomlscanning import TomlSyntaxError
 
     try:
         return decode_toml(text)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from kymatui.helm.govalues.bounding import PART_LIMIT, hold_value
+from kymatui.helm.govalues.bounding import PART_LIMIT
 from kymatui.helm.govalues.types import ANY, LIST, MAP, Function, FunctionError
 
-__all__ = ["LIST_LIMIT", "TEXT_LIMIT", "declare", "hold_list", "hold_text", "hold_value", "table"]
+__all__ = ["LIST_LIMIT", "TEXT_LIMIT", "declare", "hold_list", "hold_text", "table"]
 
 _SHORT: Final[Mapping[str, str]] = {
     "any": ANY,

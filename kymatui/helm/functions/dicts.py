@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kymatui.helm.functions.casting import to_text
-from kymatui.helm.functions.declaring import declare, hold_value, table
+from kymatui.helm.functions.declaring import declare, table
 from kymatui.helm.functions.merging import MergeError, merge_into
 from kymatui.helm.functions.strings import string_list
+from kymatui.helm.govalues.bounding import hold_value
 from kymatui.helm.govalues.comparing import is_nil
 from kymatui.helm.govalues.tables import Values
 from kymatui.helm.govalues.types import MAP, FunctionError, Panic, TypedList, TypedMap, go_type

@@ -6,8 +6,9 @@ import math
 from typing import Any, Final
 
 from kymatui.helm.functions.casting import cast_integer, truncate
-from kymatui.helm.functions.declaring import declare, hold_list, hold_value, table
+from kymatui.helm.functions.declaring import declare, hold_list, table
 from kymatui.helm.functions.defaults import empty
+from kymatui.helm.govalues.bounding import hold_value
 from kymatui.helm.govalues.comparing import deep_equal
 from kymatui.helm.govalues.types import LIST, FunctionError, Panic, TypedList, kind
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kymatui.helm.functions.declaring import declare, hold_value, table
+from kymatui.helm.functions.declaring import declare, table
+from kymatui.helm.govalues.bounding import hold_value
 from kymatui.helm.govalues.comparing import deep_equal
 from kymatui.helm.govalues.types import go_type, kind
 

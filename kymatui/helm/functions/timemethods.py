@@ -35,7 +35,7 @@ def _bytes(text: str) -> TypedList:
     return TypedList("[]uint8", map(Uint8, text.encode()))
 
 
-class Place(Object):
+class TimeLocation(Object):
     """*time.Location, of which templates can have the name."""
 
     __slots__ = ("location",)
@@ -49,10 +49,10 @@ class Place(Object):
         return self.location.name
 
 
-Place.go_methods = {"String": _method("String", Place.go_string)}
+TimeLocation.go_methods = {"String": _method("String", TimeLocation.go_string)}
 
 
-def _inside(moment: Time, place: Place | NilPointer) -> Time:
+def _inside(moment: Time, place: TimeLocation | NilPointer) -> Time:
     if isinstance(place, NilPointer):
         raise Panic("time: missing Location in call to Time.In")
     return moment.within(place.location)
@@ -101,7 +101,7 @@ TIME_METHODS: Final = {
         _method("MarshalText", lambda moment: _bytes(moment.go_json())),
         _method("IsDST", lambda moment: moment.location.is_dst(moment.seconds)),
         _method("Local", lambda moment: moment.within(Location("Local", None))),
-        _method("Location", lambda moment: Place(moment.location)),
+        _method("Location", lambda moment: TimeLocation(moment.location)),
         _method("In", _inside, "*time.Location"),
         _method("Clock", _refused("function Clock has 3 return values; should be 1 or 2")),
         _method("Date", _refused("function Date has 3 return values; should be 1 or 2")),

@@ -8,12 +8,12 @@ from typing import Any, Final, NoReturn
 
 from kymatui.helm.functions.calendar import UTC_LOCATION, Location
 from kymatui.helm.functions.timereading import parse_time
-from kymatui.helm.functions.tomlscanning import TomlScanner, TomlSyntaxError, quoted_key
+from kymatui.helm.functions.tomlscanning import TomlScanner, quoted_key
 from kymatui.helm.govalues.floats import parse_float, parse_int
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.types import Int64, TypedList
 
-__all__ = ["TomlSyntaxError", "decode_toml"]
+__all__ = ["decode_toml"]
 
 _TABLES: Final = "[]map[string]interface {}"
 _DEEPEST: Final = 100

@@ -9,14 +9,14 @@ from kymatui.helm.functions.declaring import declare, table
 from kymatui.helm.govalues.types import FunctionError
 from kymatui.helm.semver import methods  # noqa: F401 - gives versions their methods
 from kymatui.helm.semver.constraints import parse_constraint
-from kymatui.helm.semver.versions import SemverError, Version, parse_version
+from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
 
 # charts ask the same few questions again and again
 _constraint: Final = lru_cache(maxsize=512)(parse_constraint)
 _version: Final = lru_cache(maxsize=512)(parse_version)
 
 
-def semver(text: str) -> Version:
+def semver(text: str) -> SemanticVersion:
     try:
         return parse_version(text)
     except SemverError as error:

@@ -14,13 +14,13 @@ from typing import Final
 from kymatui.helm.govalues.types import Function
 from kymatui.helm.language.emitting import Emitter
 from kymatui.helm.language.expressions import Expressions, Local, Value
-from kymatui.helm.language.nodes import Action, Block, Branch, Call, Jump, Node, Text
+from kymatui.helm.language.nodes import ActionNode, Branch, Call, Jump, ListNode, Node, Text
 
 # Python nests blocks and indents only so far; deeper blocks become functions of their own.
 EXTRACTED_DEPTH: Final = 12
 
 
-def compile_template(name: str, tree: Block, functions: Mapping[str, Function]) -> tuple[CodeType, Emitter]:
+def compile_template(name: str, tree: ListNode, functions: Mapping[str, Function]) -> tuple[CodeType, Emitter]:
     """Compiles a template into code that defines the function `t`, and what stands behind each of its lines."""
     emitter = Emitter()
     _Compiler(emitter, functions).template(tree)
@@ -36,7 +36,7 @@ class _Compiler(Expressions):
         self.loops = 0
         self.returned = ""
 
-    def template(self, tree: Block) -> None:
+    def template(self, tree: ListNode) -> None:
         self.out.lines, self.out.indent = [], 2
         self.locals = [Local("$", "dot")]
         self.block(tree)
@@ -51,7 +51,7 @@ class _Compiler(Expressions):
             ]
         )
 
-    def block(self, block: Block) -> None:
+    def block(self, block: ListNode) -> None:
         for node in block.nodes:
             self.node(node)
 
@@ -59,7 +59,7 @@ class _Compiler(Expressions):
         self.current = node
         if isinstance(node, Text):
             self.out.line(f"w({node.value!r})")
-        elif isinstance(node, Action):
+        elif isinstance(node, ActionNode):
             value = self.pipe(node.pipe)
             if not node.pipe.variables:
                 self.print(node, value)
@@ -144,7 +144,7 @@ class _Compiler(Expressions):
                 found.append(local)
         return found
 
-    def nested(self, block: Block) -> None:
+    def nested(self, block: ListNode) -> None:
         """A block within a block, as a function of its own where it would nest too deep."""
         mark = len(self.locals)
         self.depth += 1
@@ -160,7 +160,7 @@ class _Compiler(Expressions):
         self.depth -= 1
         del self.locals[mark:]
 
-    def extracted(self, block: Block) -> None:
+    def extracted(self, block: ListNode) -> None:
         """The block as a function that takes the visible locals and gives back those that it may have changed."""
         function = self.out.name("b")
         seen = [*self.locals, Local("", self.dot.code, self.dot.container)]

@@ -13,7 +13,7 @@ from kymatui.helm.language.nodes import Node
 MAX_INDENT = 90
 
 
-class Origin(NamedTuple):
+class LineOrigin(NamedTuple):
     """What stands behind a line: the node that errors name (or the local that knows its number in `nodes`), and the
     function or method that the line calls, "" where it calls none."""
 
@@ -28,9 +28,9 @@ class Emitter:
 
     def __init__(self) -> None:
         self.finished: list[str] = []
-        self.origins: dict[int, Origin] = {}
+        self.origins: dict[int, LineOrigin] = {}
         self.nodes: list[Node] = []
-        self.lines: list[tuple[str, Origin | None]] = []
+        self.lines: list[tuple[str, LineOrigin | None]] = []
         self.indent = 1
         self.counter = 0
 
@@ -39,7 +39,7 @@ class Emitter:
         self.counter += 1
         return f"{prefix}{self.counter}"
 
-    def line(self, code: str, origin: Origin | None = None) -> None:
+    def line(self, code: str, origin: LineOrigin | None = None) -> None:
         if self.indent > MAX_INDENT:
             raise TooDeepError
         self.lines.append((" " * self.indent + code, origin))
@@ -49,7 +49,7 @@ class Emitter:
         self.nodes.append(node)
         return len(self.nodes) - 1
 
-    def finish(self, lines: list[tuple[str, Origin | None]]) -> None:
+    def finish(self, lines: list[tuple[str, LineOrigin | None]]) -> None:
         """Puts the lines of one function behind those that stand."""
         for code, origin in lines:
             self.finished.append(code)

@@ -13,7 +13,7 @@ def _local_now() -> datetime:
     return datetime.now(UTC).astimezone()
 
 
-class Limits(NamedTuple):
+class RenderLimits(NamedTuple):
     """How much a chart's templates may use; each has a clear HelmError.
 
     depth     templates within templates (Go allows 100,000; Python's stack less), besides Helm's own 1000 for one name
@@ -43,5 +43,5 @@ class Environment(NamedTuple):
     lookup: Callable[[str, str, str, str], dict[str, Any]] | None = None
     resolve: Callable[[str], str] | None = None
     lint: bool = False
-    limits: Limits = Limits()
+    limits: RenderLimits = RenderLimits()
     monotonic: Callable[[], float] = time.monotonic

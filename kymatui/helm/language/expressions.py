@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 from kymatui.helm.govalues.naming import can_be_nil, type_kind
 from kymatui.helm.govalues.types import ANY, LIST, MAP, REFLECT, Function
 from kymatui.helm.language.builtins import BUILTINS
-from kymatui.helm.language.emitting import Emitter, Origin
+from kymatui.helm.language.emitting import Emitter, LineOrigin
 from kymatui.helm.language.nodes import (
     Bool,
     Chain,
-    Command,
+    CommandNode,
     Dot,
     Field,
     Identifier,
@@ -86,8 +86,8 @@ class Expressions:
 
     # --- lines
 
-    def origin(self, called: str = "") -> Origin:
-        return Origin(self.current, called)
+    def origin(self, called: str = "") -> LineOrigin:
+        return LineOrigin(self.current, called)
 
     def store(self, code: str, called: str = "") -> str:
         """A new local that holds the value of the code; an error in it names the current node."""
@@ -145,7 +145,7 @@ class Expressions:
                 self.bind(variable.names[0], result, pipe.assigns)
         return result
 
-    def command(self, command: Command, final: Value | None) -> Value:
+    def command(self, command: CommandNode, final: Value | None) -> Value:
         first = command.args[0]
         if isinstance(first, Field):
             return self.field(first, command.args, final)
@@ -233,7 +233,7 @@ class Expressions:
         if final is not None:
             values.append(self.store(f"ARGUMENT({method}, {len(args)}, {self.settled(final)}, '')"))
         result = self.out.name("x")
-        self.out.line(f"{result} = CALL({method}, {value.code}, [{', '.join(values)}])", Origin(node, name))
+        self.out.line(f"{result} = CALL({method}, {value.code}, [{', '.join(values)}])", LineOrigin(node, name))
         return Value(result)
 
     def method_argument(self, arg: Node) -> tuple[str, str]:
@@ -279,18 +279,18 @@ class Expressions:
         if function in (BUILTINS["and"], BUILTINS["or"]):
             return self.short_circuit(node.name, args, final)
         if function is BUILTINS["index"] and count == 1:
-            return self.unindexed(final or self.evaluated_any(args[0]), Origin(whole, node.name))
+            return self.unindexed(final or self.evaluated_any(args[0]), LineOrigin(whole, node.name))
         codes = [self.argument(arg, parameter(function, index)) for index, arg in enumerate(args)]
         if final is not None:
             codes.append(self.converted(final, parameter(function, len(args))))
         if function is BUILTINS["call"]:
             codes.insert(0, repr(args[0].text()) if args else "''")
         result = self.out.name("x")
-        self.out.line(f"{result} = {self.invocation(node.name, function, codes)}", Origin(whole, node.name))
+        self.out.line(f"{result} = {self.invocation(node.name, function, codes)}", LineOrigin(whole, node.name))
         known = node.name in SCOPED or function is BUILTINS.get(node.name)
         return Value(result, _RESULTS.get(node.name, "") if known else "", addressable=False)
 
-    def unindexed(self, value: Value, origin: Origin) -> Value:
+    def unindexed(self, value: Value, origin: LineOrigin) -> Value:
         """`index` without an index: the value itself, where it was found."""
         result = self.out.name("x")
         self.out.line(f"{result} = f_index({self.converted(value, REFLECT)})", origin)

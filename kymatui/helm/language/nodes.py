@@ -33,7 +33,7 @@ class Text(Node):
         return self.value
 
 
-class Block(Node):
+class ListNode(Node):
     """A list of nodes."""
 
     __slots__ = ("nodes",)
@@ -158,7 +158,7 @@ class Chain(Node):
         return inner + "".join(["." + name for name in self.names])
 
 
-class Command(Node):
+class CommandNode(Node):
     __slots__ = ("args",)
 
     def __init__(self, position: int) -> None:
@@ -176,7 +176,7 @@ class Pipe(Node):
         self.position = position
         self.assigns = assigns
         self.variables: list[Variable] = []
-        self.commands: list[Command] = []
+        self.commands: list[CommandNode] = []
 
     def text(self) -> str:
         commands = " | ".join([command.text() for command in self.commands])
@@ -186,7 +186,7 @@ class Pipe(Node):
         return f"{names} {'=' if self.assigns else ':='} {commands}"
 
 
-class Action(Node):
+class ActionNode(Node):
     __slots__ = ("pipe",)
 
     def __init__(self, position: int, pipe: Pipe) -> None:
@@ -202,7 +202,7 @@ class Branch(Node):
 
     __slots__ = ("body", "otherwise", "pipe", "word")
 
-    def __init__(self, position: int, word: str, pipe: Pipe, body: Block, otherwise: Block | None) -> None:
+    def __init__(self, position: int, word: str, pipe: Pipe, body: ListNode, otherwise: ListNode | None) -> None:
         self.position = position
         self.word = word
         self.pipe = pipe
@@ -257,7 +257,7 @@ class End(Node):
 
 def is_empty(node: Node) -> bool:
     """Whether a tree has nothing but space in it: such a definition does not replace another."""
-    if isinstance(node, Block):
+    if isinstance(node, ListNode):
         return all(map(is_empty, node.nodes))
     return isinstance(node, Text) and not node.value.strip(_GO_SPACE)
 

@@ -9,18 +9,18 @@ from kymatui.helm.govalues.quoting import quote, unquote
 from kymatui.helm.language.faults import ParseError
 from kymatui.helm.language.lexing import Token, tokenize
 from kymatui.helm.language.nodes import (
-    Action,
-    Block,
+    ActionNode,
     Bool,
     Branch,
     Call,
     Chain,
-    Command,
+    CommandNode,
     Dot,
     End,
     Field,
     Identifier,
     Jump,
+    ListNode,
     Nil,
     Node,
     Number,
@@ -40,15 +40,15 @@ _CONSTANTS: Final = (Bool, Dot, Nil, Number, String)
 MAX_PARENTHESES: Final = 100
 
 
-def parse(name: str, source: str, functions: Container[str]) -> dict[str, Block]:
+def parse(name: str, source: str, functions: Container[str]) -> dict[str, ListNode]:
     """The trees of a file by name: its own, and those that it defines."""
-    trees: dict[str, Block] = {}
+    trees: dict[str, ListNode] = {}
     _Parser(name, source, functions, trees).parse()
     return trees
 
 
 class _Parser:
-    def __init__(self, name: str, source: str, functions: Container[str], trees: dict[str, Block]) -> None:
+    def __init__(self, name: str, source: str, functions: Container[str], trees: dict[str, ListNode]) -> None:
         self.name = name
         self.source = source
         self.functions = functions
@@ -121,7 +121,7 @@ class _Parser:
     # --- the structure
 
     def parse(self) -> None:
-        root = Block(self.peek().position)
+        root = ListNode(self.peek().position)
         while self.peek().kind != "eof":
             if self.peek().kind == "{{":
                 start = self.index
@@ -136,7 +136,7 @@ class _Parser:
             root.nodes.append(node)
         self.add(self.name, root)
 
-    def add(self, name: str, root: Block) -> None:
+    def add(self, name: str, root: ListNode) -> None:
         known = self.trees.get(name)
         if known is None or is_empty(known):
             self.trees[name] = root
@@ -149,7 +149,7 @@ class _Parser:
         self.expect(("}}",), context)
         self.add(name, self.nested(context))
 
-    def nested(self, context: str) -> Block:
+    def nested(self, context: str) -> ListNode:
         """The body of a define or block, which knows nothing of the variables and loops around it."""
         around = self.variables, self.range_depth, self.action_start
         self.variables, self.range_depth, self.action_start = ["$"], 0, -1
@@ -159,8 +159,8 @@ class _Parser:
         self.variables, self.range_depth, self.action_start = around
         return root
 
-    def item_list(self) -> tuple[Block, End]:
-        block = Block(self.peek_non_space().position)
+    def item_list(self) -> tuple[ListNode, End]:
+        block = ListNode(self.peek_non_space().position)
         while self.peek_non_space().kind != "eof":
             node = self.text_or_action()
             if isinstance(node, End):
@@ -200,7 +200,7 @@ class _Parser:
         if kind == "block":
             self.next()
             return self.block()
-        return Action(token.position, self.pipeline("command", "}}"))
+        return ActionNode(token.position, self.pipeline("command", "}}"))
 
     def jump(self, token: Token) -> Node:
         following = self.next_non_space()
@@ -230,10 +230,10 @@ class _Parser:
         del self.variables[visible:]
         return Branch(pipe.position, word, pipe, body, otherwise)
 
-    def else_list(self, word: str, end: End) -> Block:
+    def else_list(self, word: str, end: End) -> ListNode:
         if word in ("if", "with") and self.peek().kind == word:
             self.next()
-            return Block(end.position, [self.control(word)])
+            return ListNode(end.position, [self.control(word)])
         block, end = self.item_list()
         if end.word != "end":
             raise self.fail(f"expected end; found {end.text()}")
@@ -304,8 +304,8 @@ class _Parser:
             if isinstance(command.args[0], _CONSTANTS):
                 raise self.fail(f"non executable command in pipeline stage {stage}")
 
-    def command(self) -> Command:
-        command = Command(self.peek_non_space().position)
+    def command(self) -> CommandNode:
+        command = CommandNode(self.peek_non_space().position)
         while True:
             self.peek_non_space()
             operand = self.operand()

@@ -44,7 +44,7 @@ KEPT_TEXTS: Final = 256
 """How many of them a cache keeps: those of most charts are the same in every rendering."""
 
 
-class State:
+class RenderState:
     """What one rendering has used so far; shared by all scopes of it."""
 
     __slots__ = ("deadline", "depth", "environment", "included", "most_output", "output", "steps")
@@ -64,7 +64,7 @@ class Scope:
 
     __slots__ = ("environment", "set", "state", "templates")
 
-    def __init__(self, owner: TemplateSet, templates: dict[str, Template], state: State) -> None:
+    def __init__(self, owner: TemplateSet, templates: dict[str, Template], state: RenderState) -> None:
         self.set = owner
         self.templates = templates
         self.state = state
@@ -321,7 +321,7 @@ class Rendering:
     """One rendering of a set's files."""
 
     def __init__(self, owner: TemplateSet, environment: Environment) -> None:
-        self.scope = Scope(owner, owner.templates, State(environment))
+        self.scope = Scope(owner, owner.templates, RenderState(environment))
 
     def execute(self, name: str, root: dict[str, Any]) -> str:
         """What a file renders to, `<no value>` taken out as Helm does; HelmError has Helm's text."""

@@ -16,8 +16,8 @@ from kymatui.helm.govalues.types import Function
 from kymatui.helm.language.faults import ParseError, TooDeepError
 
 if TYPE_CHECKING:
-    from kymatui.helm.language.emitting import Emitter, Origin
-    from kymatui.helm.language.nodes import Block, Node
+    from kymatui.helm.language.emitting import Emitter, LineOrigin
+    from kymatui.helm.language.nodes import ListNode, Node
     from kymatui.helm.language.templates import Scope
 
 Runner = Callable[["Scope", Callable[[str], object], Any], None]
@@ -45,7 +45,7 @@ class Unit:
         self.source = source
         self.functions = functions
         self.names = names
-        self._trees: dict[str, Block] | None = None
+        self._trees: dict[str, ListNode] | None = None
         if entries is None:
             from kymatui.helm.language.nodes import is_empty
 
@@ -53,7 +53,7 @@ class Unit:
         self.templates = [Template(self, template, empty, code) for template, empty, code in entries]
 
     @property
-    def trees(self) -> dict[str, Block]:
+    def trees(self) -> dict[str, ListNode]:
         """The parse trees by the templates' names; ParseError has text/template's text."""
         from kymatui.helm.language.parsing import parse
 
@@ -150,7 +150,7 @@ class Template:
             if not inner.tb_frame.f_code.co_name.startswith("b"):
                 break
             trace = inner
-        origin: Origin = self.emitter.origins[trace.tb_lineno]
+        origin: LineOrigin = self.emitter.origins[trace.tb_lineno]
         if isinstance(origin.node, str):
             return self.emitter.nodes[trace.tb_frame.f_locals[origin.node]], origin.called
         return origin.node, origin.called

@@ -14,29 +14,31 @@ from kymatui.helm.archives import read_archive
 from kymatui.helm.charts import read_directory
 from kymatui.helm.linting.chartfile import examine_chart_file
 from kymatui.helm.linting.contents import examine_definitions, examine_dependencies, examine_values_file
-from kymatui.helm.linting.results import Examination, Linting, Message, Result, Severity
+from kymatui.helm.linting.results import Examination, Linting, LintResult, LintSeverity, Message
 from kymatui.helm.linting.templates import examine_templates
 
-__all__ = ["Linting", "Message", "Result", "Severity", "lint"]
+__all__ = ["LintResult", "LintSeverity", "Linting", "Message", "lint"]
 
 
-def lint(path: str | Path, values: Mapping[str, Any] | None = None, linting: Linting | None = None) -> Result:
+def lint(path: str | Path, values: Mapping[str, Any] | None = None, linting: Linting | None = None) -> LintResult:
     """Examines a folder or an archive; what cannot be read is a result too, never an exception."""
     place = Path(path)
     try:
         files = _read(place)
     except (HelmError, OSError) as error:
-        return Result(problem=f"unable to open chart {place}: {getattr(error, 'strerror', None) or error}")
+        return LintResult(problem=f"unable to open chart {place}: {getattr(error, 'strerror', None) or error}")
     if "Chart.yaml" not in files:
         missing = place / "Chart.yaml"
-        return Result(problem=f"unable to check Chart.yaml file in chart: stat {missing}: no such file or directory")
+        return LintResult(
+            problem=f"unable to check Chart.yaml file in chart: stat {missing}: no such file or directory"
+        )
     examination = Examination(place, files, values or {}, linting or Linting())
     examine_chart_file(examination)
     examine_values_file(examination)
     examine_templates(examination)
     examine_dependencies(examination)
     examine_definitions(examination)
-    return Result(tuple(examination.messages))
+    return LintResult(tuple(examination.messages))
 
 
 def _read(place: Path) -> dict[str, bytes]:

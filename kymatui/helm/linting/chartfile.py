@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 from kymatui.errors import HelmError
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.govalues.types import go_type
-from kymatui.helm.linting.results import Examination, Severity
+from kymatui.helm.linting.results import Examination, LintSeverity
 from kymatui.helm.metadata import FIELDS, NESTED_FIELDS, Metadata, read_into
 from kymatui.helm.semver.constraints import parse_constraint
 from kymatui.helm.semver.versions import SemverError, parse_strict_version, parse_version
-from kymatui.helm.yaml import YamlError, load_yaml
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_yaml
 
 
 def examine_chart_file(examined: Examination) -> None:
@@ -23,13 +24,13 @@ def examine_chart_file(examined: Examination) -> None:
         read_into(metadata, examined.files["Chart.yaml"])
         fields = load_yaml(from_bytes(examined.files["Chart.yaml"]))
     except (YamlError, HelmError) as error:
-        examined.say(Severity.ERROR, "Chart.yaml", f"unable to parse YAML\n\t{error}")
+        examined.say(LintSeverity.ERROR, "Chart.yaml", f"unable to parse YAML\n\t{error}")
         return
     fields = fields if isinstance(fields, dict) else {}
     unknown = _unknown_field(fields)
     if unknown:
         reason = f'error unmarshaling JSON: while decoding JSON: json: unknown field "{unknown}"'
-        examined.say(Severity.WARNING, "Chart.yaml", f"failed to strictly parse chart metadata file\n\t{reason}")
+        examined.say(LintSeverity.WARNING, "Chart.yaml", f"failed to strictly parse chart metadata file\n\t{reason}")
     for severity, text in _metadata_faults(metadata, fields):
         examined.say(severity, "Chart.yaml", text)
 
@@ -47,57 +48,57 @@ def _unknown_field(fields: Mapping[str, Any]) -> str:
     return ""
 
 
-def _metadata_faults(metadata: Metadata, fields: Mapping[str, Any]) -> Iterator[tuple[Severity, str]]:
+def _metadata_faults(metadata: Metadata, fields: Mapping[str, Any]) -> Iterator[tuple[LintSeverity, str]]:
     if not metadata.name:
-        yield Severity.ERROR, "name is required"
+        yield LintSeverity.ERROR, "name is required"
     elif "/" in metadata.name:
-        yield Severity.ERROR, f'chart name "{metadata.name}" is invalid'
+        yield LintSeverity.ERROR, f'chart name "{metadata.name}" is invalid'
     if not metadata.api_version:
-        yield Severity.ERROR, 'apiVersion is required. The value must be either "v1" or "v2"'
+        yield LintSeverity.ERROR, 'apiVersion is required. The value must be either "v1" or "v2"'
     elif metadata.api_version not in ("v1", "v2"):
         text = f'apiVersion \'{metadata.api_version}\' is not valid. The value must be either "v1" or "v2"'
-        yield Severity.ERROR, text
+        yield LintSeverity.ERROR, text
     yield from _type_faults("version", fields)
     yield from _version_faults(metadata.version)
     yield from _type_faults("appVersion", fields)
-    yield from ((Severity.ERROR, text) for text in _people_faults(metadata))
+    yield from ((LintSeverity.ERROR, text) for text in _people_faults(metadata))
     if not metadata.icon:
-        yield Severity.INFO, "icon is recommended"
+        yield LintSeverity.INFO, "icon is recommended"
     elif not _is_url(metadata.icon):
-        yield Severity.ERROR, f"invalid icon URL '{metadata.icon}'"
+        yield LintSeverity.ERROR, f"invalid icon URL '{metadata.icon}'"
     if metadata.type and metadata.api_version != "v2":
         version = metadata.api_version
-        yield Severity.ERROR, f"chart type is not valid in apiVersion '{version}'. It is valid in apiVersion 'v2'"
+        yield LintSeverity.ERROR, f"chart type is not valid in apiVersion '{version}'. It is valid in apiVersion 'v2'"
     if metadata.dependencies and metadata.api_version != "v2":
         yield (
-            Severity.ERROR,
+            LintSeverity.ERROR,
             f"dependencies are not valid in the Chart file with apiVersion '{metadata.api_version}'."
             " They are valid in apiVersion 'v2'",
         )
     try:
         parse_strict_version(metadata.version)
     except SemverError:
-        yield Severity.WARNING, f"version '{metadata.version}' is not a valid SemVerV2"
+        yield LintSeverity.WARNING, f"version '{metadata.version}' is not a valid SemVerV2"
 
 
-def _type_faults(key: str, fields: Mapping[str, Any]) -> Iterator[tuple[Severity, str]]:
+def _type_faults(key: str, fields: Mapping[str, Any]) -> Iterator[tuple[LintSeverity, str]]:
     value = fields.get(key, "")
     if not isinstance(value, str):
-        yield Severity.ERROR, f"{key} should be of type string but it's of type {go_type(value)}"
+        yield LintSeverity.ERROR, f"{key} should be of type string but it's of type {go_type(value)}"
 
 
-def _version_faults(text: str) -> Iterator[tuple[Severity, str]]:
+def _version_faults(text: str) -> Iterator[tuple[LintSeverity, str]]:
     if not text:
-        yield Severity.ERROR, "version is required"
+        yield LintSeverity.ERROR, "version is required"
         return
     try:
         version = parse_version(text)
     except SemverError:
-        yield Severity.ERROR, f"version '{text}' is not a valid SemVer"
+        yield LintSeverity.ERROR, f"version '{text}' is not a valid SemVer"
         return
     refusals = parse_constraint(">0.0.0-0").refusals(version)
     if refusals:
-        yield Severity.ERROR, f"version {refusals[0]}"
+        yield LintSeverity.ERROR, f"version {refusals[0]}"
 
 
 def _people_faults(metadata: Metadata) -> Iterator[str]:

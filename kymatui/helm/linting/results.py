@@ -12,7 +12,7 @@ from kymatui.helm.archives import ChartFile
 from kymatui.helm.charts import Chart, load_files
 
 
-class Severity(IntEnum):
+class LintSeverity(IntEnum):
     """How bad it is, as helm ranks it."""
 
     INFO = 1
@@ -24,7 +24,7 @@ class Severity(IntEnum):
 class Message:
     """One line of the report: `where` is a file of the chart, or "" for all of it."""
 
-    severity: Severity
+    severity: LintSeverity
     where: str
     text: str
 
@@ -33,7 +33,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class LintResult:
     """Everything that was found; `problem` says why a path is no chart at all."""
 
     messages: tuple[Message, ...] = ()
@@ -42,11 +42,11 @@ class Result:
     @property
     def is_noticed(self) -> bool:
         """Whether there is anything worse than information."""
-        return bool(self.problem) or any(message.severity > Severity.INFO for message in self.messages)
+        return bool(self.problem) or any(message.severity > LintSeverity.INFO for message in self.messages)
 
     def failed(self, *, strict: bool = False) -> bool:
         """Whether the chart fails; with `strict`, warnings are enough."""
-        lowest = Severity.WARNING if strict else Severity.ERROR
+        lowest = LintSeverity.WARNING if strict else LintSeverity.ERROR
         return bool(self.problem) or any(message.severity >= lowest for message in self.messages)
 
     def lines(self, *, quiet: bool = False) -> Iterator[str]:
@@ -54,7 +54,7 @@ class Result:
         if self.problem:
             yield f"Error {self.problem}"
         for message in self.messages:
-            if not quiet or message.severity > Severity.INFO:
+            if not quiet or message.severity > LintSeverity.INFO:
                 yield str(message)
 
 
@@ -77,7 +77,7 @@ class Examination:
     linting: Linting
     messages: list[Message] = field(default_factory=list)
 
-    def say(self, severity: Severity, where: str, text: str) -> None:
+    def say(self, severity: LintSeverity, where: str, text: str) -> None:
         self.messages.append(Message(severity, where, text))
 
     def load(self) -> Chart:

@@ -11,24 +11,25 @@ from kymatui.helm.capabilities import KUBE_VERSION
 from kymatui.helm.charts import Chart
 from kymatui.helm.deprecations import deprecation
 from kymatui.helm.govalues.text import from_bytes, to_bytes
-from kymatui.helm.linting.results import Examination, Linting, Severity
+from kymatui.helm.linting.results import Examination, Linting, LintSeverity
 from kymatui.helm.naming import name_problems
 from kymatui.helm.rendering import render_to_lint
 from kymatui.helm.semver.versions import parse_version
 from kymatui.helm.values import split_documents
-from kymatui.helm.yaml import YamlError, load_yaml
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_yaml
 
 
 def examine_templates(examined: Examination) -> None:
     where = "templates/"
     if not any(name.startswith("templates/") for name in examined.files):
-        examined.say(Severity.WARNING, where, "directory does not exist")
+        examined.say(LintSeverity.WARNING, where, "directory does not exist")
         return
     try:
         chart = examined.load()
         files = _render(chart, examined)
     except (HelmError, YamlError) as error:
-        examined.say(Severity.ERROR, where, str(error))
+        examined.say(LintSeverity.ERROR, where, str(error))
         return
     for template in chart.templates:
         if not _template(examined, template.name, files.get(f"{chart.name}/{template.name}", "")):
@@ -51,20 +52,20 @@ def _template(examined: Examination, name: str, text: str) -> bool:
     ending = Path(name).suffix
     if ending not in (".yaml", ".yml", ".tpl", ".txt"):
         message = f"file extension '{ending}' not valid. Valid extensions are .yaml, .yml, .tpl, or .txt"
-        examined.say(Severity.ERROR, name, message)
+        examined.say(LintSeverity.ERROR, name, message)
     if ending.lower() not in (".yaml", ".yml") or not text.strip():
         return True
     first = next(line for line in text.splitlines() if line.strip())
     if first.startswith((" ", "\t")):
         message = f'document starts with an illegal indent: "{first}", which may cause parsing problems'
-        examined.say(Severity.WARNING, name, message)
+        examined.say(LintSeverity.WARNING, name, message)
     try:
         for document in split_documents(to_bytes(text)):
             body = load_yaml(from_bytes(document))
             if isinstance(body, dict):
                 _object(examined, name, body, text)
     except YamlError as error:
-        examined.say(Severity.ERROR, name, f"unable to parse YAML: {error}")
+        examined.say(LintSeverity.ERROR, name, f"unable to parse YAML: {error}")
         return False
     return True
 
@@ -75,16 +76,16 @@ def _object(examined: Examination, where: str, body: Mapping[str, Any], text: st
     for problem in name_problems(kind, name):
         quoted = f'metadata.name: Invalid value: "{name}": {problem}'
         text_ = f'object name does not conform to Kubernetes naming requirements: "{name}": {quoted}'
-        examined.say(Severity.WARNING, where, text_)
+        examined.say(LintSeverity.WARNING, where, text_)
     old = deprecation(str(body.get("apiVersion") or ""), kind, _kubernetes(examined.linting))
     if old is not None:
-        examined.say(Severity.WARNING, where, str(old))
+        examined.say(LintSeverity.WARNING, where, str(old))
     selects = "matchLabels" in text or "matchExpressions" in text
     if kind in ("Deployment", "ReplicaSet", "DaemonSet", "StatefulSet") and not selects:
         message = f'a {kind} must contain matchLabels or matchExpressions, and "{name}" does not'
-        examined.say(Severity.ERROR, where, message)
+        examined.say(LintSeverity.ERROR, where, message)
     if kind == "List" and any("helm.sh/resource-policy" in _annotations(one) for one in body.get("items") or ()):
-        examined.say(Severity.ERROR, where, "annotation 'helm.sh/resource-policy' within List objects are ignored")
+        examined.say(LintSeverity.ERROR, where, "annotation 'helm.sh/resource-policy' within List objects are ignored")
 
 
 def _annotations(body: object) -> Mapping[str, Any]:

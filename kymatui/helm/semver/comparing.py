@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from kymatui.helm.semver.versions import Version, compare_prereleases
+from kymatui.helm.semver.versions import SemanticVersion, compare_prereleases
 
 
 class Limit(Protocol):
     """What a comparison looks at: the version, as text too, and which parts of it were left open."""
 
     @property
-    def version(self) -> Version: ...
+    def version(self) -> SemanticVersion: ...
     @property
     def text(self) -> str: ...
     @property
@@ -23,7 +23,7 @@ class Limit(Protocol):
     def patch_dirty(self) -> bool: ...
 
 
-def _not_equal(version: Version, wanted: Limit) -> str:
+def _not_equal(version: SemanticVersion, wanted: Limit) -> str:
     same = f"is equal to {wanted.text}"
     limit = wanted.version
     if wanted.dirty:
@@ -40,7 +40,7 @@ def _not_equal(version: Version, wanted: Limit) -> str:
     return same if version.compare(limit) == 0 else ""
 
 
-def _greater(version: Version, wanted: Limit) -> str:
+def _greater(version: SemanticVersion, wanted: Limit) -> str:
     limit = wanted.version
     if version.major != limit.major and wanted.dirty:
         greater = version.major > limit.major
@@ -53,15 +53,15 @@ def _greater(version: Version, wanted: Limit) -> str:
     return "" if greater else f"is less than or equal to {wanted.text}"
 
 
-def _less(version: Version, wanted: Limit) -> str:
+def _less(version: SemanticVersion, wanted: Limit) -> str:
     return "" if version.compare(wanted.version) < 0 else f"is greater than or equal to {wanted.text}"
 
 
-def _greater_or_equal(version: Version, wanted: Limit) -> str:
+def _greater_or_equal(version: SemanticVersion, wanted: Limit) -> str:
     return "" if version.compare(wanted.version) >= 0 else f"is less than {wanted.text}"
 
 
-def _less_or_equal(version: Version, wanted: Limit) -> str:
+def _less_or_equal(version: SemanticVersion, wanted: Limit) -> str:
     limit = wanted.version
     if not wanted.dirty:
         less = version.compare(limit) <= 0
@@ -72,7 +72,7 @@ def _less_or_equal(version: Version, wanted: Limit) -> str:
     return "" if less else f"is greater than {wanted.text}"
 
 
-def _tilde(version: Version, wanted: Limit) -> str:
+def _tilde(version: SemanticVersion, wanted: Limit) -> str:
     limit = wanted.version
     if version.compare(limit) < 0:
         return f"is less than {wanted.text}"
@@ -85,13 +85,13 @@ def _tilde(version: Version, wanted: Limit) -> str:
     return ""
 
 
-def _equal(version: Version, wanted: Limit) -> str:
+def _equal(version: SemanticVersion, wanted: Limit) -> str:
     if wanted.dirty:
         return _tilde(version, wanted)
     return "" if version.compare(wanted.version) == 0 else f"is not equal to {wanted.text}"
 
 
-def _caret(version: Version, wanted: Limit) -> str:
+def _caret(version: SemanticVersion, wanted: Limit) -> str:
     limit = wanted.version
     if version.compare(limit) < 0:
         return f"is less than {wanted.text}"
@@ -109,7 +109,7 @@ def _caret(version: Version, wanted: Limit) -> str:
     return f"does not equal {wanted.text}. Expect version and constraint to equal when major and minor versions are 0"
 
 
-COMPARISONS: Final[dict[str, Callable[[Version, Limit], str]]] = {
+COMPARISONS: Final[dict[str, Callable[[SemanticVersion, Limit], str]]] = {
     "": _equal,
     "=": _equal,
     "!=": _not_equal,

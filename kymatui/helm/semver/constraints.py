@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from kymatui.helm.semver.comparing import COMPARISONS
-from kymatui.helm.semver.versions import SemverError, Version, parse_version
+from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
 
 # White space is RE2's \s. Quantifiers of single characters are possessive: a constraint comes from outside, and the
 # patterns as the library writes them would backtrack without end in Python. Those of groups are not: there Python up to
@@ -54,7 +54,7 @@ class Wanted:
     def __str__(self) -> str:
         return self.operator + self.text
 
-    def refusal(self, version: Version, include_prereleases: bool) -> str:
+    def refusal(self, version: SemanticVersion, include_prereleases: bool) -> str:
         """Why a version is not wanted, or ""."""
         if version.prerelease and not include_prereleases:
             return f"{version} is a prerelease version and the constraint is only looking for release versions"
@@ -73,14 +73,14 @@ class Constraint:
     def __str__(self) -> str:
         return " || ".join(" ".join(map(str, wanted)) for wanted in self.alternatives)
 
-    def check(self, version: Version) -> bool:
+    def check(self, version: SemanticVersion) -> bool:
         """Whether the version will do; prereleases do only where an alternative itself names one."""
         return any(
             not any(wanted.refusal(version, _names_prerelease(alternative)) for wanted in alternative)
             for alternative in self.alternatives
         )
 
-    def refusals(self, version: Version) -> list[str]:
+    def refusals(self, version: SemanticVersion) -> list[str]:
         """Every reason why the version will not do; empty when it does."""
         found: list[str] = []
         for alternative in self.alternatives:

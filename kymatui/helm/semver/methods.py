@@ -8,15 +8,17 @@ from typing import Any
 from kymatui.helm.govalues.types import BYTES, Function, FunctionError, TypedList, Uint8, Uint64
 from kymatui.helm.semver.versions import (
     SEGMENT_LIMIT,
+    SemanticVersion,
     SemverError,
-    Version,
     VersionValue,
     check_metadata,
     check_prerelease,
 )
 
 
-def _raised(version: Version, numbers: tuple[int, int, int], prerelease: str = "", metadata: str = "") -> VersionValue:
+def _raised(
+    version: SemanticVersion, numbers: tuple[int, int, int], prerelease: str = "", metadata: str = ""
+) -> VersionValue:
     major, minor, patch = (number % SEGMENT_LIMIT for number in numbers)
     raised = VersionValue(major, minor, patch, prerelease, metadata)
     if version.original.startswith("v"):
@@ -24,11 +26,11 @@ def _raised(version: Version, numbers: tuple[int, int, int], prerelease: str = "
     return raised
 
 
-def _next_patch(version: Version) -> VersionValue:
+def _next_patch(version: SemanticVersion) -> VersionValue:
     return _raised(version, (version.major, version.minor, version.patch + (not version.prerelease)))
 
 
-def _with_prerelease(version: Version, prerelease: str) -> VersionValue:
+def _with_prerelease(version: SemanticVersion, prerelease: str) -> VersionValue:
     try:
         check_prerelease(prerelease)
     except SemverError as error:
@@ -36,7 +38,7 @@ def _with_prerelease(version: Version, prerelease: str) -> VersionValue:
     return _raised(version, version.numbers, prerelease, version.metadata)
 
 
-def _with_metadata(version: Version, metadata: str) -> VersionValue:
+def _with_metadata(version: SemanticVersion, metadata: str) -> VersionValue:
     try:
         if metadata:
             check_metadata(metadata)
@@ -51,7 +53,7 @@ def _method(name: str, call: Callable[..., Any], *params: str) -> Function:
 
 def _value_methods() -> dict[str, Function]:
     methods = (
-        _method("String", Version.__str__),
+        _method("String", SemanticVersion.__str__),
         _method("Major", lambda version: Uint64(version.major)),
         _method("Minor", lambda version: Uint64(version.minor)),
         _method("Patch", lambda version: Uint64(version.patch)),
@@ -60,7 +62,7 @@ def _value_methods() -> dict[str, Function]:
         _method("IncMajor", lambda version: _raised(version, (version.major + 1, 0, 0))),
         _method("IncMinor", lambda version: _raised(version, (version.major, version.minor + 1, 0))),
         _method("IncPatch", _next_patch),
-        _method("Value", Version.__str__),
+        _method("Value", SemanticVersion.__str__),
         _method("MarshalText", lambda version: TypedList(BYTES, map(Uint8, str(version).encode()))),
         _method("MarshalJSON", lambda version: TypedList(BYTES, map(Uint8, f'"{version}"'.encode()))),
         _method("SetPrerelease", _with_prerelease, "string"),
@@ -70,10 +72,10 @@ def _value_methods() -> dict[str, Function]:
 
 
 def _pointer_methods() -> dict[str, Function]:
-    pointer = Version.go_type
+    pointer = SemanticVersion.go_type
     methods = (
         _method("Original", lambda version: version.original),
-        _method("Compare", Version.compare, pointer),
+        _method("Compare", SemanticVersion.compare, pointer),
         _method("Equal", lambda version, other: version.compare(other) == 0, pointer),
         _method("LessThan", lambda version, other: version.compare(other) < 0, pointer),
         _method("LessThanEqual", lambda version, other: version.compare(other) <= 0, pointer),
@@ -84,4 +86,4 @@ def _pointer_methods() -> dict[str, Function]:
 
 
 VersionValue.go_methods = _value_methods()
-Version.go_methods = {**VersionValue.go_methods, **_pointer_methods()}
+SemanticVersion.go_methods = {**VersionValue.go_methods, **_pointer_methods()}

@@ -20,7 +20,7 @@ class SemverError(HelmError):
     """A version or a constraint that cannot be read."""
 
 
-class Version(Object):
+class SemanticVersion(Object):
     """A pointer to a version, which is what `semver "1.2"` gives to a template; ordered by precedence."""
 
     __slots__ = ("major", "metadata", "minor", "original", "patch", "prerelease")
@@ -47,7 +47,7 @@ class Version(Object):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.original!r})"
 
-    def __lt__(self, other: Version) -> bool:
+    def __lt__(self, other: SemanticVersion) -> bool:
         return self.compare(other) < 0
 
     def go_string(self) -> str:
@@ -56,7 +56,7 @@ class Version(Object):
     def go_json(self) -> str:
         return str(self)
 
-    def go_copy(self) -> Version:
+    def go_copy(self) -> SemanticVersion:
         """What a deep copy keeps: nothing, for no field is exported."""
         return type(self)(0, 0, 0, original="")
 
@@ -68,14 +68,14 @@ class Version(Object):
     def numbers(self) -> tuple[int, int, int]:
         return self.major, self.minor, self.patch
 
-    def compare(self, other: Version) -> int:
+    def compare(self, other: SemanticVersion) -> int:
         """-1, 0 or 1 by precedence; build metadata does not count."""
         if self.numbers != other.numbers:
             return -1 if self.numbers < other.numbers else 1
         return compare_prereleases(self.prerelease, other.prerelease, releases_last=True)
 
 
-class VersionValue(Version):
+class VersionValue(SemanticVersion):
     """A version that is no pointer: what IncMajor and its like give to a template."""
 
     __slots__ = ()
@@ -83,7 +83,7 @@ class VersionValue(Version):
     go_kind = "struct"
 
 
-def parse_version(text: str) -> Version:
+def parse_version(text: str) -> SemanticVersion:
     """Reads a version leniently: "1", "v1.2", "01.2.3-rc.1+build"."""
     match = _LOOSE.fullmatch(text)
     if match is None:
@@ -91,10 +91,10 @@ def parse_version(text: str) -> Version:
     major, minor, patch = (_segment((part or "0").removeprefix(".")) for part in match.group(1, 2, 3))
     prerelease, metadata = match.group(4) or "", match.group(5) or ""
     check_prerelease(prerelease)
-    return Version(major, minor, patch, prerelease, metadata, text)
+    return SemanticVersion(major, minor, patch, prerelease, metadata, text)
 
 
-def parse_strict_version(text: str) -> Version:
+def parse_strict_version(text: str) -> SemanticVersion:
     """Reads a version by the letter of semver 2.0: three numbers without leading zeros, no leading v."""
     if not text:
         raise SemverError("version string empty")
@@ -113,7 +113,7 @@ def parse_strict_version(text: str) -> Version:
         if len(part) > 1 and part[0] == "0":
             raise SemverError("version segment starts with 0")
     major, minor, patch = (_segment(part, "") for part in parts)
-    return Version(major, minor, patch, prerelease, metadata, text)
+    return SemanticVersion(major, minor, patch, prerelease, metadata, text)
 
 
 def _segment(digits: str, prefix: str = "error parsing version segment: ") -> int:

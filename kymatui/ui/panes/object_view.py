@@ -10,19 +10,18 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from kymatui.domain.reading import Reader
-from kymatui.domain.refs import ObjectRef
-from kymatui.domain.snapshots import Object
-from kymatui.domain.texts import counted
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import KymatuiError, UnreachableError
-from kymatui.ui.link import defect
-from kymatui.ui.presenters.documents import Reading, as_yaml, reading_line, reading_of
-from kymatui.ui.text import plain
+from kymatui.ui.connection.cluster_link import as_defect_error
+from kymatui.ui.presenters.module.yaml_documents import DocumentReading, as_yaml, reading_line, reading_of
 from kymatui.ui.widgets.document import Document
-from kymatui.ui.widgets.tones import toned
+from kymatui.ui.widgets.tone_styles import with_tone
 
 if TYPE_CHECKING:
-    from kymatui.ui.app import KymatuiApp
+    from kymatui.ui.application.kymatui_app import KymatuiApp
 
 
 class ObjectView(Vertical):
@@ -32,7 +31,7 @@ class ObjectView(Vertical):
         super().__init__(id=id)
         self._ref: ObjectRef | None = None
         self._body: Object | None = None
-        self._reading = Reading.LOADING
+        self._reading = DocumentReading.LOADING
         self._error = ""
         self._at = 0.0
         self._asked: tuple[ObjectRef, str] | None = None  # the object that was read last, and its resourceVersion then
@@ -58,20 +57,20 @@ class ObjectView(Vertical):
 
     def copy(self) -> None:
         self.app.copy_to_clipboard(self.text)
-        self.notify(f"copied {counted(len(self.document.lines), 'line')}", timeout=2)
+        self.notify(f"copied {format_count(len(self.document.lines), 'line')}", timeout=2)
 
     def show(self, ref: ObjectRef) -> None:
         """Show an object, or the same one as it is now."""
         if ref != self._ref:
             self._ref, self._body, self._asked = ref, None, None
-            self._reading, self._error = Reading.LOADING, ""
+            self._reading, self._error = DocumentReading.LOADING, ""
         locations, now = self.kymatui.locations, self.kymatui.clock()
         whole = locations.whole(ref)
         if whole is not None:
-            self._body, self._reading, self._at, self._asked = whole, Reading.WATCHED, now, None
+            self._body, self._reading, self._at, self._asked = whole, DocumentReading.WATCHED, now, None
         else:
             part = locations.find(ref)
-            version = Reader(part).child("metadata").text("resourceVersion") if part is not None else ""
+            version = JsonReader(part).child("metadata").text("resourceVersion") if part is not None else ""
             if self._asked != (ref, version) and self._asking != ref:
                 self._asked, self._asking = (ref, version), ref
                 self._read(ref)
@@ -101,7 +100,7 @@ class ObjectView(Vertical):
         except KymatuiError as failure:
             error = failure
         except Exception as failure:  # noqa: BLE001 (else the view would load for ever)
-            error = defect(failure)
+            error = as_defect_error(failure)
         self._asking = None
         self._take(body, error)
         if self.is_mounted:
@@ -109,7 +108,7 @@ class ObjectView(Vertical):
 
     def _take(self, body: Object | None, error: KymatuiError | None) -> None:
         if body is not None:
-            self._body, self._reading, self._error, self._at = body, Reading.READ, "", self.kymatui.clock()
+            self._body, self._reading, self._error, self._at = body, DocumentReading.READ, "", self.kymatui.clock()
         elif error is not None:
             self._reading, self._error = reading_of(error), str(error)
 
@@ -121,6 +120,6 @@ class ObjectView(Vertical):
         line, tone = reading_line(
             self._reading, self._error, at=self._at, has_body=body is not None, is_secret=is_secret
         )
-        self.query_one("#yaml-name", Static).update(Content(plain(f"{ref}   {self._note}".rstrip())))
-        self.query_one("#yaml-state", Static).update(toned(line, tone))
+        self.query_one("#yaml-name", Static).update(Content(sanitize(f"{ref}   {self._note}".rstrip())))
+        self.query_one("#yaml-state", Static).update(with_tone(line, tone))
         self.document.show(as_yaml(body) if body is not None else "")

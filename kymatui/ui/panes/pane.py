@@ -9,15 +9,15 @@ from textual.containers import Vertical
 from textual.message import Message
 from textual.widget import Widget
 
-from kymatui.domain.events import module_objects
-from kymatui.domain.refs import ObjectRef
-from kymatui.domain.rows import Row
-from kymatui.domain.snapshots import Snapshot
-from kymatui.ui.link import Looks
-from kymatui.ui.navigation import object_step
+from kymatui.domain.catalog.module_events import module_objects
+from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.ui.connection.cluster_link import FollowedObjects
+from kymatui.ui.navigation.history import object_step
 
 if TYPE_CHECKING:
-    from kymatui.ui.app import KymatuiApp
+    from kymatui.ui.application.kymatui_app import KymatuiApp
 
 
 class Pane(Vertical):
@@ -34,7 +34,7 @@ class Pane(Vertical):
     class Noted(Message):
         """The note at the right of the tabs is another one."""
 
-    def draw(self, row: Row, snapshot: Snapshot) -> None:
+    def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         """Shows the module as it is now."""
         raise AssertionError(f"{type(self).__name__} does not say")
 
@@ -57,9 +57,9 @@ class Pane(Vertical):
         else:
             self.kymatui.ways.open(object_step(ref))
 
-    def looks(self, row: Row) -> Looks:
+    def looks(self, row: ModuleRow) -> FollowedObjects:
         """What has to be followed for it; the events on every tab, so that they are there when one turns to them."""
-        return Looks(module_objects(row))
+        return FollowedObjects(module_objects(row))
 
     @property
     def note(self) -> str:

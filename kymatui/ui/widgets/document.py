@@ -15,7 +15,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kymatui.ui.text import plain
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.widgets.scrolling import SCROLL_KEYS
 
 _YAML_KEY = re.compile(r"^(\s*(?:- )*)([^\s:#][^:#]*)(:)(?=\s|$)")
@@ -58,7 +58,7 @@ class Document(ScrollView, can_focus=True):
 
     def show(self, text: str) -> None:
         """Takes a new text; where one reads stays where it is."""
-        lines = tuple(plain(line) for line in text.splitlines())
+        lines = tuple(sanitize(line) for line in text.splitlines())
         if lines == self._lines:
             return
         self._lines = lines

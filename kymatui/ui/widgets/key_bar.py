@@ -6,7 +6,7 @@ from textual import events
 from textual.content import Content
 from textual.widget import Widget
 
-from kymatui.ui.presenters.keys import key_name
+from kymatui.ui.navigation.key_help import key_name
 
 GAP = "  "
 _KEPT = ("Back", "Help", "Quit")

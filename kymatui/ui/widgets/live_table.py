@@ -8,11 +8,11 @@ from typing import ClassVar
 from textual import on
 from textual.binding import Binding, BindingType
 
-from kymatui.domain.texts import counted
-from kymatui.ui.presenters.filtering import Filter, parse_filter
-from kymatui.ui.presenters.tables import Sort, aged, arrange
-from kymatui.ui.widgets.columns import Column
-from kymatui.ui.widgets.row_list import EMPTY, Row
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_filter import RowFilter, parse_filter
+from kymatui.ui.viewmodels.row_list import EMPTY, Row
+from kymatui.ui.viewmodels.sorting import SortOrder, aged, arrange_rows
 from kymatui.ui.widgets.row_table import OfTable, RowTable
 
 
@@ -37,7 +37,7 @@ class LiveTable(RowTable):
         columns: Sequence[Column] = (),
         *,
         id: str | None = None,
-        sort: Sort | None = None,
+        sort: SortOrder | None = None,
         copied: str = "",
         opens: bool = True,
     ) -> None:
@@ -51,11 +51,11 @@ class LiveTable(RowTable):
         self._show_order()
 
     @property
-    def filter(self) -> Filter:
+    def filter(self) -> RowFilter:
         return self._filter
 
     @property
-    def order(self) -> Sort | None:
+    def order(self) -> SortOrder | None:
         return self._order
 
     @property
@@ -90,7 +90,7 @@ class LiveTable(RowTable):
         self.post_message(self.Arranged(self))
         return self._filter.problem
 
-    def set_order(self, sort: Sort) -> None:
+    def set_order(self, sort: SortOrder) -> None:
         """Orders by a column; where the table has none of that name, nothing changes."""
         if self._order is None or sort.column not in {"", *(column.id for column in self.columns)}:
             return
@@ -105,7 +105,7 @@ class LiveTable(RowTable):
 
     def _arrange(self) -> None:
         was_empty = not self.rows
-        self.set_rows(arrange(self._everything, self._filter, self._order))
+        self.set_rows(arrange_rows(self._everything, self._filter, self._order))
         if was_empty is not (not self.rows):
             self.refresh_bindings()
 
@@ -120,7 +120,7 @@ class LiveTable(RowTable):
         falls = {one.id for one in self.columns if one.falls}
         order = self._order
         again = order is not None and order.column == column
-        self.set_order(Sort(column, descending=not order.descending if again and order else column in falls))
+        self.set_order(SortOrder(column, descending=not order.descending if again and order else column in falls))
 
     def action_sort_next(self) -> None:
         """Orders by the column behind the present one, of those that are shown."""
@@ -140,12 +140,14 @@ class LiveTable(RowTable):
         lines = ["\t".join(row.cells.get(column, EMPTY).text for column in columns).strip() for row in rows]
         if lines:
             self.app.copy_to_clipboard("\n".join(lines))
-            said = ", ".join(lines) if self._copied else counted(len(lines), "line") if len(lines) > 1 else "the line"
+            said = (
+                ", ".join(lines) if self._copied else format_count(len(lines), "line") if len(lines) > 1 else "the line"
+            )
             self.notify(f"copied {said}", markup=False, timeout=2)
 
     def action_copy_table(self) -> None:
         """As TSV, which spreadsheets take."""
-        from kymatui.ui.presenters.exporting import exported
+        from kymatui.ui.viewmodels.table_export import export_table
 
-        self.app.copy_to_clipboard(exported(self.columns, self.rows, "tsv"))
-        self.notify(f"copied {counted(len(self.rows), 'row')}", timeout=2)
+        self.app.copy_to_clipboard(export_table(self.columns, self.rows, "tsv"))
+        self.notify(f"copied {format_count(len(self.rows), 'row')}", timeout=2)

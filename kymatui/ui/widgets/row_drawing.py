@@ -9,9 +9,9 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from kymatui.ui.text import fit
-from kymatui.ui.widgets.columns import GAP, Column
-from kymatui.ui.widgets.row_list import EMPTY, Row
+from kymatui.ui.viewmodels.columns import GAP, Column
+from kymatui.ui.viewmodels.display_text import fit_to_width
+from kymatui.ui.viewmodels.row_list import EMPTY, Row
 
 Fitted = Sequence[tuple[Column, int]]
 
@@ -50,7 +50,7 @@ class LineDrawing:
             if sorted_by and sorted_by[0] == column.id:
                 title = title[: max(size - 2, 0)] + (TURNED if sorted_by[1] else STRAIGHT)
                 style = base + self._style("sorted", partial=True)
-            segments.append(Segment(fit(title, size, right=column.right), style))
+            segments.append(Segment(fit_to_width(title, size, right=column.right), style))
             segments.append(Segment(_gap(fitted, position), base))
         return Strip(segments).adjust_cell_length(width, base)
 
@@ -76,7 +76,7 @@ class LineDrawing:
             cell = row.cells.get(column.id, EMPTY)
             tone = "dim" if row.dim else cell.tone
             style = base + self._tone(tone, cursor) if tone else base
-            segments.append(Segment(fit(cell.text, size, right=column.right), style))
+            segments.append(Segment(fit_to_width(cell.text, size, right=column.right), style))
             segments.append(Segment(_gap(fitted, position), base))
         return Strip(segments).adjust_cell_length(width, base)
 

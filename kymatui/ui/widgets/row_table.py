@@ -18,9 +18,9 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kymatui.ui.widgets.columns import GAP, Column, fit_columns, with_arrow
+from kymatui.ui.viewmodels.columns import GAP, Column, fit_columns, with_arrow
+from kymatui.ui.viewmodels.row_list import Row, RowList
 from kymatui.ui.widgets.row_drawing import LineDrawing
-from kymatui.ui.widgets.row_list import Row, RowList
 
 TONES = (
     "ready",

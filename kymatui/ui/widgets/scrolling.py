@@ -17,7 +17,7 @@ SCROLL_KEYS: tuple[Binding, ...] = (
 )
 
 
-class Reading(VerticalScroll, can_focus=True):
+class TextScroll(VerticalScroll, can_focus=True):
     """Widgets below each other, longer than the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*SCROLL_KEYS]

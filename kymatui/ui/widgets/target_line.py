@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 if TYPE_CHECKING:
-    from kymatui.domain.targets import ClusterTarget
+    from kymatui.domain.plans.cluster_target import ClusterTarget
 
 
 class TargetLine(Static):

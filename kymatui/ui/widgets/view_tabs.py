@@ -11,8 +11,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from kymatui.ui.text import clip, plain
-from kymatui.ui.widgets.frame import spread
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.viewmodels.display_text import clip
+from kymatui.ui.widgets.top_line import spread_parts
 
 _LAYOUTS = ((3, 99), (2, 99), (1, 99), (1, 8), (1, 6), (1, 4))
 """From roomy to tight: cells between two views, letters of a word."""
@@ -57,12 +58,12 @@ class ViewTabs(Widget):
             parts.append(Content.styled(label, "bold reverse" if here else "$foreground-muted"))
             parts.append(Content(" " * gap))
         parts = parts[:-1]  # the last gap would only be cut
-        note = Content.styled(plain(self._note), "bold $text-warning") if self._note else Content("")
-        return spread(Content.assemble(*parts), note, self.size.width)
+        note = Content.styled(sanitize(self._note), "bold $text-warning") if self._note else Content("")
+        return spread_parts(Content.assemble(*parts), note, self.size.width)
 
     def _laid_out(self) -> tuple[list[str], int]:
         """The words and the space between them: where it is tight first the space shrinks, then every other word."""
-        full = [plain(view.label) for view in self._views]
+        full = [sanitize(view.label) for view in self._views]
         space = self.size.width - (cell_len(self._note) + 2 if self._note else 0)
         for gap, letters in _LAYOUTS:
             labels = [

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.client import Client, PatchType, Write
-from kymatui.adapters.kube.connections import connect
-from kymatui.adapters.kube.projections import MetadataOnly
-from kymatui.adapters.kube.resources import Resource
-from kymatui.adapters.kube.reviews import Reviews
-from kymatui.adapters.kube.stores import Store
-from kymatui.adapters.kube.transport import Transport
-from kymatui.adapters.kube.watching import PARTIAL_LIST, Subject, Watch
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.domain.snapshots import FeedState
+from kymatui.adapters.kube.api.access_reviews import Reviews
+from kymatui.adapters.kube.api.client import Client, PatchType, Write
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.projections import MetadataOnly
+from kymatui.adapters.kube.watch.watch import PARTIAL_LIST, Watch, WatchSubject
+from kymatui.adapters.kube.watch.watch_cache import Store
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import ConflictError, InvalidError, NotFoundError, UnauthorizedError
 from tests.adapters.clusters import eventually
 
@@ -52,7 +52,7 @@ def namespace(client: Client) -> Iterator[str]:
 
 
 @pytest.fixture
-def config_maps(client: Client) -> Resource:
+def config_maps(client: Client) -> ApiResource:
     return client.resource(GroupVersionKind("", "v1", "ConfigMap"))
 
 
@@ -61,7 +61,9 @@ def config_map(name: str, namespace: str, **data: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
-def test_objects_are_created_read_replaced_and_deleted(client: Client, namespace: str, config_maps: Resource) -> None:
+def test_objects_are_created_read_replaced_and_deleted(
+    client: Client, namespace: str, config_maps: ApiResource
+) -> None:
     made = client.create(config_maps, config_map("a", namespace, x="1"), namespace)
     assert client.get(config_maps, "a", namespace)["data"] == {"x": "1"}
     assert client.update(config_maps, {**made, "data": {"x": "2"}})["data"] == {"x": "2"}
@@ -73,7 +75,7 @@ def test_objects_are_created_read_replaced_and_deleted(client: Client, namespace
         client.get(config_maps, "a", namespace)
 
 
-def test_what_is_there_already_is_a_conflict(client: Client, namespace: str, config_maps: Resource) -> None:
+def test_what_is_there_already_is_a_conflict(client: Client, namespace: str, config_maps: ApiResource) -> None:
     client.create(config_maps, config_map("a", namespace), namespace)
     with pytest.raises(ConflictError) as caught:
         client.create(config_maps, config_map("a", namespace), namespace)
@@ -89,14 +91,14 @@ def test_what_is_there_already_is_a_conflict(client: Client, namespace: str, con
     ],
 )
 def test_patches_change_a_part(
-    client: Client, namespace: str, config_maps: Resource, kind: PatchType, patch: Any
+    client: Client, namespace: str, config_maps: ApiResource, kind: PatchType, patch: Any
 ) -> None:
     client.create(config_maps, config_map("a", namespace, x="1"), namespace)
     assert client.patch(config_maps, "a", patch, kind, namespace)["data"] == {"y": "2"}
 
 
 def test_apply_owns_its_fields_and_takes_others_only_by_force(
-    client: Client, namespace: str, config_maps: Resource
+    client: Client, namespace: str, config_maps: ApiResource
 ) -> None:
     client.apply(config_maps, config_map("a", namespace, x="1"), how=Write(manager="other"))
     with pytest.raises(ConflictError) as caught:
@@ -109,7 +111,7 @@ def test_apply_owns_its_fields_and_takes_others_only_by_force(
     assert "kymatui" in managers
 
 
-def test_a_dry_run_leaves_nothing(client: Client, namespace: str, config_maps: Resource) -> None:
+def test_a_dry_run_leaves_nothing(client: Client, namespace: str, config_maps: ApiResource) -> None:
     assert client.apply(config_maps, config_map("a", namespace, x="1"), how=DRY)["data"] == {"x": "1"}
     with pytest.raises(NotFoundError):
         client.get(config_maps, "a", namespace)
@@ -118,12 +120,12 @@ def test_a_dry_run_leaves_nothing(client: Client, namespace: str, config_maps: R
     assert client.get(config_maps, "b", namespace)
 
 
-def test_unknown_fields_are_refused(client: Client, namespace: str, config_maps: Resource) -> None:
+def test_unknown_fields_are_refused(client: Client, namespace: str, config_maps: ApiResource) -> None:
     with pytest.raises(InvalidError, match="unknown field"):
         client.create(config_maps, {**config_map("a", namespace), "dta": {}}, namespace)
 
 
-def test_only_the_object_that_was_meant_is_deleted(client: Client, namespace: str, config_maps: Resource) -> None:
+def test_only_the_object_that_was_meant_is_deleted(client: Client, namespace: str, config_maps: ApiResource) -> None:
     made = client.create(config_maps, config_map("a", namespace), namespace)
     with pytest.raises(ConflictError):
         client.delete(config_maps, "a", namespace, uid="00000000-0000-0000-0000-000000000000")
@@ -132,7 +134,9 @@ def test_only_the_object_that_was_meant_is_deleted(client: Client, namespace: st
     client.delete(config_maps, "a", namespace, uid=made["metadata"]["uid"])
 
 
-def test_an_object_that_is_held_is_answered_with_itself(client: Client, namespace: str, config_maps: Resource) -> None:
+def test_an_object_that_is_held_is_answered_with_itself(
+    client: Client, namespace: str, config_maps: ApiResource
+) -> None:
     body = config_map("held", namespace)
     body["metadata"]["finalizers"] = ["example.com/hold"]
     client.create(config_maps, body, namespace)
@@ -141,7 +145,7 @@ def test_an_object_that_is_held_is_answered_with_itself(client: Client, namespac
     client.patch(config_maps, "held", {"metadata": {"finalizers": None}}, PatchType.MERGE, namespace)
 
 
-def test_lists_come_in_pages(client: Client, namespace: str, config_maps: Resource) -> None:
+def test_lists_come_in_pages(client: Client, namespace: str, config_maps: ApiResource) -> None:
     for name in "abcde":
         client.create(config_maps, config_map(name, namespace), namespace)
     pages = list(client.pages(config_maps, namespace, labels="app=it", limit=2))
@@ -153,7 +157,7 @@ def test_lists_come_in_pages(client: Client, namespace: str, config_maps: Resour
     assert client.list(config_maps, namespace, fields="metadata.name=b").items[0]["metadata"]["name"] == "b"
 
 
-def test_what_is_not_projected_is_not_there(client: Client, namespace: str, config_maps: Resource) -> None:
+def test_what_is_not_projected_is_not_there(client: Client, namespace: str, config_maps: ApiResource) -> None:
     client.create(config_maps, config_map("a", namespace, x="1"), namespace)
     (found,) = client.list(config_maps, namespace, labels="app=it", decode=MetadataOnly).items
     assert "data" not in found
@@ -162,14 +166,14 @@ def test_what_is_not_projected_is_not_there(client: Client, namespace: str, conf
     assert "data" not in partial
 
 
-def test_everything_that_is_chosen_is_deleted(client: Client, namespace: str, config_maps: Resource) -> None:
+def test_everything_that_is_chosen_is_deleted(client: Client, namespace: str, config_maps: ApiResource) -> None:
     for name in "ab":
         client.create(config_maps, config_map(name, namespace), namespace)
     client.delete_collection(config_maps, namespace, labels="app=it")
     assert client.list(config_maps, namespace, labels="app=it").items == []
 
 
-def test_tables_have_a_row_an_object(client: Client, namespace: str, config_maps: Resource) -> None:
+def test_tables_have_a_row_an_object(client: Client, namespace: str, config_maps: ApiResource) -> None:
     client.create(config_maps, config_map("a", namespace, x="1"), namespace)
     found = client.table(config_maps, namespace, labels="app=it")
     assert found["kind"] == "Table"
@@ -225,34 +229,34 @@ def test_the_version_is_told(client: Client) -> None:
 
 
 def test_a_wrong_token_is_refused(kubeconfig: str) -> None:
-    from kymatui.adapters.kube.connections import Connection
-    from kymatui.adapters.kube.credentials import Credentials, bearer
+    from kymatui.adapters.kube.auth.connection import Connection
+    from kymatui.adapters.kube.auth.credentials import CredentialSource, bearer_credential
 
     found = connect(kubeconfig)
-    wrong = Connection(found.key, "c", "", "ann", found.endpoint, Credentials(lambda: bearer("wrong")))
+    wrong = Connection(found.key, "c", "", "ann", found.endpoint, CredentialSource(lambda: bearer_credential("wrong")))
     with pytest.raises(UnauthorizedError, match="'ann'"):
-        Client(Transport(wrong)).list(Resource("", "v1", "Node", "nodes", False))
+        Client(Transport(wrong)).list(ApiResource("", "v1", "Node", "nodes", False))
 
 
 def test_impersonation_is_honoured(kubeconfig: str) -> None:
-    from kymatui.adapters.kube.connections import Connection
-    from kymatui.adapters.kube.credentials import Credential, Credentials
+    from kymatui.adapters.kube.auth.connection import Connection
+    from kymatui.adapters.kube.auth.credentials import Credential, CredentialSource
 
     found = connect(kubeconfig)
     mine = found.credentials.present()
     other = Credential(
         (*mine.headers, ("Impersonate-User", "jane"), ("Impersonate-Group", "readers")), mine.certificate
     )
-    transport = Transport(Connection(found.key, "c", "", "", found.endpoint, Credentials(lambda: other)))
+    transport = Transport(Connection(found.key, "c", "", "", found.endpoint, CredentialSource(lambda: other)))
     assert not Reviews(transport).allowed("delete", "nodes")
 
 
 @pytest.mark.parametrize("streams", [True, False], ids=["list in the watch", "list, then watch"])
-def test_watches_follow_what_happens(client: Client, namespace: str, config_maps: Resource, streams: bool) -> None:
+def test_watches_follow_what_happens(client: Client, namespace: str, config_maps: ApiResource, streams: bool) -> None:
     client.streams_lists = streams
     client.create(config_maps, config_map("a", namespace), namespace)
     store = Store(lambda: None)
-    watch = Watch(client, Subject(config_maps), store)
+    watch = Watch(client, WatchSubject(config_maps), store)
     watch.start()
     eventually(lambda: store.feed.state is FeedState.LIVE, 20)
     assert (namespace, "a") in store.keys()  # noqa: SIM118 (a store is no mapping)

@@ -10,25 +10,25 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.credentials import (
+from kymatui.adapters.kube.auth.credentials import (
     Credential,
-    Credentials,
-    bearer,
+    CredentialSource,
+    authentication_kind,
+    bearer_credential,
     impersonation_headers,
     jwt_expiry,
-    kind_of,
     read_user,
 )
-from kymatui.adapters.kube.endpoints import Endpoint
-from kymatui.adapters.kube.kubeconfig import Entry
+from kymatui.adapters.kube.auth.endpoint import Endpoint
+from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.errors import ConfigurationError
 
 API = "client.authentication.k8s.io/v1"
 ENDPOINT = Endpoint("https://a.example", authority="PEM", server_name="b.example")
 
 
-def entry(tmp_path: Path, body: dict[str, Any]) -> Entry:
-    return Entry("ann", body, tmp_path / "config")
+def entry(tmp_path: Path, body: dict[str, Any]) -> KubeconfigEntry:
+    return KubeconfigEntry("ann", body, tmp_path / "config")
 
 
 def credential(tmp_path: Path, body: dict[str, Any], cluster: dict[str, Any] | None = None) -> Credential:
@@ -69,7 +69,7 @@ def test_a_token_file_is_read_again_when_it_was_rotated(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("one")
     make = read_user(entry(tmp_path, {"tokenFile": str(file)}), ENDPOINT, entry(tmp_path, {}))
-    credentials = Credentials(make, clock=lambda: now[0])
+    credentials = CredentialSource(make, clock=lambda: now[0])
     assert authorization(credentials.present()) == "Bearer one"
     file.write_text("two")
     assert authorization(credentials.present()) == "Bearer one"
@@ -162,7 +162,7 @@ def test_a_plugin_that_fails_is_an_error_that_names_it(tmp_path: Path, case: str
 
 
 def test_a_plugin_that_hangs_is_given_up(tmp_path: Path) -> None:
-    from kymatui.adapters.kube.plugins import run_plugin
+    from kymatui.adapters.kube.auth.exec_plugin import run_plugin
 
     body = plugin(tmp_path, "time.sleep(60)")
     with pytest.raises(ConfigurationError, match="did not answer within"):
@@ -201,9 +201,9 @@ def test_what_was_issued_is_used_until_it_ends() -> None:
 
     def make() -> Credential:
         made.append(1)
-        return bearer(f"t{len(made)}", now[0] + 60)
+        return bearer_credential(f"t{len(made)}", now[0] + 60)
 
-    credentials = Credentials(make, clock=lambda: now[0])
+    credentials = CredentialSource(make, clock=lambda: now[0])
     assert authorization(credentials.present()) == authorization(credentials.present()) == "Bearer t1"
     now[0] += 55
     assert authorization(credentials.present()) == "Bearer t2"
@@ -211,7 +211,7 @@ def test_what_was_issued_is_used_until_it_ends() -> None:
 
 def test_after_a_refusal_only_one_thread_renews_and_the_same_is_not_tried_twice() -> None:
     tokens = iter(["old", "new", "new"])
-    credentials = Credentials(lambda: bearer(next(tokens)))
+    credentials = CredentialSource(lambda: bearer_credential(next(tokens)))
     old = credentials.present()
     new = credentials.renewed(old)
     assert new is not None
@@ -254,7 +254,7 @@ def test_the_end_of_a_web_token(token: str, wanted: float | None) -> None:
 
 
 def test_nothing_secret_is_shown() -> None:
-    assert "hush" not in repr(bearer("hush"))
+    assert "hush" not in repr(bearer_credential("hush"))
 
 
 @pytest.mark.parametrize(
@@ -267,4 +267,4 @@ def test_nothing_secret_is_shown() -> None:
     ],
 )
 def test_how_a_user_proves_who_it_is(tmp_path: Path, body: dict[str, Any], wanted: str) -> None:
-    assert kind_of(entry(tmp_path, body)) == wanted
+    assert authentication_kind(entry(tmp_path, body)) == wanted

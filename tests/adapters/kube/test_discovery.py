@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.discovery import Discovery
-from kymatui.adapters.kube.discovery_cache import LIFETIME, DiscoveryCache
-from kymatui.adapters.kube.discovery_documents import Served, read_resources, read_versions
-from kymatui.adapters.kube.resources import Resource
-from kymatui.adapters.kube.transport import Answer
-from kymatui.domain.refs import GroupVersionKind
+from kymatui.adapters.kube.api.discovery import Discovery
+from kymatui.adapters.kube.api.discovery_cache import LIFETIME, DiscoveryCache
+from kymatui.adapters.kube.api.discovery_documents import ServedResources, read_resources, read_versions
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.transport.transport import Answer
+from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import ClusterError, ServerError
 from tests.adapters.clusters import Cluster, Collection, Exchange, serving, transport
 
@@ -136,7 +136,7 @@ def test_it_is_kept_on_disk_for_a_while_for_this_server_and_user_alone(tmp_path:
 @pytest.mark.parametrize("content", [b"", b"rubbish", b"[]", b"[0,{},[]]", b'[1,{"a":5},[]]', b"\xff"])
 def test_a_broken_cache_is_as_good_as_none(tmp_path: Path, content: bytes) -> None:
     cache = DiscoveryCache("https://a", folder=tmp_path)
-    cache.store(False, Served({"g": ("v1",)}, {("g", "v1"): (Resource("g", "v1", "K", "ks", True),)}))
+    cache.store(False, ServedResources({"g": ("v1",)}, {("g", "v1"): (ApiResource("g", "v1", "K", "ks", True),)}))
     (file,) = tmp_path.iterdir()
     assert cache.load(False) is not None
     file.write_bytes(content)
@@ -146,7 +146,7 @@ def test_a_broken_cache_is_as_good_as_none(tmp_path: Path, content: bytes) -> No
 
 def test_a_cache_that_cannot_be_written_stops_nobody(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    DiscoveryCache("https://a", folder=tmp_path / "file" / "below").store(False, Served())
+    DiscoveryCache("https://a", folder=tmp_path / "file" / "below").store(False, ServedResources())
 
 
 def test_an_answer_that_is_no_discovery_is_an_error() -> None:
@@ -191,14 +191,14 @@ def test_what_is_malformed_is_an_error_that_names_server_path_and_field(
     answer = Answer(200, json.dumps(document).encode(), {}, f"GET {path}", "https://server")
     plain = path.count("/") == 2
     with pytest.raises(ServerError) as caught:
-        read_resources("", "v1", answer) if plain else read_versions(answer, path == "/api", Served())
+        read_resources("", "v1", answer) if plain else read_versions(answer, path == "/api", ServedResources())
     assert "https://server" in str(caught.value)
     assert f"GET {path}" in str(caught.value)
     assert field in str(caught.value)
 
 
 def test_null_lists_of_go_are_empty_and_a_resource_without_a_kind_is_passed_over() -> None:
-    served = Served()
+    served = ServedResources()
     resource = {"resource": "things", "scope": "Cluster", "responseKind": None}
     versions = [{"version": "v1", "resources": [resource]}, {"version": "v2", "resources": None}]
     document = {"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": "g"}, "versions": versions}]}

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.client import Client
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.adapters.kube.resources import Resource
-from kymatui.domain.ownership import writers
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.holders import field_managers, holder
-from kymatui.engine.sighting import observe
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.domain.kubernetes.managed_fields import field_writers
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.dryrun.preview import observe
+from kymatui.engine.inventory.ownership_marks import field_managers, read_owner
 from kymatui.errors import ServerError
 from tests.adapters import hostile
 from tests.adapters.clusters import Exchange, serving, transport
 
 Json = dict[str, Any]
-THING = Resource("example.org", "v1", "Thing", "things", True, ("get", "list", "patch"))
+THING = ApiResource("example.org", "v1", "Thing", "things", True, ("get", "list", "patch"))
 PATH = "/apis/example.org/v1/namespaces/n/things/a"
 GOOD: Json = {
     "apiVersion": "example.org/v1",
@@ -137,7 +137,7 @@ def test_nulls_of_metadata_are_left_out_and_the_rest_stays_as_it_is() -> None:
     assert "labels" not in found["metadata"]
     assert "creationTimestamp" not in found["metadata"]
     assert found["spec"] == GOOD["spec"]
-    observe(found), holder(found), field_managers(found), writers(found)
+    observe(found), read_owner(found), field_managers(found), field_writers(found)
 
 
 def test_metadata_alone_is_an_object_of_any_kind() -> None:

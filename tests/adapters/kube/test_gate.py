@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kymatui.adapters.kube.gate import only_reads
-from kymatui.adapters.kube.resources import Resource
-from kymatui.adapters.kube.transport import Request
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.kube.transport.transport import Request
 from kymatui.errors import ReadOnlyError
 from tests.adapters.clusters import Exchange, serving, transport
 
@@ -101,27 +101,27 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT"
 
 def test_reading_passes_and_no_other_method_does() -> None:
     for method, path in itertools.product(METHODS, READABLE):
-        assert only_reads(method, path) is (method in ("GET", "HEAD")), (method, path)
+        assert is_read_only_request(method, path) is (method in ("GET", "HEAD")), (method, path)
 
 
 def test_of_all_posts_only_the_reviews_of_oneself_pass() -> None:
     for method, path in itertools.product(METHODS, OWN_REVIEWS):
-        assert only_reads(method, path) is (method in ("GET", "HEAD", "POST")), (method, path)
+        assert is_read_only_request(method, path) is (method in ("GET", "HEAD", "POST")), (method, path)
     for path in (*OTHER_REVIEWS, *READABLE, *ACTING, *TRICKS):
-        assert not only_reads("POST", path), path
+        assert not is_read_only_request("POST", path), path
     for own, spoiled in itertools.product(
         OWN_REVIEWS, ("{}/", "{}/x", "{}?x", "{}#", "/{}", "{} ", "{}/../namespaces")
     ):
-        assert not only_reads("POST", spoiled.format(own)), spoiled.format(own)
+        assert not is_read_only_request("POST", spoiled.format(own)), spoiled.format(own)
     for own in OWN_REVIEWS:
-        assert not only_reads("POST", own.upper())
-        assert not only_reads("POST", quote(own).replace("self", "%73elf"))
+        assert not is_read_only_request("POST", own.upper())
+        assert not is_read_only_request("POST", quote(own).replace("self", "%73elf"))
 
 
 @pytest.mark.parametrize("path", [*ACTING, *TRICKS])
 def test_no_method_passes_where_a_path_acts_or_can_be_read_in_two_ways(path: str) -> None:
     for method in METHODS:
-        assert not only_reads(method, path), method
+        assert not is_read_only_request(method, path), method
 
 
 PATH_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789/.%?#\\ABCDEF:"
@@ -131,7 +131,7 @@ PATH_SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789/.%?#\\ABCDEF:"
 @example(method="GET", path="/api/v1/nodes/n/proxy/%2e./x")
 def test_what_passes_is_read_alike_by_everybody(method: str, path: str) -> None:
     """A server that decodes, or cleans, a path that passed sees the path that was looked at."""
-    if only_reads(method, path):
+    if is_read_only_request(method, path):
         assert method in ("GET", "HEAD", "POST")
         assert unquote(unquote(path)) == unquote(path)
         assert normpath(unquote(path)).rstrip("/") == unquote(path).rstrip("/")
@@ -143,11 +143,11 @@ NAMES = st.text("abz0-.:", min_size=1, max_size=8).filter(lambda name: name.stri
 
 @given(name=NAMES, namespace=NAMES, group=st.sampled_from(["", "apps"]), namespaced=st.booleans())
 def test_every_object_can_be_read_however_it_is_called(name: str, namespace: str, group: str, namespaced: bool) -> None:
-    resource = Resource(group, "v1", "Thing", "things", namespaced)
+    resource = ApiResource(group, "v1", "Thing", "things", namespaced)
     for part in ("", "status", "log", "scale"):
-        assert only_reads("GET", resource.path(namespace, name, part))
+        assert is_read_only_request("GET", resource.path(namespace, name, part))
     for part in ("exec", "proxy", "anything"):
-        assert not only_reads("GET", resource.path(namespace, name, part))
+        assert not is_read_only_request("GET", resource.path(namespace, name, part))
 
 
 @pytest.mark.parametrize("path", [*ACTING, *TRICKS])

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.adapters.kube.given import LARGEST, connect_given, require_unexpired
+from kymatui.adapters.kube.auth.secret_kubeconfig import LARGEST, connect_from_secret, require_unexpired
 from kymatui.errors import ConfigurationError
 
 WHERE = "Secret kcp-system/kubeconfig-one"
@@ -31,13 +31,13 @@ def kubeconfig(user: dict[str, Any] | None = None, cluster: dict[str, Any] | Non
 
 
 def test_its_current_context_is_used() -> None:
-    found = connect_given(kubeconfig(), WHERE)
+    found = connect_from_secret(kubeconfig(), WHERE)
     assert (found.endpoint.server, found.namespace, found.context) == ("https://api.example.org", "ns", WHERE)
 
 
 def test_the_only_context_is_the_current_one() -> None:
     no_current: dict[str, Any] = {"current-context": ""}
-    assert connect_given(kubeconfig(**no_current), WHERE).namespace == "ns"
+    assert connect_from_secret(kubeconfig(**no_current), WHERE).namespace == "ns"
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_only_context_is_the_current_one() -> None:
 )
 def test_nothing_of_this_machine_may_be_named(user: Any, cluster: Any, named: str) -> None:
     with pytest.raises(ConfigurationError, match=f"{WHERE} is refused: its {named}"):
-        connect_given(kubeconfig(user, cluster), WHERE)
+        connect_from_secret(kubeconfig(user, cluster), WHERE)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_nothing_of_this_machine_may_be_named(user: Any, cluster: Any, named: st
 )
 def test_what_cannot_be_used_is_said_without_a_word_of_its_content(content: bytes) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        connect_given(content, WHERE)
+        connect_from_secret(content, WHERE)
     said = f"{caught.value} {caught.value.hint} {caught.value.__cause__!r}"
     assert WHERE in said
     assert TOKEN not in said
@@ -100,13 +100,13 @@ NO_CURRENT: dict[str, Any] = {"current-context": ""}
 )
 def test_each_flaw_has_its_own_words_and_none_of_the_content(content: bytes, said: str) -> None:
     with pytest.raises(ConfigurationError, match=said) as caught:
-        connect_given(content, WHERE)
+        connect_from_secret(content, WHERE)
     assert MARK not in f"{caught.value} {caught.value.hint} {caught.value.__cause__!r}"
 
 
 def test_what_is_connected_shows_nothing_of_it() -> None:
     authority = base64.b64encode(MARK.encode()).decode()
-    found = connect_given(kubeconfig({"token": MARK}, {"certificate-authority-data": authority}), WHERE)
+    found = connect_from_secret(kubeconfig({"token": MARK}, {"certificate-authority-data": authority}), WHERE)
     shown = [repr(part) for part in (found, found.endpoint, found.credentials, found.credentials.present())]
     assert not [text for text in shown if MARK in text]
 
@@ -135,7 +135,7 @@ def certificate(ends: datetime) -> dict[str, str]:
 def test_57_what_has_expired_is_said_before_anybody_is_asked(kind: str, over: bool) -> None:
     now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
     ends = now - timedelta(hours=1) if over else now + timedelta(hours=1)
-    found = connect_given(kubeconfig({"token": token(ends)} if kind == "token" else certificate(ends)), WHERE)
+    found = connect_from_secret(kubeconfig({"token": token(ends)} if kind == "token" else certificate(ends)), WHERE)
     if not over:
         require_unexpired(found, now.timestamp())
         return

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.connections import connect, contexts
-from kymatui.adapters.kube.kubeconfig import read_kubeconfig
+from kymatui.adapters.kube.auth.connection import connect, list_contexts
+from kymatui.adapters.kube.auth.kubeconfig import read_kubeconfig
 from kymatui.errors import ConfigurationError, UnknownNameError
 
 Json = dict[str, Any]
@@ -45,7 +45,7 @@ def test_of_several_files_the_first_that_says_something_wins(tmp_path: Path) -> 
     both = environment(one, tmp_path / "missing", two, three)
     assert connect(context="a", environment=both).endpoint.server == "https://one.example"
     assert connect(environment=both).context == "b"
-    assert contexts(environment=both) == (("a", "b"), "b")
+    assert list_contexts(environment=both) == (("a", "b"), "b")
 
 
 def test_a_context_may_point_into_another_file(tmp_path: Path) -> None:

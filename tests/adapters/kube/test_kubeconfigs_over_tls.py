@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.connections import connect
-from kymatui.adapters.kube.transport import Request, Transport
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.transport.transport import Request, Transport
 from kymatui.errors import ConfigurationError, KymatuiError, UnreachableError
 from tests.adapters.kube.secure import (
     Authority,
@@ -277,7 +277,7 @@ sys.stderr.write("press any key\\n")
         interactiveMode="IfAvailable",
     )
     file = config.write(tmp_path / "k")
-    code = "import sys; from kymatui.adapters.kube.connections import connect; "
+    code = "import sys; from kymatui.adapters.kube.auth.connection import connect; "
     code += "print(connect(sys.argv[1]).credentials.present().headers)"
     on_a_terminal = "import pty, sys; pty.spawn(sys.argv[1:])"
     command = [sys.executable, "-c", on_a_terminal, sys.executable, "-c", code, str(file)]
@@ -415,7 +415,7 @@ def pod(authority: Authority, server: Server, tmp_path: Path, monkeypatch: pytes
     module = "kubernetes.config.incluster_config"
     monkeypatch.setattr(f"{module}.SERVICE_TOKEN_FILENAME", str(account / "token"))
     monkeypatch.setattr(f"{module}.SERVICE_CERT_FILENAME", str(account / "ca.crt"))
-    monkeypatch.setattr("kymatui.adapters.kube.connections._NAMESPACE_FILE", account / "namespace")
+    monkeypatch.setattr("kymatui.adapters.kube.auth.connection._NAMESPACE_FILE", account / "namespace")
     return account
 
 

@@ -12,20 +12,21 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters import limits
-from kymatui.adapters.bodies import is_too_deep, weight
-from kymatui.adapters.kube import pages, streams
-from kymatui.adapters.kube import transport as transports
-from kymatui.adapters.kube.client import Client
-from kymatui.adapters.kube.ledgers import Claim, Ledger, open_ledger
-from kymatui.adapters.kube.resources import Resource
-from kymatui.adapters.kube.stores import NewestStore, RowStore, Store
-from kymatui.adapters.kube.transport import Request
+from kymatui.adapters.http import size_limits
+from kymatui.adapters.http.response_body import is_too_deep, json_weight
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.objects import chunked_list
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.objects.memory_budget import BudgetClaim, MemoryBudget, open_budget
+from kymatui.adapters.kube.transport import streams
+from kymatui.adapters.kube.transport import transport as transports
+from kymatui.adapters.kube.transport.transport import Request
+from kymatui.adapters.kube.watch.watch_cache import NewestStore, RowStore, Store
 from kymatui.errors import OversizedAnswerError, ServerError, UnreachableError
 from tests.adapters import hostile
 from tests.adapters.clusters import Exchange, serving, transport
 
-KYMA = Resource("operator.kyma-project.io", "v1beta2", "Kyma", "kymas", True, ("list", "watch"))
+KYMA = ApiResource("operator.kyma-project.io", "v1beta2", "Kyma", "kymas", True, ("list", "watch"))
 GET = Request("GET", "/apis/operator.kyma-project.io/v1beta2/kymas")
 
 
@@ -125,7 +126,7 @@ def test_a_continue_token_that_repeats_ends_the_list() -> None:
     ],
 )
 def test_an_endless_list_ends(monkeypatch: pytest.MonkeyPatch, limit: str, most: int, message: str) -> None:
-    monkeypatch.setattr(pages, limit, most)
+    monkeypatch.setattr(chunked_list, limit, most)
     with pytest.raises(OversizedAnswerError, match=message):
         listed(hostile.endless_list)
 
@@ -139,7 +140,7 @@ def test_pages_without_objects_that_promise_more_end_the_list() -> None:
 def test_an_endless_list_of_large_pages_is_bounded_by_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(hostile.endless_list) as address:
         client = Client(transport(address))
-        client.ledger = Ledger(1_000_000, address)
+        client.ledger = MemoryBudget(1_000_000, address)
         with pytest.raises(OversizedAnswerError, match=f"the objects of {address} take more than"):
             client.list(KYMA)
         assert client.ledger.kept == 0, "what was dropped does not count"
@@ -165,12 +166,12 @@ def test_answers_that_nest_too_deep_are_errors(body: bytes) -> None:
 
 def test_depth_and_weight() -> None:
     value: Any = 0
-    for _ in range(limits.DEEPEST):
+    for _ in range(size_limits.DEEPEST):
         value = [{"a": 1}, value]
     assert is_too_deep([value])
     assert not is_too_deep(value[1])
-    assert weight(b'{"a":[1,2]}') == 11 + 180 + 64 + 70
-    assert weight("ü".encode()) == 8
+    assert json_weight(b'{"a":[1,2]}') == 11 + 180 + 64 + 70
+    assert json_weight("ü".encode()) == 8
 
 
 # time
@@ -251,7 +252,7 @@ def test_a_packed_watch_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_stores_count_what_they_keep() -> None:
-    ledger = Ledger(100_000)
+    ledger = MemoryBudget(100_000)
     store = Store(lambda: None, ledger=ledger)
     item = {"metadata": {"name": "a"}}
     store.put(("", "a"), item)
@@ -270,7 +271,7 @@ def test_stores_count_what_they_keep() -> None:
 
 
 def test_a_store_that_is_full_keeps_what_it_has() -> None:
-    store = Store(lambda: None, ledger=Ledger(10_000))
+    store = Store(lambda: None, ledger=MemoryBudget(10_000))
     store.put(("", "a"), {"a": 1})
     with pytest.raises(OversizedAnswerError):
         store.put(("", "b"), {"a": "x" * 20_000})
@@ -280,7 +281,7 @@ def test_a_store_that_is_full_keeps_what_it_has() -> None:
 
 
 def test_newest_objects_and_rows_count_what_is_left_of_them() -> None:
-    ledger = Ledger(1 << 20)
+    ledger = MemoryBudget(1 << 20)
     newest = NewestStore(lambda: None, 10, ledger=ledger)
     for number in range(100):
         newest.put(("", str(number)), {"lastTimestamp": f"{number:04}"})
@@ -294,13 +295,13 @@ def test_newest_objects_and_rows_count_what_is_left_of_them() -> None:
 
 def test_one_hostile_runtime_leaves_room_for_the_control_plane_and_is_forgotten_when_it_goes() -> None:
     """All runtimes share one limit, which is not that of the cluster of the kubeconfig."""
-    own, *given = open_ledger("home", given=False), *(open_ledger(f"r{one}", given=True) for one in range(3))
-    claims = [Claim(one) for one in given]
-    claims[0].add(limits.MOST_KEPT_GIVEN)
-    claims[1].add(limits.MOST_KEPT_GIVEN)
+    own, *given = open_budget("home", given=False), *(open_budget(f"r{one}", given=True) for one in range(3))
+    claims = [BudgetClaim(one) for one in given]
+    claims[0].add(size_limits.MOST_KEPT_GIVEN)
+    claims[1].add(size_limits.MOST_KEPT_GIVEN)
     with pytest.raises(OversizedAnswerError, match="all runtimes"):
         claims[2].add(1)
-    own.take(limits.MOST_KEPT)
+    own.take(size_limits.MOST_KEPT)
     claims[0].release()
     claims[2].add(1)
     del claims

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.connections import connect
+from kymatui.adapters.kube.auth.connection import connect
 from kymatui.errors import ConfigurationError
 from tests.adapters.clusters import Exchange, serving
 from tests.adapters.kube.test_credentials import jwt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kymatui.adapters.kube.stores import RowStore
+from kymatui.adapters.kube.watch.watch_cache import RowStore
 
 A, B, C = ("ns", "a"), ("ns", "b"), ("ns", "c")
 

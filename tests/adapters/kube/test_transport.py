@@ -18,16 +18,16 @@ import pytest
 import urllib3
 
 from kymatui import __version__
-from kymatui.adapters.kube.abandoning import run_abandonable
-from kymatui.adapters.kube.client import Client, PatchType, Write
-from kymatui.adapters.kube.connections import Connection
-from kymatui.adapters.kube.credentials import Credential, Credentials, bearer
-from kymatui.adapters.kube.endpoints import Endpoint
-from kymatui.adapters.kube.failures import Asked, answered, unreachable
-from kymatui.adapters.kube.resources import Resource
-from kymatui.adapters.kube.reviews import Reviews
-from kymatui.adapters.kube.transport import Request, Transport
-from kymatui.engine.concurrency import each
+from kymatui.adapters.http.abandonable import run_abandonable
+from kymatui.adapters.kube.api.access_reviews import Reviews
+from kymatui.adapters.kube.api.client import Client, PatchType, Write
+from kymatui.adapters.kube.auth.connection import Connection
+from kymatui.adapters.kube.auth.credentials import Credential, CredentialSource, bearer_credential
+from kymatui.adapters.kube.auth.endpoint import Endpoint
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.transport.status_errors import SentRequest, error_of_response, unreachable
+from kymatui.adapters.kube.transport.transport import Request, Transport
+from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.errors import (
     CancelledError,
     ClusterError,
@@ -45,7 +45,7 @@ from kymatui.errors import (
 )
 from tests.adapters.clusters import Exchange, connection, serving, status_body, transport
 
-POD = Resource("", "v1", "Pod", "pods", True)
+POD = ApiResource("", "v1", "Pod", "pods", True)
 REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
@@ -179,7 +179,7 @@ def test_a_proxy_of_the_kubeconfig_is_asked() -> None:
     script = Script(fine)
     with serving(script) as proxy:
         endpoint = Endpoint("http://cluster.example", proxy=proxy)
-        found = Connection(((), ""), "", "", "", endpoint, Credentials(Credential))
+        found = Connection(((), ""), "", "", "", endpoint, CredentialSource(Credential))
         assert Transport(found).send(GET).status == 200
     assert script.seen[0].headers["Host"] == "cluster.example"
 
@@ -249,7 +249,7 @@ def test_an_expired_token_is_read_again_once() -> None:
             exchange.status(401, "Unauthorized")
 
     with serving(checks) as address:
-        found = Transport(connection(address, credentials=Credentials(lambda: bearer(next(tokens)))))
+        found = Transport(connection(address, credentials=CredentialSource(lambda: bearer_credential(next(tokens)))))
         assert found.send(GET).status == 200
         assert found.send(GET).status == 200
         assert found.counts["GET"] == 3
@@ -269,7 +269,7 @@ def test_an_expired_web_token_says_when() -> None:
     from tests.adapters.kube.test_credentials import jwt
 
     with serving(Script(refuses(401, "Unauthorized"))) as address, pytest.raises(UnauthorizedError) as caught:
-        Transport(connection(address, bearer(jwt({"exp": 86400})))).send(GET)
+        Transport(connection(address, bearer_credential(jwt({"exp": 86400})))).send(GET)
     assert "expired at 1970-01-02 00:00:00 UTC" in caught.value.hint
 
 
@@ -342,7 +342,7 @@ def test_nobody_listens() -> None:
 def test_a_network_that_leads_nowhere_is_said_in_the_words_of_the_system() -> None:
     error = urllib3.exceptions.NewConnectionError(None, "Failed to establish a new connection")  # type: ignore[arg-type]
     error.__cause__ = OSError(errno.ENETUNREACH, "Network is unreachable")
-    assert "Network is unreachable" in str(unreachable(Asked("GET", "/x", "https://far"), error, "0.1 s"))
+    assert "Network is unreachable" in str(unreachable(SentRequest("GET", "/x", "https://far"), error, "0.1 s"))
 
 
 def test_a_name_that_nobody_knows() -> None:
@@ -404,14 +404,14 @@ def test_each_status_is_an_error_with_the_servers_reason(code: int, reason: str,
     "body", [b"", b"oops", b"{", b"null", b"[]", b'{"kind": "Status"}', b'{"kind":"Status","code":"x"}']
 )
 def test_answers_without_a_status_are_errors_all_the_same(code: int, body: bytes) -> None:
-    asked = Asked("GET", "/x", "https://a.example")
-    assert isinstance(answered(asked, code, {"Content-Type": "text/plain"}, body), ClusterError)
+    asked = SentRequest("GET", "/x", "https://a.example")
+    assert isinstance(error_of_response(asked, code, {"Content-Type": "text/plain"}, body), ClusterError)
 
 
 def test_a_manifest_that_does_not_fit_is_refused_for_good_though_the_server_says_500() -> None:
     said = "failed to create typed patch object (a/d; apps/v1, Kind=Deployment): .spec.x: field not declared in schema"
     body = json.dumps({"kind": "Status", "status": "Failure", "message": said, "code": 500}).encode()
-    error = answered(Asked("PATCH", "/x", "https://a.example"), 500, {}, body)
+    error = error_of_response(SentRequest("PATCH", "/x", "https://a.example"), 500, {}, body)
     assert (type(error), str(error)) == (InvalidError, said)
 
 
@@ -504,7 +504,7 @@ def secure(authority: Path) -> Iterator[str]:
 
 
 def over_tls(endpoint: Endpoint, credential: Credential | None = None) -> Transport:
-    return Transport(Connection(((), ""), "", "", "", endpoint, Credentials(lambda: credential or Credential())))
+    return Transport(Connection(((), ""), "", "", "", endpoint, CredentialSource(lambda: credential or Credential())))
 
 
 def test_an_authority_and_a_server_name_of_the_kubeconfig_are_honoured(secure: str, authority: Path) -> None:
@@ -515,14 +515,14 @@ def test_an_authority_and_a_server_name_of_the_kubeconfig_are_honoured(secure: s
 def test_a_client_certificate_is_shown_and_leaves_no_file(
     secure: str, authority: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kymatui.adapters.kube.credentials import Certificate
+    from kymatui.adapters.kube.auth.credentials import ClientCertificate
 
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     pair = authority.read_text()
     endpoint = Endpoint(secure, pair, server_name="here.example")
-    found = over_tls(endpoint, Credential((), Certificate(pair, pair))).send(GET)
+    found = over_tls(endpoint, Credential((), ClientCertificate(pair, pair))).send(GET)
     assert found.body == b'{"certificate": true}'
     assert list(folder.iterdir()) == []
 
@@ -550,12 +550,12 @@ def test_tls_spoken_to_a_plain_server_is_said() -> None:
 
 
 def test_certificates_that_are_none_are_refused_before_anything_is_sent(authority: Path) -> None:
-    from kymatui.adapters.kube.credentials import Certificate
+    from kymatui.adapters.kube.auth.credentials import ClientCertificate
 
     with pytest.raises(ConfigurationError, match="no certificate"):
         over_tls(Endpoint("https://a.example", "rubbish")).send(GET)
     with pytest.raises(ConfigurationError, match="client certificate"):
-        over_tls(Endpoint("https://a.example", insecure=True), Credential((), Certificate("x", "y"))).send(GET)
+        over_tls(Endpoint("https://a.example", insecure=True), Credential((), ClientCertificate("x", "y"))).send(GET)
 
 
 # what a failure leaves behind
@@ -597,5 +597,5 @@ def test_what_fails_beside_others_keeps_nothing_of_its_callers_alive() -> None:
         raise ServerError(f"no {item}")
 
     stop = threading.Event()
-    assert asks_at_work(lambda: each([1, 2], fails, stop))() is None
+    assert asks_at_work(lambda: run_for_each([1, 2], fails, stop))() is None
     assert asks_at_work(lambda: run_abandonable(lambda: fails(1), stop))() is None

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.client import Client
-from kymatui.adapters.kube.resources import Resource
-from kymatui.adapters.kube.stores import Bell, Store
-from kymatui.adapters.kube.watching import Subject, Timing, Watch
-from kymatui.domain.snapshots import FeedState
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.watch.watch import Watch, WatchSubject, WatchTiming
+from kymatui.adapters.kube.watch.watch_cache import ChangeBell, Store
+from kymatui.domain.snapshot.snapshots import FeedState
 from tests.adapters.clusters import (
     Cluster,
     Collection,
@@ -25,9 +25,9 @@ from tests.adapters.clusters import (
 )
 
 NAME = "things.example.com"
-THING = Resource("example.com", "v1", "Thing", "things", True, ("get", "list", "watch"))
+THING = ApiResource("example.com", "v1", "Thing", "things", True, ("get", "list", "watch"))
 # Waits are real but short: what is tested is what happens, not when.
-TIMING = Timing(wait=lambda event, seconds: event.wait(min(seconds, 0.02)), spread=lambda: 0.0)
+TIMING = WatchTiming(wait=lambda event, seconds: event.wait(min(seconds, 0.02)), spread=lambda: 0.0)
 
 
 def thing(name: str, namespace: str = "default", **more: Any) -> dict[str, Any]:
@@ -44,11 +44,15 @@ class Bench:
         self.watches: list[Watch] = []
 
     def watch(
-        self, *namespaces: str, resource: Resource = THING, decode: Any = None, turns: threading.Semaphore | None = None
+        self,
+        *namespaces: str,
+        resource: ApiResource = THING,
+        decode: Any = None,
+        turns: threading.Semaphore | None = None,
     ) -> Store:
         store = Store(self._ring)
-        subject = Subject(resource, namespaces, decode)
-        timing = self._timing() if turns is None else Timing()  # who listed once waits for ever
+        subject = WatchSubject(resource, namespaces, decode)
+        timing = self._timing() if turns is None else WatchTiming()  # who listed once waits for ever
         watch = Watch(Client(transport(self.address)), subject, store, timing=timing, turns=turns)
         self.watches.append(watch)
         watch.start()
@@ -63,12 +67,12 @@ class Bench:
     def _ring(self) -> None:
         self.rings += 1
 
-    def _timing(self) -> Timing:
+    def _timing(self) -> WatchTiming:
         def wait(event: threading.Event, seconds: float) -> bool:
             self.waits.append(seconds)
             return event.wait(min(seconds, 0.02))
 
-        return Timing(wait=wait, spread=lambda: 0.0)
+        return WatchTiming(wait=wait, spread=lambda: 0.0)
 
 
 @pytest.fixture
@@ -233,7 +237,9 @@ def test_a_server_that_answers_and_breaks_off_again_and_again_is_asked_ever_less
 
     with serving(respond) as address:
         store = Store(lambda: None)
-        watch = Watch(Client(transport(address)), Subject(THING), store, timing=Timing(wait=wait, spread=lambda: 0.0))
+        watch = Watch(
+            Client(transport(address)), WatchSubject(THING), store, timing=WatchTiming(wait=wait, spread=lambda: 0.0)
+        )
         watch.start()
         eventually(lambda: len(waits) > 6)
         watch.stop()
@@ -242,9 +248,9 @@ def test_a_server_that_answers_and_breaks_off_again_and_again_is_asked_ever_less
 
 
 def test_waits_grow_from_half_a_second_to_thirty() -> None:
-    timing = Timing(spread=lambda: 1.0)
+    timing = WatchTiming(spread=lambda: 1.0)
     assert [timing.backoff(n) for n in (0, 1, 2, 6, 20)] == [0.5, 1.0, 2.0, 30.0, 30.0]
-    assert Timing(spread=lambda: 0.0).backoff(0) == 0.25
+    assert WatchTiming(spread=lambda: 0.0).backoff(0) == 0.25
 
 
 def test_what_never_answered_has_failed_and_says_why(bench: Bench) -> None:
@@ -307,7 +313,7 @@ ODD_OBJECTS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("item", ODD_OBJECTS, ids=str)
 @pytest.mark.parametrize("projected", [True, False], ids=["projected", "whole"])
 def test_objects_that_make_no_sense_are_kept_as_they_are(bench: Bench, item: dict[str, Any], projected: bool) -> None:
-    from kymatui.adapters.kube.projections import Workload
+    from kymatui.adapters.kube.watch.projections import Workload
 
     bench.cluster.collections[NAME].objects["", "odd"] = item
     bench.cluster.put(NAME, thing("good"))
@@ -344,7 +350,7 @@ def test_stopping_comes_back_from_a_silent_watch(bench: Bench) -> None:
 
 def test_a_bell_rings_once_until_somebody_has_looked() -> None:
     rung: list[int] = []
-    bell = Bell(lambda: rung.append(1))
+    bell = ChangeBell(lambda: rung.append(1))
     for _ in range(3):
         bell.ring()
     assert len(rung) == 1

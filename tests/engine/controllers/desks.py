@@ -11,15 +11,15 @@ from typing import Any
 
 import yaml
 
-from kymatui.domain.manifests import Manifest
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.controllers.manifest.places import Runtimes, Site
-from kymatui.engine.controllers.manifest.reconciling import ManifestReconciler
-from kymatui.engine.ports import Cluster
-from kymatui.engine.running import SystemClock
-from kymatui.engine.sources.targets import Target
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.manifests import Manifest
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext, Runtimes
+from kymatui.engine.controllers.manifest.reconciler import ManifestReconciler
+from kymatui.engine.jobs.run import SystemClock
+from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import ConfigurationError, RegistryError
-from kymatui.sandbox.world.definitions import kyma_definitions
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.engine.places import Json, Place, eventually
 
 MANIFEST = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
@@ -85,7 +85,9 @@ class Desk:
         self.place = place
         self.layers = Layers()
         self.here = Here(place.cluster)
-        self.site = Site(place.cluster, self.here, self.layers, SystemClock(), lambda cluster: lambda name: Target())
+        self.site = ReconcileContext(
+            place.cluster, self.here, self.layers, SystemClock(), lambda cluster: lambda name: RenderTarget()
+        )
         self.reconciler = ManifestReconciler(self.site)
         self.ref = ObjectRef(MANIFEST, place.namespace, f"m-{place.name}")
         for body in kyma_definitions():

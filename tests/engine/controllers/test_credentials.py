@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.engine.controllers.manifest.credentials import pull_secrets
-from kymatui.engine.ports import Cluster
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.controllers.manifest.pull_secrets import pull_secrets
 from kymatui.errors import ConfigurationError
 
 

@@ -9,8 +9,8 @@ from typing import Any, Self
 
 import pytest
 
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.controllers.manifest.lookouts import Lookouts
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
 from kymatui.errors import UnreachableError
 from tests.engine.places import eventually
 
@@ -84,8 +84,8 @@ def woken() -> list[str]:
 
 
 @pytest.fixture
-def lookouts(woken: list[str]) -> Iterable[Lookouts]:
-    found = Lookouts(most=2)
+def lookouts(woken: list[str]) -> Iterable[DependencyWatches]:
+    found = DependencyWatches(most=2)
     found.begin(lambda ref: woken.append(ref.name))
     yield found
     found.end()
@@ -93,11 +93,11 @@ def lookouts(woken: list[str]) -> Iterable[Lookouts]:
 
 def test_before_anybody_listens_nothing_is_watched() -> None:
     cluster: Any = Cluster()
-    assert Lookouts().look(manifest("a"), cluster, [deployment("x")]) is False
+    assert DependencyWatches().look(manifest("a"), cluster, [deployment("x")]) is False
     assert cluster.watches == []
 
 
-def test_a_change_wakes_those_who_need_the_object_and_no_others(lookouts: Lookouts, woken: list[str]) -> None:
+def test_a_change_wakes_those_who_need_the_object_and_no_others(lookouts: DependencyWatches, woken: list[str]) -> None:
     cluster: Any = Cluster()
     assert lookouts.look(manifest("a"), cluster, [deployment("x")])
     assert lookouts.look(manifest("b"), cluster, [deployment("y")])
@@ -107,7 +107,7 @@ def test_a_change_wakes_those_who_need_the_object_and_no_others(lookouts: Lookou
     eventually(lambda: woken == ["b"], "b is woken")
 
 
-def test_the_same_name_on_two_clusters_is_two_objects(lookouts: Lookouts, woken: list[str]) -> None:
+def test_the_same_name_on_two_clusters_is_two_objects(lookouts: DependencyWatches, woken: list[str]) -> None:
     one: Any = Cluster("one")
     two: Any = Cluster("two")
     lookouts.look(manifest("a"), one, [deployment("x")])
@@ -116,7 +116,7 @@ def test_the_same_name_on_two_clusters_is_two_objects(lookouts: Lookouts, woken:
     eventually(lambda: woken == ["b"], "b is woken")
 
 
-def test_a_watch_ends_with_the_last_who_needs_it(lookouts: Lookouts) -> None:
+def test_a_watch_ends_with_the_last_who_needs_it(lookouts: DependencyWatches) -> None:
     cluster: Any = Cluster()
     lookouts.look(manifest("a"), cluster, [deployment("x")])
     lookouts.look(manifest("b"), cluster, [deployment("x"), deployment("y", "other")])
@@ -128,7 +128,7 @@ def test_a_watch_ends_with_the_last_who_needs_it(lookouts: Lookouts) -> None:
     assert (cluster.open, lookouts.watched()) == ([], {})
 
 
-def test_what_is_needed_besides_is_added_until_the_next_look(lookouts: Lookouts) -> None:
+def test_what_is_needed_besides_is_added_until_the_next_look(lookouts: DependencyWatches) -> None:
     cluster: Any = Cluster()
     lookouts.look(manifest("a"), cluster, [deployment("x", "one")])
     lookouts.look(manifest("a"), cluster, [deployment("y", "two")], more=True)
@@ -137,7 +137,7 @@ def test_what_is_needed_besides_is_added_until_the_next_look(lookouts: Lookouts)
     assert cluster.open == ["two"]
 
 
-def test_many_namespaces_are_one_watch(lookouts: Lookouts) -> None:
+def test_many_namespaces_are_one_watch(lookouts: DependencyWatches) -> None:
     cluster: Any = Cluster()
     lookouts.look(manifest("a"), cluster, [deployment("x", f"space-{number}") for number in range(9)])
     assert cluster.open == [""]
@@ -145,26 +145,28 @@ def test_many_namespaces_are_one_watch(lookouts: Lookouts) -> None:
     assert cluster.open == ["space-1"]
 
 
-def moved(lookouts: Lookouts, one: Any, two: Any) -> None:
+def moved(lookouts: DependencyWatches, one: Any, two: Any) -> None:
     lookouts.look(manifest("a"), two, [deployment("x")])
 
 
-def let_go(lookouts: Lookouts, one: Any, two: Any) -> None:
+def let_go(lookouts: DependencyWatches, one: Any, two: Any) -> None:
     lookouts.forget(one)
 
 
-def crowded(lookouts: Lookouts, one: Any, two: Any) -> None:
+def crowded(lookouts: DependencyWatches, one: Any, two: Any) -> None:
     three: Any = Cluster("three")
     lookouts.look(manifest("b"), two, [deployment("x")])
     lookouts.look(manifest("c"), three, [deployment("x")])
 
 
-def ended(lookouts: Lookouts, one: Any, two: Any) -> None:
+def ended(lookouts: DependencyWatches, one: Any, two: Any) -> None:
     lookouts.end()
 
 
 @pytest.mark.parametrize("happens", [moved, let_go, crowded, ended])
-def test_no_watch_outlives_its_reason(lookouts: Lookouts, happens: Callable[[Lookouts, Any, Any], None]) -> None:
+def test_no_watch_outlives_its_reason(
+    lookouts: DependencyWatches, happens: Callable[[DependencyWatches, Any, Any], None]
+) -> None:
     one, two = Cluster("one"), Cluster("two")
     cluster: Any = one
     lookouts.look(manifest("a"), cluster, [deployment("x")])
@@ -172,7 +174,7 @@ def test_no_watch_outlives_its_reason(lookouts: Lookouts, happens: Callable[[Loo
     assert one.open == []
 
 
-def test_who_cannot_be_watched_is_told_to_look_himself(lookouts: Lookouts) -> None:
+def test_who_cannot_be_watched_is_told_to_look_himself(lookouts: DependencyWatches) -> None:
     cluster: Any = Cluster(down=True)
     assert lookouts.look(manifest("a"), cluster, [deployment("x")]) is False
     cluster.down = False

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.options import SessionOptions
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from tests.engine import walking
 from tests.engine.places import Json, eventually
 from tests.engine.samples import Repository, Samples

@@ -11,14 +11,14 @@ from typing import Any, cast
 
 import pytest
 
-from kymatui.domain.refs import ObjectRef
-from kymatui.engine.controllers.manifest.accesses import SECRET
-from kymatui.engine.controllers.manifest.lookouts import Lookouts
-from kymatui.engine.controllers.manifest.operating import ManifestController
-from kymatui.engine.controllers.manifest.places import Site
-from kymatui.engine.ports import Cluster, PatchKind
+from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.cluster.ports import Cluster, PatchKind
+from kymatui.engine.controllers.manifest.access_secret_watches import SECRET
+from kymatui.engine.controllers.manifest.controller import ManifestController
+from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
+from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
 from kymatui.errors import KymatuiError, RefusedError, UnreachableError
-from kymatui.wiring.runtimes import SecretRuntimes
 from tests.engine.controllers.desks import MANIFEST, Desk
 from tests.engine.objects import config_map
 from tests.engine.objects import secret as make_secret
@@ -31,7 +31,7 @@ MANIFESTS = 20
 class Operator:
     """A controller in a thread."""
 
-    site: Site
+    site: ReconcileContext
     lease: float = 15.0
     said: list[str] = field(default_factory=list)
     told: list[KymatuiError] = field(default_factory=list)
@@ -57,7 +57,7 @@ class Operator:
 
 
 @contextlib.contextmanager
-def operator(site: Site) -> Iterator[Operator]:
+def operator(site: ReconcileContext) -> Iterator[Operator]:
     running = Operator(site)
     try:
         yield running
@@ -114,7 +114,7 @@ def test_the_second_operator_waits_for_the_first_and_says_for_whom(desk: Desk) -
     put(desk, "shared", "1")
     with operator(desk.site) as first:
         eventually(lambda: value(desk, "shared") == "1", "the first works", 60)
-        another = replace(desk.site, lookouts=Lookouts())
+        another = replace(desk.site, lookouts=DependencyWatches())
         with operator(another) as second:
             eventually(lambda: bool(second.said), "the second waits", 60)
             assert second.said[0].endswith("who is at work on it")

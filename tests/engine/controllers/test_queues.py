@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.engine.controllers.queues import WorkQueue
-from kymatui.engine.controllers.workers import Workers
+from kymatui.engine.controllers.runtime.work_queue import WorkQueue
+from kymatui.engine.controllers.runtime.workers import Workers
 from kymatui.errors import KymatuiError, ServerError
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.kube.clusters import KubeCluster
-from kymatui.domain.refs import GroupVersionKind
-from kymatui.sandbox.world.definitions import kyma_definitions
-from kymatui.wiring.engine import open_cluster
-from kymatui.wiring.options import SessionOptions
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.benchmarks.every_module import raw_subject
 from tests.engine import walking
 from tests.engine.walking import OWN, Desk

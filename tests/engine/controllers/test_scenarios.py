@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from tests.engine.controllers.desks import Desk
 from tests.engine.objects import cluster_role, config_map, custom, definition, deployment, rule
 from tests.engine.places import Json, eventually

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.manifests import Manifest, read_manifest
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.controllers.manifest.operating import ManifestController
-from kymatui.engine.controllers.manifest.statechecking import read_rules
-from kymatui.engine.ports import PatchKind
+from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.controllers.manifest.controller import ManifestController
+from kymatui.engine.controllers.manifest.custom_state_check import read_rules
 from kymatui.errors import ConfigurationError, KymatuiError
-from kymatui.wiring.runtimes import SecretRuntimes
 from tests.engine.controllers.desks import MANIFEST, Desk
 from tests.engine.objects import config_map, definition, deployment
 from tests.engine.places import Json, Place, eventually

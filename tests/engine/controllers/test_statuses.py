@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.manifests import Manifest, read_manifest
-from kymatui.domain.refs import GroupVersionKind, ObjectRef
-from kymatui.domain.states import State
-from kymatui.engine.controllers.manifest.statuses import Finding, Said, new_status
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma.states import State
+from kymatui.engine.controllers.manifest.manifest_status import ConditionReport, ReconcileResult, new_status
 
 Json = dict[str, Any]
 NOW, LATER = 1_790_000_000.0, 1_790_000_060.0
-READY = Finding(
+READY = ReconcileResult(
     State.READY,
     "installation is ready",
-    (Said("Resources", True, "all are there"), Said("Installation", True)),
+    (ConditionReport("Resources", True, "all are there"), ConditionReport("Installation", True)),
     (ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "shop", "web"),),
 )
 
@@ -35,7 +35,7 @@ def manifest(version: str = "v1beta2", status: Json | None = None) -> Manifest:
     return found
 
 
-def written(found: Manifest, finding: Finding, now: float = NOW) -> Json:
+def written(found: Manifest, finding: ReconcileResult, now: float = NOW) -> Json:
     status = new_status(found, finding, now)
     assert status is not None
     return status
@@ -92,7 +92,11 @@ def test_the_present_definition_knows_the_list_of_what_is_applied_so_it_must_sta
 
 def test_the_time_of_a_transition_moves_only_with_the_status() -> None:
     first = written(manifest(), READY)
-    words = Finding(State.READY, "still ready", (Said("Resources", True, "all of them"), Said("Installation", False)))
+    words = ReconcileResult(
+        State.READY,
+        "still ready",
+        (ConditionReport("Resources", True, "all of them"), ConditionReport("Installation", False)),
+    )
     second = written(manifest(status=first), words, LATER)
     times = {item["type"]: item["lastTransitionTime"] for item in second["conditions"]}
     assert times == {"Resources": "2026-09-21T14:13:20Z", "Installation": "2026-09-21T14:14:20Z"}
@@ -123,4 +127,4 @@ def test_the_condition_of_an_install_goes_with_it() -> None:
     ],
 )
 def test_states_are_in_the_words_of_the_generation(version: str, state: State, word: str) -> None:
-    assert written(manifest(version), Finding(state, "so it is"))["state"] == word
+    assert written(manifest(version), ReconcileResult(state, "so it is"))["state"] == word

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kymatui.engine.sources.addresses import digest_of
+from kymatui.engine.bundles.addresses import content_digest
 from kymatui.errors import RegistryError
 
 
@@ -20,7 +20,7 @@ class StoredBlobs:
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     def add(self, content: bytes) -> str:
-        digest = digest_of(content)
+        digest = content_digest(content)
         self.layers[digest] = content
         return digest
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kymatui.engine.bundles import Bundle, Origin
-from kymatui.engine.sources import charts
-from kymatui.engine.sources.charts import Values
-from kymatui.engine.sources.reading import SourceError
-from kymatui.engine.sources.targets import Target
+from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.engine.sources import chart_source
+from kymatui.engine.sources.chart_source import ValuesOptions
+from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import HelmError, RegistryError
 from kymatui.helm.charts import Chart
 from kymatui.helm.releases import Release, Status, from_secret, to_secret
@@ -25,8 +25,8 @@ CRD = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmeta
 
 def bundle(files: dict[str, str], *, name: str = "r", **more: Any) -> Bundle:
     chart = Chart.from_files({"Chart.yaml": META, **files})
-    loaded = charts.LoadedChart(chart, Origin("helm", "here", chart.version))
-    return charts.chart_bundle(loaded, name=name, **more)
+    loaded = chart_source.LoadedChart(chart, Origin("helm", "here", chart.version))
+    return chart_source.chart_bundle(loaded, name=name, **more)
 
 
 def data_of(template: str, **more: Any) -> dict[str, str]:
@@ -62,7 +62,9 @@ def test_definitions_can_be_left_out() -> None:
 
 
 def test_the_release_can_be_kept_in_a_secret_and_read_back() -> None:
-    made = bundle({"templates/a.yaml": MAP + "  x: y\n", "values.yaml": "big: 12345678\n"}, values=Values(set=("n=1",)))
+    made = bundle(
+        {"templates/a.yaml": MAP + "  x: y\n", "values.yaml": "big: 12345678\n"}, values=ValuesOptions(set=("n=1",))
+    )
     assert made.release is not None
     kept = Release(
         made.name,
@@ -85,7 +87,7 @@ def test_later_values_go_over_earlier_ones(tmp_path: Path) -> None:
     first.write_text("a: file1\nb: file1\nc: file1\n")
     second.write_text("b: file2\nc: file2\n")
     text.write_text("from a file")
-    values = Values(
+    values = ValuesOptions(
         inline={"a": "inline", "z": {"kept": True}, "list": ["x", "y"]},
         files=(first, second),
         set=("c=flag", "list[1]=z"),
@@ -111,25 +113,29 @@ def test_later_values_go_over_earlier_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("template", "target", "expected"),
     [
-        ("  v: {{ .Capabilities.KubeVersion.Version }}", Target("v1.30.7"), "v1.30.7"),
-        ('  v: "{{ .Release.IsUpgrade }}{{ .Release.IsInstall }}{{ .Release.Revision }}"', Target(), "falsetrue1"),
+        ("  v: {{ .Capabilities.KubeVersion.Version }}", RenderTarget("v1.30.7"), "v1.30.7"),
         (
             '  v: "{{ .Release.IsUpgrade }}{{ .Release.IsInstall }}{{ .Release.Revision }}"',
-            Target(installed=True, revision=4),
+            RenderTarget(),
+            "falsetrue1",
+        ),
+        (
+            '  v: "{{ .Release.IsUpgrade }}{{ .Release.IsInstall }}{{ .Release.Revision }}"',
+            RenderTarget(installed=True, revision=4),
             "truefalse4",
         ),
-        ('  v: "{{ .Capabilities.APIVersions.Has "x.io/v1/A" }}"', Target(served=("x.io/v1/A",)), "true"),
-        ('  v: "{{ .Capabilities.APIVersions.Has "apps/v1" }}"', Target(served=("x.io/v1/A",)), "false"),
-        ('  v: "{{ .Capabilities.APIVersions.Has "apps/v1" }}"', Target(), "true"),
+        ('  v: "{{ .Capabilities.APIVersions.Has "x.io/v1/A" }}"', RenderTarget(served=("x.io/v1/A",)), "true"),
+        ('  v: "{{ .Capabilities.APIVersions.Has "apps/v1" }}"', RenderTarget(served=("x.io/v1/A",)), "false"),
+        ('  v: "{{ .Capabilities.APIVersions.Has "apps/v1" }}"', RenderTarget(), "true"),
         (
             '  v: {{ (lookup "v1" "Secret" "ns" "s").data.k }}',
-            Target(lookup=lambda *words: {"data": {"k": "-".join(words)}}),
+            RenderTarget(lookup=lambda *words: {"data": {"k": "-".join(words)}}),
             "v1-Secret-ns-s",
         ),
-        ('  v: "{{ lookup "v1" "Secret" "ns" "s" | len }}"', Target(), "0"),
+        ('  v: "{{ lookup "v1" "Secret" "ns" "s" | len }}"', RenderTarget(), "0"),
     ],
 )
-def test_a_chart_sees_the_cluster_that_it_is_for(template: str, target: Target, expected: str) -> None:
+def test_a_chart_sees_the_cluster_that_it_is_for(template: str, target: RenderTarget, expected: str) -> None:
     assert data_of(template + "\n", target=target) == {"v": expected}
 
 
@@ -138,7 +144,7 @@ def test_a_lookup_that_fails_ends_the_rendering() -> None:
         raise RegistryError("no way")
 
     with pytest.raises((RegistryError, HelmError), match="no way"):
-        data_of('  v: {{ lookup "v1" "Secret" "ns" "s" | len }}\n', target=Target(lookup=lookup))
+        data_of('  v: {{ lookup "v1" "Secret" "ns" "s" | len }}\n', target=RenderTarget(lookup=lookup))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +207,7 @@ ARCHIVE = tar({"web/Chart.yaml": META, "web/templates/a.yaml": MAP + "  a: b\n"}
 )
 def test_charts_from_elsewhere_come_through_the_port(reference: str, repository: str, address: str) -> None:
     blobs = StoredBlobs(charts={reference: ARCHIVE})
-    loaded = charts.located(reference, blobs, repository=repository, version="1.2.3")
+    loaded = chart_source.locate_chart(reference, blobs, repository=repository, version="1.2.3")
     assert blobs.asked == [("chart", reference, repository, "1.2.3")]
     assert (loaded.origin.address, loaded.origin.version) == (address, "1.2.3")
     assert loaded.origin.digest.startswith("sha256:")
@@ -209,22 +215,22 @@ def test_charts_from_elsewhere_come_through_the_port(reference: str, repository:
 
 def test_a_path_is_preferred_where_there_is_one(tmp_path: Path) -> None:
     (tmp_path / "web.tgz").write_bytes(ARCHIVE)
-    loaded = charts.located(str(tmp_path / "web.tgz"), StoredBlobs())
-    assert loaded.origin == charts.from_archive(ARCHIVE, str(tmp_path / "web.tgz")).origin
+    loaded = chart_source.locate_chart(str(tmp_path / "web.tgz"), StoredBlobs())
+    assert loaded.origin == chart_source.from_archive(ARCHIVE, str(tmp_path / "web.tgz")).origin
     (tmp_path / "web" / "templates").mkdir(parents=True)
     (tmp_path / "web" / "Chart.yaml").write_text(META)
-    assert charts.located(str(tmp_path / "web"), StoredBlobs()).chart.name == "web"
+    assert chart_source.locate_chart(str(tmp_path / "web"), StoredBlobs()).chart.name == "web"
 
 
 def test_an_archive_that_is_damaged_is_named() -> None:
     with pytest.raises(HelmError, match=r"https://x\.io/web\.tgz: "):
-        charts.from_archive(ARCHIVE[:-20], "https://x.io/web.tgz")
+        chart_source.from_archive(ARCHIVE[:-20], "https://x.io/web.tgz")
 
 
 def test_real_charts_become_bundles(shared: Path) -> None:
     for name in ("bitnami-multus-cni", "helm-stackdriver-exporter", "istio-ztunnel"):
-        loaded = charts.from_path(shared / "helm" / "charts" / f"{name}.tgz")
-        made = charts.chart_bundle(loaded, name="r", namespace="shop")
+        loaded = chart_source.from_path(shared / "helm" / "charts" / f"{name}.tgz")
+        made = chart_source.chart_bundle(loaded, name="r", namespace="shop")
         assert made.objects
         assert made.release is not None
         assert made.release.manifest.count("# Source: ") >= len(made.objects)

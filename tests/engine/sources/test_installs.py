@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from kymatui.domain.manifests import Manifest, read_manifest
-from kymatui.engine.bundles import Bundle
-from kymatui.engine.sources.installs import Failure, InstallReader
-from kymatui.engine.sources.targets import Target
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.sources.manifest_installs import InstallFailure, InstallReader
+from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.helm import load_yaml
 from tests.engine.sources.fetching import StoredBlobs
 from tests.engine.sources.packing import tar
@@ -199,7 +199,7 @@ def test_kustomizations_in_a_layer_at_an_address_and_in_a_folder_that_may_be_rea
 def test_kustomizations_that_are_not_read(source: dict[str, str], words: str) -> None:
     found = manifest(installs=[{"name": "a", "source": {"type": "kustomize", **source}}])
     [made] = InstallReader(found, StoredBlobs()).read()
-    assert isinstance(made, Failure)
+    assert isinstance(made, InstallFailure)
     assert words in str(made.error)
 
 
@@ -209,7 +209,7 @@ def test_a_kustomization_of_this_machine_keeps_within_its_folder(tmp_path: Path)
     for path in ("..", "../k.tgz", str(tmp_path / "k.tgz")):
         found = manifest(installs=[{"name": "a", "source": {"type": "kustomize", "path": path}}])
         [made] = InstallReader(found, StoredBlobs(), folder=tmp_path / "may").read()
-        assert isinstance(made, Failure)
+        assert isinstance(made, InstallFailure)
         assert "leads out of" in str(made.error)
 
 
@@ -234,7 +234,7 @@ def test_one_install_that_fails_hinders_no_other() -> None:
         "'1.0.0' is no digest",
     ]
     for one, expected in zip(made, words, strict=False):
-        assert isinstance(one, Failure)
+        assert isinstance(one, InstallFailure)
         assert expected in str(one.error)
     assert [one.name for one in made][-1] == "good"
     assert isinstance(made[-1], Bundle)
@@ -250,7 +250,7 @@ def test_a_config_layer_that_is_wrong_fails_the_charts_alone() -> None:
         ],
     )
     first, second = InstallReader(found, blobs).read()
-    assert isinstance(first, Failure)
+    assert isinstance(first, InstallFailure)
     assert "configs is no list" in str(first.error)
     assert isinstance(second, Bundle)
 
@@ -261,8 +261,8 @@ def test_each_release_is_rendered_for_its_own_state() -> None:
     source = layer(blobs.add(chart(template)))
     found = manifest(installs=[{"name": "old", "source": source}, {"name": "new", "source": source}])
 
-    def target(release: str) -> Target:
-        return replace(Target(), installed=release == "old", revision=3 if release == "old" else 1)
+    def target(release: str) -> RenderTarget:
+        return replace(RenderTarget(), installed=release == "old", revision=3 if release == "old" else 1)
 
     made = bundles(found, blobs, target=target)
     assert [one.objects[0]["data"]["up"] for one in made] == ["true3", "false1"]

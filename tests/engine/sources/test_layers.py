@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kymatui.engine.sources import layers
-from kymatui.engine.sources.archives import read_tar
-from kymatui.engine.sources.configs import InstallConfig, read_configs
-from kymatui.engine.sources.layers import LayerRef, Shape
-from kymatui.engine.sources.reading import SourceError
+from kymatui.engine.bundles.tar_archives import read_tar
+from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.engine.sources import oci_layers
+from kymatui.engine.sources.install_config import InstallConfig, read_configs
+from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.errors import RegistryError
 from tests.engine.sources.fetching import StoredBlobs
 from tests.engine.sources.packing import folder, link, tar
@@ -36,7 +36,7 @@ DIGEST = "sha256:" + "a" * 64
     ids=["plain", "files of macOS", "folders", "two files", "a dot", "packed", "packed text", "empty"],
 )
 def test_the_manifest_of_a_layer(data: bytes, expected: bytes) -> None:
-    assert layers.raw_manifest(data, "layer") == expected
+    assert oci_layers.raw_manifest(data, "layer") == expected
 
 
 BAD = {
@@ -63,12 +63,12 @@ BAD = {
 def test_archives_that_are_refused(name: str) -> None:
     data, words = BAD[name]
     with pytest.raises(SourceError, match=words):
-        layers.raw_manifest(data, "layer", archive=True)
+        oci_layers.raw_manifest(data, "layer", archive=True)
 
 
 def test_what_unpacks_out_of_proportion_is_refused() -> None:
     with pytest.raises(SourceError, match="unpacks to more than is allowed"):
-        layers.raw_manifest(gzip.compress(b"\0" * (40 << 20)), "layer")
+        oci_layers.raw_manifest(gzip.compress(b"\0" * (40 << 20)), "layer")
 
 
 def test_of_a_path_that_stands_twice_the_first_counts() -> None:
@@ -89,7 +89,7 @@ def test_of_a_path_that_stands_twice_the_first_counts() -> None:
 )
 @pytest.mark.parametrize("packed", [True, False])
 def test_the_shape_of_an_archive(files: dict[str, str], shape: Shape, packed: bool) -> None:
-    found = layers.read_layer(tar(files, packed=packed), "layer")
+    found = oci_layers.read_layer(tar(files, packed=packed), "layer")
     assert found.shape is shape
     if shape is Shape.MANIFEST:
         assert found.manifest == b"kind: A"
@@ -99,13 +99,13 @@ def test_the_shape_of_an_archive(files: dict[str, str], shape: Shape, packed: bo
 
 
 def test_a_layer_that_is_no_archive_is_a_manifest() -> None:
-    assert layers.read_layer(b"kind: A", "layer") == layers.Layer(Shape.MANIFEST, b"kind: A")
+    assert oci_layers.read_layer(b"kind: A", "layer") == oci_layers.Layer(Shape.MANIFEST, b"kind: A")
 
 
 @pytest.mark.parametrize("files", [{"a.yaml": "", "b.yaml": ""}, {"README.md": ""}])
 def test_an_archive_of_no_known_shape_is_refused(files: dict[str, str]) -> None:
     with pytest.raises(SourceError, match=r"layer is no chart, no kustomization and no manifest"):
-        layers.read_layer(tar(files, packed=True), "layer")
+        oci_layers.read_layer(tar(files, packed=True), "layer")
 
 
 @pytest.mark.parametrize(
@@ -142,11 +142,11 @@ def test_what_names_no_layer(repo: str, name: str, ref: str, words: str) -> None
 def test_a_layer_is_checked_whatever_the_port_gives() -> None:
     blobs = StoredBlobs()
     ref = LayerRef("reg.io/m", blobs.add(b"good"), insecure=True)
-    assert layers.fetch(ref, blobs) == b"good"
+    assert oci_layers.fetch(ref, blobs) == b"good"
     assert blobs.asked == [("layer", "reg.io/m", ref.digest, "insecure")]
     blobs.layers[ref.digest] = b"bad"
     with pytest.raises(RegistryError, match="arrived as sha256:"):
-        layers.fetch(ref, blobs)
+        oci_layers.fetch(ref, blobs)
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,9 @@ def test_definitions_are_found_in_all_files_and_documents() -> None:
         },
         packed=True,
     )
-    assert [one["metadata"]["name"] for one in layers.definitions(data, "crds")] == ["c", "b", "a"]
+    assert [one["metadata"]["name"] for one in oci_layers.definitions(data, "crds")] == ["c", "b", "a"]
 
 
 def test_a_layer_without_definitions_is_refused() -> None:
     with pytest.raises(SourceError, match="holds no CustomResourceDefinition"):
-        layers.definitions(tar({"a.yaml": "kind: A\n"}, packed=True), "crds")
+        oci_layers.definitions(tar({"a.yaml": "kind: A\n"}, packed=True), "crds")

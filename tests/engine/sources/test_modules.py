@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kymatui.engine.sources.addresses import digest_of
-from kymatui.engine.sources.modules import Module, Trust, parse_component
-from kymatui.engine.sources.reading import SourceError
+from kymatui.engine.bundles.addresses import content_digest
+from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.engine.sources.component_source import ModuleComponent, Trust, parse_component
 from kymatui.helm import dump_yaml
 from kymatui.ocm import DescriptorError, Keys, SignatureError, read_descriptor
 from tests.engine.sources.fetching import StoredBlobs
@@ -40,7 +40,7 @@ def test_the_manifest_and_the_default_resource_of_a_module() -> None:
         layer(blobs, "default-cr", tar({"cr.yaml": CR})),
         layer(blobs, "crds", tar({"crd.yaml": CRD}, packed=True)),
     )
-    [bundle] = Module(read_descriptor(document), blobs).bundles(namespace="shop")
+    [bundle] = ModuleComponent(read_descriptor(document), blobs).bundles(namespace="shop")
     assert [one["metadata"]["name"] for one in bundle.objects] == ["raw"]
     assert [one["metadata"]["name"] for one in bundle.crds] == ["as.x.io"]
     assert bundle.resource is not None
@@ -59,14 +59,14 @@ def test_charts_of_the_first_generation_with_their_config() -> None:
         layer(blobs, "config", b'configs: [{name: redis, clientConfig: "Namespace=db", overrides: "a=1"}]', media=""),
         layer(blobs, "redis", tar(chart, packed=True), kind="helm-chart"),
     )
-    [bundle] = Module(read_descriptor(document), blobs).bundles()
+    [bundle] = ModuleComponent(read_descriptor(document), blobs).bundles()
     assert (bundle.name, bundle.namespace, bundle.objects[0]["data"]) == ("redis", "db", {"a": "1"})
 
 
 def test_a_signed_module_is_used_once_it_is_verified() -> None:
     blobs = StoredBlobs()
     document = signed(described(layer(blobs, "raw-manifest", tar({"raw.yaml": RAW}))))
-    assert Module(read_descriptor(document), blobs, trust=TRUST).bundles()[0].objects
+    assert ModuleComponent(read_descriptor(document), blobs, trust=TRUST).bundles()[0].objects
 
 
 def test_nothing_is_fetched_of_a_module_that_is_not_signed_as_asked() -> None:
@@ -74,7 +74,7 @@ def test_nothing_is_fetched_of_a_module_that_is_not_signed_as_asked() -> None:
     document = described(layer(blobs, "raw-manifest", tar({"raw.yaml": RAW})))
     for one in (document, signed(document, number=1)):
         with pytest.raises(SignatureError):
-            Module(read_descriptor(one), blobs, trust=TRUST)
+            ModuleComponent(read_descriptor(one), blobs, trust=TRUST)
     assert blobs.asked == []
 
 
@@ -84,9 +84,9 @@ def test_a_layer_that_was_put_in_the_place_of_the_signed_one_is_refused() -> Non
     other = blobs.add(tar({"raw.yaml": RAW.replace(b"raw", b"evil")}))
     document["component"]["resources"][0]["access"]["localReference"] = other
     descriptor = read_descriptor(document)
-    assert Module(descriptor, blobs).bundles()
+    assert ModuleComponent(descriptor, blobs).bundles()
     with pytest.raises(SignatureError, match="signed was"):
-        Module(descriptor, blobs, trust=TRUST).bundles()
+        ModuleComponent(descriptor, blobs, trust=TRUST).bundles()
 
 
 @pytest.mark.parametrize(
@@ -103,19 +103,19 @@ def test_modules_that_cannot_be_installed(resources: list[tuple[str, bytes]], wo
     blobs = StoredBlobs()
     document = described(*(layer(blobs, name, content) for name, content in resources))
     with pytest.raises(SourceError, match=words):
-        Module(read_descriptor(document), blobs).bundles()
+        ModuleComponent(read_descriptor(document), blobs).bundles()
 
 
 def test_a_module_whose_registry_nobody_knows() -> None:
     blobs = StoredBlobs()
     document = component(resources=[layer(blobs, "raw-manifest", tar({"raw.yaml": RAW}))])
     with pytest.raises(SourceError, match="nothing tells where layer raw-manifest is"):
-        Module(read_descriptor(document), blobs).bundles()
-    moved = Module(read_descriptor(document), blobs, registry="http://reg.io:5000", insecure=True)
+        ModuleComponent(read_descriptor(document), blobs).bundles()
+    moved = ModuleComponent(read_descriptor(document), blobs, registry="http://reg.io:5000", insecure=True)
     assert moved.bundles()
     assert blobs.asked[-1][1:] == (
         "reg.io:5000/component-descriptors/acme.org/c",
-        digest_of(tar({"raw.yaml": RAW})),
+        content_digest(tar({"raw.yaml": RAW})),
         "insecure",
     )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.engine.bundles import Origin
-from kymatui.engine.sources.origins import ChartPlace, chart_place
+from kymatui.engine.bundles.bundle import Origin
+from kymatui.engine.bundles.chart_location import ChartLocation, chart_location
 
 DIGEST = f"sha256:{'a' * 64}"
 
@@ -13,14 +13,14 @@ DIGEST = f"sha256:{'a' * 64}"
 @pytest.mark.parametrize(
     ("address", "repository", "place"),
     [
-        ("oci://reg.io/charts/web", "", ChartPlace("oci://reg.io/charts/web")),
-        ("oci://reg.io:5000/charts/web:1.2.3", "", ChartPlace("oci://reg.io:5000/charts/web")),
-        ("oci://reg.io/charts/web", "oci://reg.io/charts", ChartPlace("oci://reg.io/charts/web")),
-        ("https://x.io/charts/web", "https://x.io/charts", ChartPlace("web", "https://x.io/charts")),
+        ("oci://reg.io/charts/web", "", ChartLocation("oci://reg.io/charts/web")),
+        ("oci://reg.io:5000/charts/web:1.2.3", "", ChartLocation("oci://reg.io:5000/charts/web")),
+        ("oci://reg.io/charts/web", "oci://reg.io/charts", ChartLocation("oci://reg.io/charts/web")),
+        ("https://x.io/charts/web", "https://x.io/charts", ChartLocation("web", "https://x.io/charts")),
     ],
 )
-def test_registries_and_repositories_can_be_asked(address: str, repository: str, place: ChartPlace) -> None:
-    assert chart_place(Origin("helm", address, repository=repository)) == place
+def test_registries_and_repositories_can_be_asked(address: str, repository: str, place: ChartLocation) -> None:
+    assert chart_location(Origin("helm", address, repository=repository)) == place
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_registries_and_repositories_can_be_asked(address: str, repository: str,
     ],
 )
 def test_of_others_it_is_said_why_not(address: str, said: str) -> None:
-    assert said in str(chart_place(Origin("helm", address)))
+    assert said in str(chart_location(Origin("helm", address)))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.engine.sources.reading import SourceError, identity, read_objects
+from kymatui.engine.bundles.yaml_objects import SourceError, document_key, read_objects
 from kymatui.helm import dump_yaml
 
 
@@ -168,7 +168,7 @@ _objects = st.builds(
 )
 
 
-@given(st.lists(_objects, max_size=5, unique_by=identity))
+@given(st.lists(_objects, max_size=5, unique_by=document_key))
 def test_what_is_written_is_read(objects: list[dict[str, Any]]) -> None:
     text = "".join(f"---\n{dump_yaml(one)}" for one in objects)
     assert read_objects(text, "x") == objects
@@ -196,7 +196,7 @@ def test_every_real_manifest_can_be_read(shared: Path) -> None:
 def test_the_manifests_of_the_module_managers(shared: Path, name: str) -> None:
     objects = read_objects((shared / "kyma" / "raw-manifests" / name).read_bytes(), name)
     assert objects
-    assert len({identity(one) for one in objects}) == len(objects)
+    assert len({document_key(one) for one in objects}) == len(objects)
 
 
 def test_an_empty_manifest_has_no_objects(shared: Path) -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from kymatui.helm.functions.jsonreading import JsonSyntaxError, decode_json
 from kymatui.helm.functions.jsonwriting import encode_json
-from kymatui.helm.functions.tomlreading import TomlSyntaxError, decode_toml
+from kymatui.helm.functions.tomlreading import decode_toml
+from kymatui.helm.functions.tomlscanning import TomlSyntaxError
 from tests.helm.functions.expressions import evaluate, failure
 
 JSON = st.recursive(

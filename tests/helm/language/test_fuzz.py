@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from kymatui.errors import HelmError
 from kymatui.helm.functions import FUNCTIONS
-from kymatui.helm.language.environment import Environment, Limits
+from kymatui.helm.language.environment import Environment, RenderLimits
 from tests.helm.language.grammar import damaged, templates
 from tests.helm.language.rendering import render
 
-BOUNDED = Environment(limits=Limits(depth=60, steps=5_000, output=200_000, seconds=5))
+BOUNDED = Environment(limits=RenderLimits(depth=60, steps=5_000, output=200_000, seconds=5))
 HELPERS = {"c/templates/_h.tpl": '{{ define "h" }}<{{ . }}>{{ end }}'}
 
 

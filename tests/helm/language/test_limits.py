@@ -7,10 +7,10 @@ import itertools
 import pytest
 
 from kymatui.errors import HelmError
-from kymatui.helm.language.environment import Environment, Limits
+from kymatui.helm.language.environment import Environment, RenderLimits
 from tests.helm.language.rendering import render
 
-SMALL = Environment(limits=Limits(depth=200, steps=20_000, output=100_000))
+SMALL = Environment(limits=RenderLimits(depth=200, steps=20_000, output=100_000))
 
 HUNGRY = {
     "a loop": "{{ range 100000000 }}{{ end }}",
@@ -43,13 +43,13 @@ RECURSIVE = '{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}'
 @pytest.mark.parametrize(
     ("limits", "template", "message"),
     [
-        (Limits(steps=100), "{{ range 1000 }}{{ end }}", "templates took more than 100 steps"),
-        (Limits(output=100), '{{ printf "%200d" 1 }}', "templates wrote more than 100 characters"),
-        (Limits(depth=20), RECURSIVE, r"exceeded maximum template depth \(20\)"),
-        (Limits(seconds=0), "{{ range 1000 }}{{ end }}", "templates took more than 0 seconds"),
+        (RenderLimits(steps=100), "{{ range 1000 }}{{ end }}", "templates took more than 100 steps"),
+        (RenderLimits(output=100), '{{ printf "%200d" 1 }}', "templates wrote more than 100 characters"),
+        (RenderLimits(depth=20), RECURSIVE, r"exceeded maximum template depth \(20\)"),
+        (RenderLimits(seconds=0), "{{ range 1000 }}{{ end }}", "templates took more than 0 seconds"),
     ],
 )
-def test_each_limit_says_which_it_is(limits: Limits, template: str, message: str) -> None:
+def test_each_limit_says_which_it_is(limits: RenderLimits, template: str, message: str) -> None:
     with pytest.raises(HelmError, match=message):
         render(template, environment=Environment(limits=limits))
 
@@ -70,7 +70,7 @@ def test_a_thousand_includes_within_each_other_are_fine() -> None:
 
 def test_wall_time_is_bounded() -> None:
     ticks = itertools.count()
-    impatient = Environment(limits=Limits(seconds=5), monotonic=lambda: float(next(ticks)))
+    impatient = Environment(limits=RenderLimits(seconds=5), monotonic=lambda: float(next(ticks)))
     with pytest.raises(HelmError, match="more than 5 seconds"):
         render("{{ range 100 }}{{ range 2 }}{{ end }}{{ end }}", environment=impatient)
 

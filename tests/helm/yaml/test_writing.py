@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.helm.yaml import YamlError, dump_yaml, dump_yaml_pretty, load_yaml
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_yaml
+from kymatui.helm.yaml.writing import dump_yaml, dump_yaml_pretty
 
 TEXTS: list[tuple[str, str]] = [
     ("a", "a"), ("", '""'), ("yes", '"yes"'), ("null", '"null"'), ("~", '"~"'), ("123", '"123"'), ("1e3", '"1e3"'),

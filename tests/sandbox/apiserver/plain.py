@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kymatui.sandbox.apiserver.assembling import ApiServer, Meaning
-from kymatui.sandbox.apiserver.builtins import builtin_resources
-from kymatui.sandbox.apiserver.catalog import Catalog
-from kymatui.sandbox.apiserver.exchange import Request, Response, parse_query
-from kymatui.sandbox.apiserver.resources import Cause, Object, Resource, Semantics
-from kymatui.sandbox.clock import ManualClock
-from kymatui.sandbox.schemas.nodes import ANY, Schema
+from kymatui.sandbox.apimachinery.clock import ManualClock
+from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse, parse_query
+from kymatui.sandbox.apiserver.reads.builtin_resources import builtin_resources
+from kymatui.sandbox.apiserver.resources.resource import Cause, KindSemantics, Object, ServedResource
+from kymatui.sandbox.apiserver.resources.resource_catalog import ResourceCatalog
+from kymatui.sandbox.apiserver.server.api_server import ApiServer, ServerSemantics
+from kymatui.sandbox.schemas.types.schema_node import ANY, Schema
 
 ADMIN_TOKEN, VIEWER_TOKEN = "the-admin", "the-viewer"
 
@@ -49,17 +49,17 @@ class PlainSemantics:
 class NoOwnership:
     """Nobody owns a field."""
 
-    def created(self, resource: Resource, obj: Object, manager: str, now: float) -> None:
+    def created(self, resource: ServedResource, obj: Object, manager: str, now: float) -> None:
         return None
 
     def updated(
-        self, resource: Resource, live: Object, obj: Object, manager: str, subresource: str, now: float
+        self, resource: ServedResource, live: Object, obj: Object, manager: str, subresource: str, now: float
     ) -> None:
         return None
 
     def applied(
         self,
-        resource: Resource,
+        resource: ServedResource,
         live: Object | None,
         wanted: Object,
         manager: str,
@@ -75,7 +75,7 @@ class NoOwnership:
 class NoDocuments:
     """No OpenAPI."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: ResourceCatalog) -> None:
         del catalog
 
     def v2(self) -> bytes:
@@ -90,19 +90,19 @@ class NoDocuments:
 
 def plain_semantics(
     group: str, version: str, kind: str, resource: str, *, namespaced: bool
-) -> tuple[Semantics, Schema]:
+) -> tuple[KindSemantics, Schema]:
     del group, version, kind, resource, namespaced
     return PlainSemantics(), ANY
 
 
-def plain_custom(definition: Object, version: str) -> tuple[Semantics, Schema]:
+def plain_custom(definition: Object, version: str) -> tuple[KindSemantics, Schema]:
     del definition, version
     return PlainSemantics(), ANY
 
 
 def plain_server(*, bootstrapped: bool = True) -> ApiServer:
     """A server on a clock that stands still."""
-    meaning = Meaning(list(builtin_resources(plain_semantics)), plain_custom, NoOwnership(), NoDocuments)
+    meaning = ServerSemantics(list(builtin_resources(plain_semantics)), plain_custom, NoOwnership(), NoDocuments)
     server = ApiServer(ManualClock(), meaning, admin_token=ADMIN_TOKEN, viewer_token=VIEWER_TOKEN)
     if bootstrapped:
         server.bootstrap()
@@ -117,13 +117,13 @@ def ask(
     *,
     token: str = ADMIN_TOKEN,
     headers: Mapping[str, str] | None = None,
-) -> Response:
+) -> ServerResponse:
     """One request as the holder of a token ("": of none)."""
     path, _, query = path.partition("?")
     found = dict(headers or {})
     if token:
         found.setdefault("authorization", f"Bearer {token}")
-    return server.api.handle(Request(method, path, parse_query(query), found, body))
+    return server.api.handle(ServerRequest(method, path, parse_query(query), found, body))
 
 
 def advance(server: ApiServer, seconds: float = 0.0) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.apiserver.assembling import ApiServer
-from kymatui.sandbox.apiserver.authorization import Attributes, covers
-from kymatui.sandbox.apiserver.statuses import StatusError
+from kymatui.sandbox.apimachinery.statuses import StatusError
+from kymatui.sandbox.apiserver.auth.rbac_authorizer import Attributes, rule_covers
+from kymatui.sandbox.apiserver.server.api_server import ApiServer
 from tests.sandbox.apiserver.plain import VIEWER_TOKEN, advance, ask, plain_server
 
 RBAC = "rbac.authorization.k8s.io"
@@ -85,7 +85,7 @@ def test_a_binding_in_a_namespace_holds_there_alone(server: ApiServer) -> None:
     ],
 )
 def test_what_a_rule_covers(rule: dict[str, Any], wanted: Attributes, allowed: bool) -> None:
-    assert covers(rule, wanted) is allowed
+    assert rule_covers(rule, wanted) is allowed
 
 
 def test_nobody_grants_what_they_do_not_have(server: ApiServer) -> None:

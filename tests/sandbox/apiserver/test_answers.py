@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.apiserver.exchange import Request, parse_query
+from kymatui.sandbox.apimachinery.exchange import ServerRequest, parse_query
 from tests.sandbox.living import Living
 
 Obj = dict[str, Any]
@@ -27,7 +27,7 @@ class Asked:
         path, _, query = url.partition("?")
         data = b"" if body is None else body.encode() if isinstance(body, str) else json.dumps(body).encode()
         headers = {"authorization": "Bearer admin", "content-type": kind, "accept": "application/json"}
-        response = self.living.server.api.handle(Request(method, path, parse_query(query), headers, data))
+        response = self.living.server.api.handle(ServerRequest(method, path, parse_query(query), headers, data))
         return response.status, json.loads(response.body)
 
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from kymatui.errors import UsageError
-from kymatui.sandbox.apiserver.assembling import ApiServer
-from kymatui.sandbox.apiserver.exchange import Request
-from kymatui.sandbox.apiserver.faults import Fault, Faults, parse_fault
+from kymatui.sandbox.apimachinery.exchange import ServerRequest
+from kymatui.sandbox.apiserver.http.server_faults import ServerFault, ServerFaults, parse_fault
+from kymatui.sandbox.apiserver.server.api_server import ApiServer
 from tests.sandbox.apiserver.plain import VIEWER_TOKEN, ask, plain_server
 
 ADMIN = "/sandbox.kymatui.io"
@@ -31,9 +31,9 @@ def send(server: ApiServer, path: str, body: dict[str, Any] | None = None, metho
     ("kind", "status"), [("throttle", 429), ("error", 500), ("conflict", 409), ("unauthorized", 401)]
 )
 def test_an_answer_that_is_a_failure(kind: str, status: int) -> None:
-    faults = Faults()
+    faults = ServerFaults()
     faults.add(parse_fault({"kind": kind, "seconds": 3}))
-    outcome = faults.meet(Request("GET", "/api/v1/namespaces/x/pods/p"))
+    outcome = faults.meet(ServerRequest("GET", "/api/v1/namespaces/x/pods/p"))
     assert outcome is not None
     assert outcome.response is not None
     assert outcome.response.status == status
@@ -41,37 +41,37 @@ def test_an_answer_that_is_a_failure(kind: str, status: int) -> None:
 
 
 def test_a_fault_meets_what_it_selects_as_often_as_it_says() -> None:
-    faults = Faults()
-    faults.add(Fault("error", verb="list", resource="deployments.apps", count=2))
-    listing = Request("GET", "/apis/apps/v1/deployments")
-    assert faults.meet(Request("GET", "/api/v1/pods")) is None
-    assert faults.meet(Request("GET", "/apis/apps/v1/namespaces/x/deployments/d")) is None
+    faults = ServerFaults()
+    faults.add(ServerFault("error", verb="list", resource="deployments.apps", count=2))
+    listing = ServerRequest("GET", "/apis/apps/v1/deployments")
+    assert faults.meet(ServerRequest("GET", "/api/v1/pods")) is None
+    assert faults.meet(ServerRequest("GET", "/apis/apps/v1/namespaces/x/deployments/d")) is None
     assert [faults.meet(listing) is not None for _ in range(3)] == [True, True, False]
     assert faults.active == {}
 
 
 def test_delays_add_up_and_a_dropped_connection_follows() -> None:
-    faults = Faults()
-    faults.add(Fault("latency", seconds=0.5))
-    faults.add(Fault("latency", seconds=0.25))
-    faults.add(Fault("drop"))
-    outcome = faults.meet(Request("GET", "/api/v1/pods"))
+    faults = ServerFaults()
+    faults.add(ServerFault("latency", seconds=0.5))
+    faults.add(ServerFault("latency", seconds=0.25))
+    faults.add(ServerFault("drop"))
+    outcome = faults.meet(ServerRequest("GET", "/api/v1/pods"))
     assert outcome is not None
     assert (outcome.delay, outcome.drop) == (0.75, True)
 
 
 def test_chance_decides_where_it_is_asked() -> None:
     chances = iter([0.4, 0.6])
-    faults = Faults(_random=lambda: next(chances))
-    faults.add(Fault("error", probability=0.5))
-    listing = Request("GET", "/api/v1/pods")
+    faults = ServerFaults(_random=lambda: next(chances))
+    faults.add(ServerFault("error", probability=0.5))
+    listing = ServerRequest("GET", "/api/v1/pods")
     assert [faults.meet(listing) is not None for _ in range(2)] == [True, False]
 
 
 def test_the_admin_path_is_never_met() -> None:
-    faults = Faults()
-    faults.add(Fault("error"))
-    assert faults.meet(Request("GET", f"{ADMIN}/faults")) is None
+    faults = ServerFaults()
+    faults.add(ServerFault("error"))
+    assert faults.meet(ServerRequest("GET", f"{ADMIN}/faults")) is None
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_the_admin_path_is_never_met() -> None:
 )
 def test_a_fault_that_makes_no_sense(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        Faults().add(parse_fault(given))
+        ServerFaults().add(parse_fault(given))
 
 
 def test_faults_are_listed_switched_on_and_off_over_the_admin_path(server: ApiServer) -> None:
@@ -130,9 +130,9 @@ def test_a_held_object_goes_when_it_is_released(server: ApiServer) -> None:
     ],
 )
 def test_what_is_not_answered_is_carried_out_or_not(kind: str, drop: bool, silent: bool, carried_out: bool) -> None:
-    faults = Faults()
+    faults = ServerFaults()
     faults.add(parse_fault({"kind": kind}))
-    outcome = faults.meet(Request("PATCH", "/api/v1/namespaces/x/pods/p"))
+    outcome = faults.meet(ServerRequest("PATCH", "/api/v1/namespaces/x/pods/p"))
     assert outcome is not None
     assert (outcome.drop, outcome.silent, outcome.carried_out) == (drop, silent, carried_out)
 
@@ -140,9 +140,9 @@ def test_what_is_not_answered_is_carried_out_or_not(kind: str, drop: bool, silen
 def test_what_was_asked_is_told_without_the_admin_path_and_forgotten_on_demand(server: ApiServer) -> None:
     handle = server.requests.noting(server.api.handle)
     agent = {"user-agent": "someone/1"}
-    handle(Request("GET", "/api/v1/pods", {"watch": ["1"]}, agent))
-    handle(Request("POST", "/api/v1/namespaces", {"dryRun": ["All"]}, agent))
-    handle(Request("GET", f"{ADMIN}/faults"))
+    handle(ServerRequest("GET", "/api/v1/pods", {"watch": ["1"]}, agent))
+    handle(ServerRequest("POST", "/api/v1/namespaces", {"dryRun": ["All"]}, agent))
+    handle(ServerRequest("GET", f"{ADMIN}/faults"))
     told = send(server, "requests", method="GET")
     assert told["count"] == 2
     assert [(one["method"], one["watch"], one["dry_run"], one["agent"]) for one in told["requests"]] == [

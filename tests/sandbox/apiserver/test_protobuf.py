@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.sandbox.apiserver.protobuf import MAGIC, ProtobufError, decode_protobuf
+from kymatui.sandbox.apiserver.encoding.protobuf_decoding import MAGIC, ProtobufError, decode_protobuf
 
 
 def part(number: int, data: bytes) -> bytes:

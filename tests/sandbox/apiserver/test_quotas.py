@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.apiserver.quotas import check_quotas, shown, used_of
-from kymatui.sandbox.apiserver.statuses import StatusError
-from kymatui.sandbox.schemas.quantities import amount
-from kymatui.sandbox.storage import Store
+from kymatui.sandbox.apimachinery.object_store import ObjectStore
+from kymatui.sandbox.apimachinery.statuses import StatusError
+from kymatui.sandbox.apiserver.writes.quota_check import check_quotas, format_usage, object_usage
+from kymatui.sandbox.schemas.values.quantity import amount
 
 Obj = dict[str, Any]
 
@@ -18,8 +18,8 @@ def named(name: str, **fields: Any) -> Obj:
     return {"metadata": {"name": name, "namespace": "ns", "uid": name}, **fields}
 
 
-def store(hard: dict[str, str], **spec: Any) -> Store:
-    found = Store()
+def store(hard: dict[str, str], **spec: Any) -> ObjectStore:
+    found = ObjectStore()
     found.put("resourcequotas", named("q", spec={"hard": hard, **spec}))
     return found
 
@@ -107,8 +107,8 @@ def test_use_is_shown_as_quantities() -> None:
     found.put("pods", pod("b", cpu="1"))
     found.put("persistentvolumeclaims", named("c", spec={"resources": {"requests": {"storage": "10Gi"}}}))
     quota = next(iter(found.walk("resourcequotas"))).body()
-    used = used_of(found, quota, quota["spec"]["hard"])
-    assert {name: shown(name, value) for name, value in used.items()} == {
+    used = object_usage(found, quota, quota["spec"]["hard"])
+    assert {name: format_usage(name, value) for name, value in used.items()} == {
         "requests.cpu": "1250m",
         "requests.storage": "10Gi",
         "pods": "2",

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.sandbox.apiserver.continuing import INCONSISTENT, Position, decode_position, encode_position
-from kymatui.sandbox.apiserver.exchange import Request, parse_query
-from kymatui.sandbox.apiserver.negotiation import clauses, negotiate
-from kymatui.sandbox.apiserver.options import agent_name, list_options, write_options
-from kymatui.sandbox.apiserver.routing import request_info, without_watch_prefix
-from kymatui.sandbox.apiserver.statuses import StatusError
+from kymatui.sandbox.apimachinery.exchange import ServerRequest, parse_query
+from kymatui.sandbox.apimachinery.statuses import StatusError
+from kymatui.sandbox.apiserver.encoding.content_negotiation import negotiate, parse_clauses
+from kymatui.sandbox.apiserver.requests.continue_tokens import (
+    INCONSISTENT,
+    ContinuePosition,
+    decode_position,
+    encode_position,
+)
+from kymatui.sandbox.apiserver.requests.request_info import request_info, without_watch_prefix
+from kymatui.sandbox.apiserver.requests.request_options import agent_name, list_options, write_options
 
 
-def request(method: str, url: str, **headers: str) -> Request:
+def request(method: str, url: str, **headers: str) -> ServerRequest:
     path, _, query = url.partition("?")
-    return Request(method, path, parse_query(query), {k.replace("_", "-"): v for k, v in headers.items()})
+    return ServerRequest(method, path, parse_query(query), {k.replace("_", "-"): v for k, v in headers.items()})
 
 
 @pytest.mark.parametrize(
@@ -47,7 +52,7 @@ def test_what_a_url_asks_for(
 
 
 def test_clauses_stand_by_quality_and_keep_their_order() -> None:
-    found = clauses("text/plain;q=0.2, application/json;as=Table;v=v1;g=meta.k8s.io;q=0.9, application/yaml")
+    found = parse_clauses("text/plain;q=0.2, application/json;as=Table;v=v1;g=meta.k8s.io;q=0.9, application/yaml")
     assert [(c.type, c.parameters.get("as")) for c in found] == [
         ("application/yaml", None),
         ("application/json", "Table"),
@@ -126,12 +131,12 @@ def test_the_field_manager_of_a_client_that_names_none(agent: str, manager: str)
 @pytest.mark.parametrize(
     ("position", "namespace"),
     [
-        (Position(("ns", "a"), 7), None),
-        (Position(("ns", "a"), 7), "ns"),
-        (Position(("", "node-1"), INCONSISTENT), None),
+        (ContinuePosition(("ns", "a"), 7), None),
+        (ContinuePosition(("ns", "a"), 7), "ns"),
+        (ContinuePosition(("", "node-1"), INCONSISTENT), None),
     ],
 )
-def test_a_continue_token_comes_back_as_it_was(position: Position, namespace: str | None) -> None:
+def test_a_continue_token_comes_back_as_it_was(position: ContinuePosition, namespace: str | None) -> None:
     token = encode_position(position, namespace)
     assert decode_position(token, namespace, namespaced=bool(position.after[0])) == position
 

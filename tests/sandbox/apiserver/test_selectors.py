@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.sandbox.apiserver.fieldselectors import Term, check_field, field_value, parse_field_selector
-from kymatui.sandbox.apiserver.labelselectors import SelectorError, parse_label_selector
+from kymatui.sandbox.apiserver.requests.field_selector_parser import (
+    Term,
+    check_field,
+    field_value,
+    parse_field_selector,
+)
+from kymatui.sandbox.apiserver.requests.label_selector_parser import SelectorError, parse_label_selector
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.sandbox.storage import Change, Store, VersionTooOldError
+from kymatui.sandbox.apimachinery.object_store import ObjectStore, StoreChange, VersionTooOldError
 
 CM = "configmaps"
 
@@ -16,7 +16,7 @@ def obj(name: str, namespace: str = "a", **data: Any) -> dict[str, Any]:
 
 
 def test_a_write_sets_the_version_and_a_read_is_a_fresh_copy() -> None:
-    store = Store()
+    store = ObjectStore()
     stored = store.put(CM, obj("x", data={"k": "v"}))
     assert stored.body()["metadata"]["resourceVersion"] == str(store.version)
     stored.body()["data"]["k"] = "changed"
@@ -26,13 +26,13 @@ def test_a_write_sets_the_version_and_a_read_is_a_fresh_copy() -> None:
 
 
 def test_kind_and_api_version_are_not_stored_but_put_in_front() -> None:
-    store = Store()
+    store = ObjectStore()
     stored = store.put(CM, {"kind": "ConfigMap", "apiVersion": "v1", **obj("x")})
     assert "kind" not in stored.body()
 
 
 def test_lists_are_in_the_order_of_etcd_keys() -> None:
-    store = Store()
+    store = ObjectStore()
     for namespace, name in (("a", "x"), ("a-b", "x"), ("a", "b"), ("b", "a")):
         store.put(CM, obj(name, namespace))
     # "a-b/x" < "a/b", because "-" stands before "/"
@@ -42,7 +42,7 @@ def test_lists_are_in_the_order_of_etcd_keys() -> None:
 
 
 def test_a_page_can_be_cut_from_an_earlier_state() -> None:
-    store = Store()
+    store = ObjectStore()
     for name in "abc":
         store.put(CM, obj(name))
     then = store.version
@@ -56,7 +56,7 @@ def test_a_page_can_be_cut_from_an_earlier_state() -> None:
 
 
 def test_the_log_tells_what_happened_after_a_version_until_it_forgets() -> None:
-    store = Store(log_length=3)
+    store = ObjectStore(log_length=3)
     start = store.version
     store.put(CM, obj("x"))
     store.put(CM, obj("x", data={}))
@@ -74,7 +74,7 @@ def test_the_log_tells_what_happened_after_a_version_until_it_forgets() -> None:
 
 
 def test_forgetting_expires_every_earlier_version() -> None:
-    store = Store()
+    store = ObjectStore()
     store.put(CM, obj("x"))
     before = store.version
     store.put(CM, obj("y"))
@@ -85,10 +85,10 @@ def test_forgetting_expires_every_earlier_version() -> None:
 
 
 def test_listeners_hear_of_their_resource_or_of_all_until_they_stop() -> None:
-    store = Store()
+    store = ObjectStore()
     heard: list[str] = []
 
-    def hear(change: Change) -> None:
+    def hear(change: StoreChange) -> None:
         heard.append(f"{change.resource}/{change.kind}")
 
     stop = store.listen(CM, hear)
@@ -107,7 +107,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["put", "remove"]), NAMES, NAMES), ma
 
 @given(STEPS, st.integers(0, 40))
 def test_any_earlier_state_can_be_read_as_it_was(steps: list[tuple[str, str, str]], at: int) -> None:
-    store = Store()
+    store = ObjectStore()
     model: dict[tuple[str, str], int] = {}
     snapshot: tuple[int, dict[tuple[str, str], int]] = (store.version, {})
     for number, (what, namespace, name) in enumerate(steps):

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kymatui.sandbox.apiserver.assembling import ApiServer
+from kymatui.sandbox.apiserver.server.api_server import ApiServer
 from tests.sandbox.apiserver.plain import advance, ask, plain_server
 
 CM = "/api/v1/namespaces/default/configmaps"

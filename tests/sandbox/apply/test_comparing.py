@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.apply.typedvalues import Comparison, compare
-from kymatui.sandbox.copying import copied
-from kymatui.sandbox.schemas.nodes import ANY, Schema
+from kymatui.sandbox.apimachinery.json_copy import copy_json
+from kymatui.sandbox.apply.typed_values import TypedComparison, compare
+from kymatui.sandbox.schemas.types.schema_node import ANY, Schema
 
 SETS = Schema(type="array", list_type="map", map_keys=("name",), items=ANY)
 
@@ -24,7 +24,7 @@ SETS = Schema(type="array", list_type="map", map_keys=("name",), items=ANY)
     ],
 )
 def test_one_is_not_true_and_order_is_nothing(old: Any, new: Any, modified: set[tuple[str, ...]]) -> None:
-    assert compare(ANY, old, new) == Comparison(modified=modified)
+    assert compare(ANY, old, new) == TypedComparison(modified=modified)
 
 
 def test_items_that_did_not_change_are_no_difference_and_the_others_are() -> None:
@@ -38,7 +38,7 @@ def test_items_that_did_not_change_are_no_difference_and_the_others_are() -> Non
 
 def test_a_copy_shares_nothing_that_can_be_changed() -> None:
     value: dict[str, Any] = {"a": [{"b": [1, "x", None]}], "c": {}}
-    other = copied(value)
+    other = copy_json(value)
     assert other == value
     other["a"][0]["b"].append(2)
     other["c"]["d"] = 1

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.sandbox.apply.applying import apply_object
-from kymatui.sandbox.apply.conflicts import ApplyConflictError, ApplyFailedError
-from kymatui.sandbox.apply.fieldsets import from_fields, show_path, to_fields
-from kymatui.sandbox.apply.tracking import Tracking
-from kymatui.sandbox.apply.updating import track_update
-from kymatui.sandbox.schemas.builtin import builtin_schema
-from kymatui.sandbox.schemas.structural import crd_schema
+from kymatui.sandbox.apply.apply_conflicts import ApplyConflictError, ApplyFailedError
+from kymatui.sandbox.apply.endpoint_tracking import EndpointTracking
+from kymatui.sandbox.apply.server_side_apply import apply_object
+from kymatui.sandbox.apply.update_tracking import track_update
+from kymatui.sandbox.schemas.objects.structural_schemas import crd_schema
+from kymatui.sandbox.schemas.types.builtin_schemas import builtin_schema
+from kymatui.sandbox.schemas.values.field_sets import from_fields, show_path, to_fields
 
 Obj = dict[str, Any]
 CONFIG = ("", "v1", "ConfigMap")
-TRACKING = Tracking("v1", lambda version: builtin_schema(CONFIG) if version == "v1" else None)
+TRACKING = EndpointTracking("v1", lambda version: builtin_schema(CONFIG) if version == "v1" else None)
 
 
 def config(**data: str) -> Obj:
@@ -100,7 +100,7 @@ def test_what_does_not_fit_is_told_with_its_path(body: Obj, problem: str) -> Non
 
 
 def test_reset_fields_are_never_owned() -> None:
-    tracking = Tracking("v1", TRACKING.schema, reset=frozenset([("f:data",)]))
+    tracking = EndpointTracking("v1", TRACKING.schema, reset=frozenset([("f:data",)]))
     obj = config(a="1")
     track_update(tracking, None, obj, "m", 0)
     assert "managedFields" not in obj["metadata"]
@@ -121,7 +121,7 @@ LISTS = crd_schema(
         },
     }
 )
-CUSTOM = Tracking("t/v1", lambda version: LISTS)
+CUSTOM = EndpointTracking("t/v1", lambda version: LISTS)
 
 
 def thing(**fields: Any) -> Obj:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.cel.parsing import compile_expression
-from kymatui.sandbox.cel.rules import expression_problem, validate_rules
-from kymatui.sandbox.cel.values import CelError
-from kymatui.sandbox.schemas.structural import crd_schema, value_schema
+from kymatui.sandbox.cel.cel_parser import compile_expression
+from kymatui.sandbox.cel.cel_values import CelError
+from kymatui.sandbox.cel.validation_rules import expression_problem, validate_rules
+from kymatui.sandbox.schemas.objects.structural_schemas import crd_schema, value_schema
 
 SELF: dict[str, Any] = {"m": {"x": 1}, "l": [1], "t": "2024-05-01T10:00:00Z"}
 

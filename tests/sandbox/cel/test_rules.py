@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.cel.lexing import CelSyntaxError
-from kymatui.sandbox.cel.parsing import compile_expression
-from kymatui.sandbox.cel.rules import expression_problem, validate_rules
-from kymatui.sandbox.cel.values import CelError
-from kymatui.sandbox.schemas.structural import crd_schema
+from kymatui.sandbox.cel.cel_lexer import CelSyntaxError
+from kymatui.sandbox.cel.cel_parser import compile_expression
+from kymatui.sandbox.cel.cel_values import CelError
+from kymatui.sandbox.cel.validation_rules import expression_problem, validate_rules
+from kymatui.sandbox.schemas.objects.structural_schemas import crd_schema
 
 SELF: dict[str, Any] = {"a": 1, "s": "text", "l": [1, 2, 3], "m": {"x": "y"}, "n": None, "d-e": 5}
 

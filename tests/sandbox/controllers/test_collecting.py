@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.apiserver.statuses import StatusError
+from kymatui.sandbox.apimachinery.statuses import StatusError
 from tests.sandbox.living import Living, Obj
 
 MAPS = "configmaps"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.controllers import rollouts
+from kymatui.sandbox.controllers.workloads import rollout_math
 from tests.sandbox.living import Living, reasons, workload
 
 DEPLOYMENTS, SETS = "deployments.apps", "replicasets.apps"
@@ -275,7 +275,7 @@ def test_surge_is_rounded_up_and_unavailable_down(
     surge: int | str, unavailable: int | str, replicas: int, expected: tuple[int, int]
 ) -> None:
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
-    assert rollouts.bounds({"spec": {"replicas": replicas, "strategy": strategy}}) == expected
+    assert rollout_math.bounds({"spec": {"replicas": replicas, "strategy": strategy}}) == expected
 
 
 def test_nothing_is_written_while_nothing_happens(living: Living) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.controllers.pods import attempts, quality_of_service
+from kymatui.sandbox.controllers.kubelet.kubelet import attempts, quality_of_service
 from tests.sandbox.living import Living, Obj, reasons
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.registry.server import Registry
+from kymatui.sandbox.registry.registry_server import SandboxRegistry
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Client:
 
 @dataclass
 class Served:
-    registry: Registry
+    registry: SandboxRegistry
     client: Client
     loop: asyncio.AbstractEventLoop
 
@@ -69,10 +69,10 @@ def serve() -> Iterator[Serve]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    started: list[Registry] = []
+    started: list[SandboxRegistry] = []
 
     def start(**arguments: Any) -> Served:
-        registry = Registry(**arguments)
+        registry = SandboxRegistry(**arguments)
         asyncio.run_coroutine_threadsafe(registry.start(), loop).result(10)
         started.append(registry)
         return Served(registry, Client(registry.address), loop)

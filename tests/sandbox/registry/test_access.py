@@ -11,16 +11,16 @@ from urllib.parse import quote
 import pytest
 
 from kymatui.errors import ConfigurationError
-from kymatui.sandbox.registry.access import PULL_ONLY, Access, Scheme, Scope, User
-from kymatui.sandbox.registry.faults import Fault, FaultKind
-from kymatui.sandbox.registry.server import Registry
+from kymatui.sandbox.registry.registry_access import PULL_ONLY, RegistryAccess, RegistryUser, Scheme, TokenScope
+from kymatui.sandbox.registry.registry_faults import RegistryFault, RegistryFaultKind
+from kymatui.sandbox.registry.registry_server import SandboxRegistry
 from tests.sandbox.registry.conftest import Client, Serve, Served
 
 CONTENT = b"secret content"
 DIGEST = "sha256:" + hashlib.sha256(CONTENT).hexdigest()
 USERS = {
-    "dev": User("dev-password"),
-    "reader": User("reader-password", actions=PULL_ONLY, repositories=("public/*",)),
+    "dev": RegistryUser("dev-password"),
+    "reader": RegistryUser("reader-password", actions=PULL_ONLY, repositories=("public/*",)),
 }
 CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 
@@ -49,7 +49,7 @@ def token(served: Served, scopes: list[str], name: str = "", password: str = "")
 
 @pytest.fixture
 def bearer(serve: Serve) -> Served:
-    served = serve(access=Access(Scheme.BEARER, USERS))
+    served = serve(access=RegistryAccess(Scheme.BEARER, USERS))
     served.registry.store.push_blob("public/module", CONTENT)
     served.registry.store.push_blob("private/module", CONTENT)
     return served
@@ -114,7 +114,7 @@ def test_a_token_that_is_none_is_an_invalid_token(bearer: Served, made_up: str) 
 
 def test_a_token_ends(serve: Serve) -> None:
     now = 0.0
-    served = serve(access=Access(Scheme.BEARER, USERS, token_seconds=60, now=lambda: now))
+    served = serve(access=RegistryAccess(Scheme.BEARER, USERS, token_seconds=60, now=lambda: now))
     served.client.authorization = token(served, [], "dev", "dev-password")
     assert served.client.ask("GET", "/v2/").status == 200
     now = 61.0
@@ -135,7 +135,7 @@ def test_oauth2_asks_with_a_form(bearer: Served, password: str, status: int) -> 
 
 @pytest.mark.parametrize("scheme", [Scheme.BASIC, Scheme.BEARER])
 def test_anonymous_pull_where_it_is_allowed_and_push_never(serve: Serve, scheme: Scheme) -> None:
-    served = serve(access=Access(scheme, USERS, anonymous_pull=True))
+    served = serve(access=RegistryAccess(scheme, USERS, anonymous_pull=True))
     served.registry.store.push_blob("r", CONTENT)
     if scheme is Scheme.BEARER:
         served.client.authorization = token(served, ["repository:r:pull,push"])
@@ -144,7 +144,7 @@ def test_anonymous_pull_where_it_is_allowed_and_push_never(serve: Serve, scheme:
 
 
 def test_basic_authentication(serve: Serve) -> None:
-    served = serve(access=Access(Scheme.BASIC, USERS))
+    served = serve(access=RegistryAccess(Scheme.BASIC, USERS))
     assert challenge(served.client, "GET", "/v2/")["scheme"] == "Basic"
     served.client.authorization = basic("dev", "wrong")
     assert challenge(served.client, "GET", "/v2/")["realm"] == "sandbox-registry"
@@ -158,14 +158,14 @@ def test_basic_authentication(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("text", "scope"),
     [
-        ("repository:a/b:pull,push", Scope("repository", "a/b", frozenset({"pull", "push"}))),
-        ("repository:host:5000/b:pull", Scope("repository", "host:5000/b", frozenset({"pull"}))),
+        ("repository:a/b:pull,push", TokenScope("repository", "a/b", frozenset({"pull", "push"}))),
+        ("repository:host:5000/b:pull", TokenScope("repository", "host:5000/b", frozenset({"pull"}))),
         ("nonsense", None),
         ("repository::pull", None),
     ],
 )
-def test_scopes_are_read(text: str, scope: Scope | None) -> None:
-    assert Scope.parse(text) == scope
+def test_scopes_are_read(text: str, scope: TokenScope | None) -> None:
+    assert TokenScope.parse(text) == scope
 
 
 # -- faults
@@ -173,7 +173,9 @@ def test_scopes_are_read(text: str, scope: Scope | None) -> None:
 
 def test_it_fails_as_often_as_it_was_told_to(served: Served) -> None:
     served.registry.store.push_blob("r", CONTENT)
-    served.registry.faults.set(Fault(FaultKind.STATUS, status=429, retry_after=7, times=2, path="/blobs/"))
+    served.registry.faults.set(
+        RegistryFault(RegistryFaultKind.STATUS, status=429, retry_after=7, times=2, path="/blobs/")
+    )
     for _ in range(2):
         answer = served.client.ask("GET", f"/v2/r/blobs/{DIGEST}")
         assert (answer.status, answer.code, answer.headers["Retry-After"]) == (429, "TOOMANYREQUESTS", "7")
@@ -183,7 +185,7 @@ def test_it_fails_as_often_as_it_was_told_to(served: Served) -> None:
 
 def test_a_truncated_body_breaks_off(served: Served) -> None:
     served.registry.store.push_blob("r", CONTENT)
-    served.registry.faults.set(Fault(FaultKind.TRUNCATE))
+    served.registry.faults.set(RegistryFault(RegistryFaultKind.TRUNCATE))
     with pytest.raises(http.client.IncompleteRead) as broken:
         served.client.ask("GET", f"/v2/r/blobs/{DIGEST}")
     assert CONTENT.startswith(broken.value.partial)
@@ -192,7 +194,7 @@ def test_a_truncated_body_breaks_off(served: Served) -> None:
 
 def test_tampered_content_comes_under_the_right_digest(served: Served) -> None:
     served.registry.store.push_blob("r", CONTENT)
-    served.registry.faults.set(Fault(FaultKind.TAMPER))
+    served.registry.faults.set(RegistryFault(RegistryFaultKind.TAMPER))
     answer = served.client.ask("GET", f"/v2/r/blobs/{DIGEST}")
     assert answer.headers["Docker-Content-Digest"] == DIGEST
     assert answer.body != CONTENT
@@ -200,13 +202,13 @@ def test_tampered_content_comes_under_the_right_digest(served: Served) -> None:
 
 
 def test_a_dropped_connection_has_no_answer(served: Served) -> None:
-    served.registry.faults.set(Fault(FaultKind.DROP))
+    served.registry.faults.set(RegistryFault(RegistryFaultKind.DROP))
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
         served.client.ask("GET", "/v2/")
 
 
 def test_faults_without_an_end_are_cleared(served: Served) -> None:
-    served.registry.faults.set(Fault(FaultKind.STATUS, times=0, method="GET"))
+    served.registry.faults.set(RegistryFault(RegistryFaultKind.STATUS, times=0, method="GET"))
     assert [served.client.ask("GET", "/v2/").status for _ in range(3)] == [500, 500, 500]
     served.registry.faults.clear()
     assert served.client.ask("GET", "/v2/").status == 200
@@ -215,4 +217,4 @@ def test_faults_without_an_end_are_cleared(served: Served) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "::"])
 def test_it_listens_on_loopback_only(host: str) -> None:
     with pytest.raises(ConfigurationError, match="does not listen"):
-        Registry(host=host)
+        SandboxRegistry(host=host)

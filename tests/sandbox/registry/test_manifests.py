@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.registry.digests import digest_of
-from kymatui.sandbox.registry.storage import OCI_INDEX, OCI_MANIFEST
+from kymatui.sandbox.registry.digest_rules import digest_of
+from kymatui.sandbox.registry.registry_store import OCI_INDEX, OCI_MANIFEST
 from tests.sandbox.registry.conftest import Answer, Serve, Served
 
 DOCKER_MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"

@@ -7,7 +7,7 @@ from pathlib import Path
 import oras.client
 import oras.oci
 
-from kymatui.sandbox.registry.access import Access, Scheme, User
+from kymatui.sandbox.registry.registry_access import RegistryAccess, RegistryUser, Scheme
 from tests.sandbox.registry.conftest import Serve, Served
 
 
@@ -42,7 +42,7 @@ def test_push_in_chunks(served: Served, tmp_path: Path) -> None:
 
 
 def test_push_with_a_password(serve: Serve, tmp_path: Path) -> None:
-    served = serve(access=Access(Scheme.BASIC, {"dev": User("pw")}))
+    served = serve(access=RegistryAccess(Scheme.BASIC, {"dev": RegistryUser("pw")}))
     client = oras.client.OrasClient(insecure=True, auth_backend="basic")
     client.auth.set_basic_auth("dev", "pw")
     pushed(served, tmp_path, client)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.schemas.builtin import UnknownKindError, builtin_schema
-from kymatui.sandbox.schemas.decoding import DecodeError, decode
-from kymatui.sandbox.schemas.kinds.defaults import default_builtin
-from kymatui.sandbox.schemas.kinds.rules import validate_create, validate_update
-from kymatui.sandbox.schemas.nodes import GVK
-from kymatui.sandbox.schemas.quantities import QuantityError, canonical
+from kymatui.sandbox.schemas.kinds.builtin_defaults import default_builtin
+from kymatui.sandbox.schemas.kinds.builtin_validation import validate_create, validate_update
+from kymatui.sandbox.schemas.objects.typed_decoding import DecodeError, decode
+from kymatui.sandbox.schemas.types.builtin_schemas import UnknownKindError, builtin_schema
+from kymatui.sandbox.schemas.types.schema_node import GVK
+from kymatui.sandbox.schemas.values.quantity import QuantityError, canonical
 
 Obj = dict[str, Any]
 CONFIG: GVK = ("", "v1", "ConfigMap")

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.tables.builtin import builtin_cells
-from kymatui.sandbox.tables.columns import builtin_columns
-from kymatui.sandbox.tables.custom import custom_cells, custom_columns
-from kymatui.sandbox.tables.durations import human_duration
-from kymatui.sandbox.tables.jsonpaths import JsonPathError, find
+from kymatui.sandbox.tables.builtin_cells import builtin_cells
+from kymatui.sandbox.tables.builtin_columns import builtin_columns
+from kymatui.sandbox.tables.custom_columns import custom_cells, custom_columns
+from kymatui.sandbox.tables.human_durations import human_duration
+from kymatui.sandbox.tables.kubectl_jsonpath import JsonPathError, find_values
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,12 @@ OBJ: dict[str, Any] = {"a": {"b": [1, 2]}, "c": [{"t": "x", "v": "1"}, {"t": "y"
     ],
 )
 def test_json_paths(path: str, values: list[Any]) -> None:
-    assert find(path, OBJ) == values
+    assert find_values(path, OBJ) == values
 
 
 def test_a_path_that_cannot_be_read() -> None:
     with pytest.raises(JsonPathError):
-        find(".a[", OBJ)
+        find_values(".a[", OBJ)
 
 
 def test_columns_of_custom_resources() -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from kymatui.sandbox.registry.server import Registry
-from kymatui.sandbox.world.kymas import RESOURCE as KYMAS
-from kymatui.sandbox.world.populating import World, populate
+from kymatui.sandbox.registry.registry_server import SandboxRegistry
+from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
+from kymatui.sandbox.world.story.world_population import SampleWorld, populate
 from tests.sandbox.living import Living, Obj
 
 SYSTEM = "kyma-system"
@@ -17,8 +17,8 @@ SYSTEM = "kyma-system"
 @dataclass
 class Sample:
     living: Living
-    registry: Registry
-    world: World
+    registry: SandboxRegistry
+    world: SampleWorld
 
     def kyma(self) -> Obj:
         return self.living.get(KYMAS, "default", SYSTEM)
@@ -44,7 +44,7 @@ class Sample:
 def sample() -> Sample:
     """One for all tests, for telling costs more than looking; whoever changes it does so in a copy (`separate`)."""
     living = Living()
-    registry = Registry(port=5000)
+    registry = SandboxRegistry(port=5000)
     world = populate(living.controllers, registry)
     living.advance(18)
     assert world.story.done, world.story.waiting_for

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kymatui.sandbox.apiserver.statuses import StatusError
-from kymatui.sandbox.world.definitions import kyma_definitions
-from kymatui.sandbox.world.populating import prepare
+from kymatui.sandbox.apimachinery.statuses import StatusError
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
+from kymatui.sandbox.world.story.world_population import prepare
 from tests.sandbox.living import Living, Obj
 
 NAMES = [d["spec"]["names"]["plural"] for d in kyma_definitions()]

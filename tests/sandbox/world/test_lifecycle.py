@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.sandbox.world.announcing import RELEASES
-from kymatui.sandbox.world.kymas import RESOURCE as KYMAS
-from kymatui.sandbox.world.kymas import aggregate, manifest_name
-from kymatui.sandbox.world.manifests import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.sample import module_named
+from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
+from kymatui.sandbox.world.lifecycle.kyma_controller import aggregate, manifest_name
+from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
+from kymatui.sandbox.world.modules.module_announcement import RELEASES
+from kymatui.sandbox.world.modules.sample_modules import module_named
 from tests.sandbox.living import Obj
 from tests.sandbox.world.conftest import SYSTEM, Sample
 from tests.sandbox.world.separating import separate

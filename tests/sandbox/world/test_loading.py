@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kymatui.errors import ConfigurationError
-from kymatui.sandbox.world.loading import LoadReport, load
+from kymatui.sandbox.world.story.file_loader import LoadReport, load
 from tests.sandbox.living import Living
 
 DEFINITION = """

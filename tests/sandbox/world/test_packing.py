@@ -10,15 +10,15 @@ import tarfile
 import pytest
 import yaml
 
-from kymatui.sandbox.controllers.observing import Observer
-from kymatui.sandbox.registry.storage import RegistryStore
-from kymatui.sandbox.storage import Store
-from kymatui.sandbox.world.installing import parse, unpack
-from kymatui.sandbox.world.modules import Module, Packing
-from kymatui.sandbox.world.packing import pack, repository_of
-from kymatui.sandbox.world.resolving import Resolver, is_archive, raw_manifest
-from kymatui.sandbox.world.sample import MODULES, module_named
-from kymatui.sandbox.world.workloads import manifest_objects
+from kymatui.sandbox.apimachinery.object_store import ObjectStore
+from kymatui.sandbox.controllers.framework.store_reader import StoreReader
+from kymatui.sandbox.registry.registry_store import RegistryStore
+from kymatui.sandbox.world.lifecycle.manifest_installer import parse, unpack
+from kymatui.sandbox.world.lifecycle.template_resolver import Resolver, is_archive, raw_manifest
+from kymatui.sandbox.world.modules.module_manifest import manifest_objects
+from kymatui.sandbox.world.modules.module_packages import pack, repository_of
+from kymatui.sandbox.world.modules.sample_module import Packing, SampleModule
+from kymatui.sandbox.world.modules.sample_modules import MODULES, module_named
 
 EVERY = [(module, version) for module in MODULES for version in module.versions]
 
@@ -29,11 +29,11 @@ def unpacked(content: bytes) -> dict[str, bytes]:
         return {name: file.read() for name, file in files.items() if file is not None}
 
 
-@pytest.mark.parametrize(("module", "version"), EVERY, ids=lambda v: v.name if isinstance(v, Module) else v)
-def test_a_version_is_found_by_its_descriptor(module: Module, version: str) -> None:
+@pytest.mark.parametrize(("module", "version"), EVERY, ids=lambda v: v.name if isinstance(v, SampleModule) else v)
+def test_a_version_is_found_by_its_descriptor(module: SampleModule, version: str) -> None:
     store = RegistryStore()
     packed = pack(store, module, version, "127.0.0.1:5000")
-    descriptor = Resolver(Observer(Store()), store).descriptor(module.component, version)
+    descriptor = Resolver(StoreReader(ObjectStore()), store).descriptor(module.component, version)
     assert descriptor is not None
     digest, media_type = raw_manifest(descriptor)
     assert digest == packed.layer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kymatui.helm import load_chart, render
-from kymatui.sandbox.world.loading import LoadReport, load
+from kymatui.sandbox.world.story.file_loader import LoadReport, load
 from tests.sandbox.living import Living
 
 HEAD, MISC, OLD, MODULE_MANAGER = "crds/klm-head", "crds/misc", "crds/klm-2024-06", "crds/module-manager-v1alpha1"

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import pytest
 
-from kymatui.domain.watcher_chains import ControlSide, Health, RuntimeSide, chains
-from kymatui.domain.windows import WindowPolicy, read_policy
-from kymatui.sandbox.clock import ManualClock
-from kymatui.sandbox.registry.server import Registry
-from kymatui.sandbox.world import fleet, overseeing
-from kymatui.sandbox.world.announcing import RELEASES, TEMPLATES
-from kymatui.sandbox.world.kymas import RESOURCE as KYMAS
-from kymatui.sandbox.world.manifests import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.remote import RuntimeCluster, populate_remote
+from kymatui.domain.kyma.maintenance_windows import WindowPolicy, read_policy
+from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, LinkHealth, RuntimeObjects, build_chains
+from kymatui.sandbox.apimachinery.clock import ManualClock
+from kymatui.sandbox.registry.registry_server import SandboxRegistry
+from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
+from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
+from kymatui.sandbox.world.modules.module_announcement import RELEASES, TEMPLATES
+from kymatui.sandbox.world.story import control_plane_objects, sample_fleet
+from kymatui.sandbox.world.story.remote_world import RuntimeCluster, populate_remote
 from tests.sandbox.living import Living
 
 pytestmark = pytest.mark.xdist_group("remote-world")
@@ -34,7 +34,7 @@ def two() -> Two:
     clock = ManualClock()
     control, runtime = Living(clock), Living(clock)
     runtimes = {NAME: RuntimeCluster(runtime.controllers, "apiVersion: v1\nkind: Config\n")}
-    world = populate_remote(control.controllers, runtimes, Registry(port=5000), others=8, overseen=True)
+    world = populate_remote(control.controllers, runtimes, SandboxRegistry(port=5000), others=8, overseen=True)
     control.advance(18)
     assert world.story.done, world.story.waiting_for
     return Two(control, runtime)
@@ -45,11 +45,11 @@ def states(living: Living, name: str, namespace: str) -> dict[str, str]:
 
 
 def test_both_sides_tell_the_same_states_but_only_one_names_manifests(two: Two) -> None:
-    control = states(two.control, NAME, fleet.CONTROL)
+    control = states(two.control, NAME, sample_fleet.CONTROL)
     assert control == states(two.runtime, "default", "kyma-system")
     assert control["serverless"] == "Ready"
     assert control["api-gateway"] == "Deleting"
-    here = two.control.status(KYMAS, NAME, fleet.CONTROL)["modules"]
+    here = two.control.status(KYMAS, NAME, sample_fleet.CONTROL)["modules"]
     there = two.runtime.status(KYMAS, "default", "kyma-system")["modules"]
     assert any("manifest" in m for m in here)
     assert not any("manifest" in m for m in there)
@@ -60,12 +60,12 @@ def test_manifests_are_on_one_side_and_managers_on_the_other(two: Two) -> None:
     assert two.runtime.client.find("deployments.apps", "serverless-operator", namespace="kyma-system") is not None
     assert two.control.client.find("deployments.apps", "serverless-operator", namespace="kyma-system") is None
     labels = f"operator.kyma-project.io/kyma-name={NAME}"
-    assert len(two.control.names(MANIFESTS, fleet.CONTROL, labels)) >= 10
+    assert len(two.control.names(MANIFESTS, sample_fleet.CONTROL, labels)) >= 10
     assert two.runtime.client.find(MANIFESTS, "any", namespace="kyma-system") is None
 
 
 def test_the_runtime_sees_the_catalog_without_mandatory_and_internal_modules(two: Two) -> None:
-    here = set(two.control.names(RELEASES, fleet.CONTROL))
+    here = set(two.control.names(RELEASES, sample_fleet.CONTROL))
     there = set(two.runtime.names(RELEASES, "kyma-system"))
     assert here - there == {"warden", "compass-manager"}
     template = two.runtime.get(TEMPLATES, "keda-1.5.0", "kyma-system")
@@ -77,33 +77,35 @@ def test_an_edit_in_the_runtime_reaches_the_control_plane(two: Two) -> None:
     modules = [m for m in kyma["spec"]["modules"] if m["name"] != "istio"]
     two.runtime.client.patch(KYMAS, "default", {"spec": {"modules": modules}}, namespace="kyma-system")
     two.control.advance(8)
-    assert "istio" not in states(two.control, NAME, fleet.CONTROL)
+    assert "istio" not in states(two.control, NAME, sample_fleet.CONTROL)
     assert two.runtime.client.find("deployments.apps", "istiod", namespace="kyma-system") is None
 
 
 def test_the_rest_of_the_fleet_is_there_and_left_alone(two: Two) -> None:
-    names = set(two.control.names(KYMAS, fleet.CONTROL))
-    assert names == {NAME, *fleet.runtimes(8)}
-    secrets = two.control.client.list("secrets", namespace=fleet.CONTROL, labels="operator.kyma-project.io/kyma-name")
+    names = set(two.control.names(KYMAS, sample_fleet.CONTROL))
+    assert names == {NAME, *sample_fleet.runtimes(8)}
+    secrets = two.control.client.list(
+        "secrets", namespace=sample_fleet.CONTROL, labels="operator.kyma-project.io/kyma-name"
+    )
     by_kyma = [s["metadata"]["labels"]["operator.kyma-project.io/kyma-name"] for s in secrets]
-    first, second, *_ = fleet.runtimes(8)
+    first, second, *_ = sample_fleet.runtimes(8)
     assert (by_kyma.count(first), by_kyma.count(second), by_kyma.count(NAME)) == (0, 2, 1)
 
 
 def test_of_two_watchers_the_events_of_one_reach_nobody(two: Two) -> None:
-    routes = f"virtualservices.{overseeing.ISTIO}", f"gateways.{overseeing.ISTIO}"
-    kinds = (overseeing.WATCHERS, "services", *routes)
+    routes = f"virtualservices.{control_plane_objects.ISTIO}", f"gateways.{control_plane_objects.ISTIO}"
+    kinds = (control_plane_objects.WATCHERS, "services", *routes)
     watchers, services, virtual, gateways = (
-        [*two.control.controllers.context.observer.all(kind, fleet.CONTROL)] for kind in kinds
+        [*two.control.controllers.context.observer.all(kind, sample_fleet.CONTROL)] for kind in kinds
     )
     configuration = two.runtime.get("validatingwebhookconfigurations.admissionregistration.k8s.io", "skr-webhook", "")
     deployment = two.runtime.get("deployments.apps", "skr-webhook", "kyma-system")
-    runtime = RuntimeSide(configuration, deployment, secret=True, why={})
-    found = chains(ControlSide(watchers, gateways, virtual, services, {}), runtime)
+    runtime = RuntimeObjects(configuration, deployment, secret=True, why={})
+    found = build_chains(ControlPlaneObjects(watchers, gateways, virtual, services, {}), runtime)
     broken = [
-        (chain.watcher, link.object) for chain in found for link in chain.links if link.health is not Health.WHOLE
+        (chain.watcher, link.object) for chain in found for link in chain.links if link.health is not LinkHealth.WHOLE
     ]
     assert len(found) == 2
     assert broken == [("kcp-system/btp-watcher", "kcp-system/btp-events")]
-    policy = two.control.get("configmaps", "klm-maintenance-config", fleet.CONTROL)["data"]["policy.json"]
+    policy = two.control.get("configmaps", "klm-maintenance-config", sample_fleet.CONTROL)["data"]["policy.json"]
     assert isinstance(read_policy(policy), WindowPolicy)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kymatui.sandbox.clock import ManualClock
-from kymatui.sandbox.world.resting import has_rolled_out
-from kymatui.sandbox.world.telling import PATIENCE_SECONDS, Step, Story
+from kymatui.sandbox.apimachinery.clock import ManualClock
+from kymatui.sandbox.world.story.rest_check import has_rolled_out
+from kymatui.sandbox.world.story.story_steps import PATIENCE_SECONDS, Story, StoryStep
 
 ALL = {"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "availableReplicas": 2}
 GIVEN_UP = [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]
@@ -37,9 +37,9 @@ def test_a_workload_rests_when_all_of_it_is_there_or_given_up(
 def test_ends_of_a_story_have_their_turn_behind_all_chapters() -> None:
     clock, told, open_door = ManualClock(), list[str](), list[bool]()
     story = Story(clock)
-    story.end_with(Step("one end", lambda: True, lambda: told.append("one end")))
-    story.end_with(Step("another end", lambda: True, lambda: told.append("another end")))
-    story.add(Step("a chapter", lambda: bool(open_door), lambda: told.append("a chapter")))
+    story.end_with(StoryStep("one end", lambda: True, lambda: told.append("one end")))
+    story.end_with(StoryStep("another end", lambda: True, lambda: told.append("another end")))
+    story.add(StoryStep("a chapter", lambda: bool(open_door), lambda: told.append("a chapter")))
     story.begin()
     clock.advance(1)
     assert told == []
@@ -54,7 +54,7 @@ def test_ends_of_a_story_have_their_turn_behind_all_chapters() -> None:
 def test_a_story_that_does_not_go_on_is_given_up() -> None:
     clock = ManualClock()
     story = Story(clock)
-    story.end_with(Step("the end", lambda: False, lambda: None))
+    story.end_with(StoryStep("the end", lambda: False, lambda: None))
     story.begin()
     clock.advance(PATIENCE_SECONDS + 1)
     assert story.given_up

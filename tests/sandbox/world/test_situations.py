@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.sandbox.world.announcing import RELEASES, TEMPLATES
-from kymatui.sandbox.world.manifests import RESOURCE as MANIFESTS
-from kymatui.sandbox.world.modules import Packing, Style
-from kymatui.sandbox.world.sample import COMMUNITY, MANAGED, MODULES, module_named
+from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
+from kymatui.sandbox.world.modules.module_announcement import RELEASES, TEMPLATES
+from kymatui.sandbox.world.modules.sample_module import ModuleStyle, Packing
+from kymatui.sandbox.world.modules.sample_modules import COMMUNITY, MANAGED, MODULES, module_named
 from tests.sandbox.living import Obj, reasons
 from tests.sandbox.world.conftest import SYSTEM, Sample
 
@@ -150,7 +150,7 @@ def test_the_catalog_is_large_enough() -> None:
     assert len(COMMUNITY) == 4
     assert {c for m in MANAGED for c in m.channels} == {"regular", "fast", "experimental"}
     assert {m.packing for m in MODULES} == set(Packing)
-    assert {m.style for m in MODULES} == set(Style)
+    assert {m.style for m in MODULES} == set(ModuleStyle)
 
 
 def test_when_all_is_told_nothing_is_written_any_more(sample: Sample) -> None:

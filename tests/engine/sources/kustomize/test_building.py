@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kymatui.engine.sources.kustomize import building
-from kymatui.engine.sources.kustomize.resources import parse_requirements
-from kymatui.engine.sources.reading import SourceError
+from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.engine.sources.kustomize.model.resmap import parse_requirements
+from kymatui.engine.sources.kustomize.transformers import build
 from tests.engine.sources.fetching import StoredBlobs
 from tests.engine.sources.packing import link, tar
 
@@ -19,7 +19,7 @@ POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {volumes: [{name: v
 
 def built(files: dict[str, str], folder: str = "") -> list[dict[str, Any]]:
     data = {name: text.encode() for name, text in files.items()}
-    return list(building.from_files(data, "archive", name="m", folder=folder).objects)
+    return list(build.from_files(data, "archive", name="m", folder=folder).objects)
 
 
 def one(text: str, **files: str) -> list[dict[str, Any]]:
@@ -123,31 +123,31 @@ def test_what_may_not_be_read(files: dict[str, str], words: str) -> None:
 
 def test_archives_that_lead_out_are_refused() -> None:
     with pytest.raises(SourceError, match="leads out"):
-        building.from_archive(tar({"kustomization.yaml": "", "../a.yaml": MAP}), "archive", name="m")
+        build.from_archive(tar({"kustomization.yaml": "", "../a.yaml": MAP}), "archive", name="m")
     with pytest.raises(SourceError, match="is a link"):
-        building.from_archive(tar({"kustomization.yaml": "", "a.yaml": link("a.yaml", "/etc")}), "archive", name="m")
+        build.from_archive(tar({"kustomization.yaml": "", "a.yaml": link("a.yaml", "/etc")}), "archive", name="m")
 
 
 def test_a_folder_of_this_machine(tmp_path: Path) -> None:
     (tmp_path / "k").mkdir()
     (tmp_path / "k" / "kustomization.yaml").write_text("resources: [a.yaml]\n")
     (tmp_path / "k" / "a.yaml").write_text(MAP)
-    bundle = building.from_path(tmp_path / "k", name="m", namespace="shop")
+    bundle = build.from_path(tmp_path / "k", name="m", namespace="shop")
     assert (bundle.name, bundle.namespace, bundle.origin.kind) == ("m", "shop", "kustomize")
     (tmp_path / "k.tgz").write_bytes(tar({"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": MAP}, packed=True))
-    assert building.from_path(tmp_path / "k.tgz", name="m").objects == bundle.objects
+    assert build.from_path(tmp_path / "k.tgz", name="m").objects == bundle.objects
 
 
 def test_of_several_kustomizations_in_an_archive_one_has_to_be_named() -> None:
     files = {f"{name}/kustomization.yaml": f"resources: [m.yaml]\nnamePrefix: {name}-\n" for name in "ab"}
     data = tar({**files, "a/m.yaml": MAP, "b/m.yaml": MAP})
     with pytest.raises(SourceError, match="archive: several folders could be meant: a, b"):
-        building.from_archive(data, "archive", name="m")
+        build.from_archive(data, "archive", name="m")
     blobs = StoredBlobs(urls={"https://x.io/k.tgz": data})
-    made = building.from_address("https://x.io/k.tgz//b", blobs, name="m")
+    made = build.from_address("https://x.io/k.tgz//b", blobs, name="m")
     assert made.objects[0]["metadata"]["name"].startswith("b-")
     with pytest.raises(SourceError, match=r"https://x\.io/k is no archive"):
-        building.from_address("https://x.io/k", blobs, name="m")
+        build.from_address("https://x.io/k", blobs, name="m")
 
 
 def test_links_do_not_lead_out_of_a_boundary(tmp_path: Path) -> None:
@@ -156,9 +156,9 @@ def test_links_do_not_lead_out_of_a_boundary(tmp_path: Path) -> None:
     (tmp_path / "in" / "kustomization.yaml").write_text("resources: [a.yaml]\n")
     (tmp_path / "in" / "a.yaml").symlink_to(tmp_path / "secret.yaml")
     with pytest.raises(SourceError, match="leads out of"):
-        building.from_path(tmp_path / "in", name="m", boundary=tmp_path / "in")
+        build.from_path(tmp_path / "in", name="m", boundary=tmp_path / "in")
     with pytest.raises(SourceError, match="not in or below"):
-        building.from_path(tmp_path / "in", name="m")
+        build.from_path(tmp_path / "in", name="m")
 
 
 def test_kustomizations_that_include_each_other_twice_do_not_grow_without_end() -> None:
@@ -183,16 +183,16 @@ def test_the_digest_is_of_what_was_read(tmp_path: Path) -> None:
         (tmp_path / text / "kustomization.yaml").write_text("resources: [a.yaml]\n")
         (tmp_path / text / "a.yaml").write_text(MAP)
         (tmp_path / text / "unused.txt").write_text(text)
-    first, second = (building.from_path(tmp_path / text, name="m").origin.digest for text in ("one", "two"))
+    first, second = (build.from_path(tmp_path / text, name="m").origin.digest for text in ("one", "two"))
     assert first == second
     (tmp_path / "two" / "a.yaml").write_text(MAP.replace("k: v", "k: w"))
-    assert building.from_path(tmp_path / "two", name="m").origin.digest != first
+    assert build.from_path(tmp_path / "two", name="m").origin.digest != first
 
 
 @pytest.mark.parametrize("module", ["kustomize", "template-operator", "watchers"])
 def test_the_kustomizations_of_real_modules(shared: Path, module: str) -> None:
     for path in sorted((shared / "kyma" / module).rglob("kustomization.yaml")):
-        assert building.from_path(path.parent, name="m").objects, path
+        assert build.from_path(path.parent, name="m").objects, path
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from kymatui.engine.sources.kustomize.building import build
-from kymatui.engine.sources.kustomize.trees import ArchiveTree, FolderTree, Place
-from kymatui.engine.sources.reading import SourceError
+from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.engine.sources.kustomize.model.file_tree import ArchiveTree, FolderTree, KustomizationFolder
+from kymatui.engine.sources.kustomize.transformers.build import build
 
 RECORDED = Path(__file__).with_name("recorded.json.gz")
 
@@ -36,7 +36,7 @@ NAMED = [case for case in CASES if not case["name"].startswith("patch-")]
 
 @pytest.mark.parametrize("case", NAMED, ids=lambda case: case["name"])
 def test_the_same_is_built(case: dict[str, Any]) -> None:
-    place = Place(ArchiveTree(contents(case), "archive"), "/top")
+    place = KustomizationFolder(ArchiveTree(contents(case), "archive"), "/top")
     if case["objects"] is None:
         with pytest.raises(SourceError):
             build(place)
@@ -47,7 +47,7 @@ def test_the_same_is_built(case: dict[str, Any]) -> None:
 def test_patches_of_any_shape_merge_the_same() -> None:
     for case in CASES:
         if case["name"].startswith("patch-"):
-            built = build(Place(ArchiveTree(contents(case), "archive"), "/top"))
+            built = build(KustomizationFolder(ArchiveTree(contents(case), "archive"), "/top"))
             assert built == case["objects"], case["name"]
 
 
@@ -56,4 +56,4 @@ def test_a_folder_is_built_as_an_archive_is(tmp_path: Path) -> None:
     for name, data in contents(case).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(data)
-    assert build(Place(FolderTree(), str(tmp_path / "top"))) == case["objects"]
+    assert build(KustomizationFolder(FolderTree(), str(tmp_path / "top"))) == case["objects"]

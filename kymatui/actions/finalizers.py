@@ -1,0 +1,106 @@
+"""Finalizers that nobody removes: who set them, who should have acted, and letting go of one, as a last resort."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kymatui.domain.kubernetes.object_meta import parse_time
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.deletion.deletion_state import DeletionState, expected
+from kymatui.errors import RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.engine.cluster.ports import Cluster, Object
+
+
+@dataclass(frozen=True, slots=True)
+class BlockedObject:
+    """One object that is being deleted and does not go.
+
+    since       when its deletion was asked for, in seconds of the Unix clock
+    finalizers  each with the field manager that set it, "" where nobody is known
+    expected    who has to remove them, and whether he can
+    """
+
+    ref: ObjectRef
+    uid: str
+    resource_version: str
+    since: float | None
+    finalizers: tuple[tuple[str, str], ...]
+    expected: str
+
+    @property
+    def typed(self) -> str:
+        """What a person has to type."""
+        return f"{self.ref.namespace}/{self.ref.name}" if self.ref.namespace else self.ref.name
+
+
+def blocked_objects(seen: DeletionState, cluster: Cluster) -> tuple[BlockedObject, ...]:
+    """What of a module is being deleted and held, the oldest deletion first; the module's own last, as it waits for the
+    rest.
+    """
+    refs = [one.ref for one in seen.stuck]
+    if seen.found is not None:
+        refs += [step.ref for step in seen.found.steps]
+    bodies = ((ref, cluster.get(ref)) for ref in dict.fromkeys(refs))
+    found = [_held(ref, body, seen) for ref, body in bodies if body is not None and _is_held(body)]
+    own = {one.ref for one in seen.remaining.ours}
+    return tuple(sorted(found, key=lambda one: (one.ref in own, one.since or 0.0)))
+
+
+def _is_held(body: Object) -> bool:
+    return bool(body["metadata"].get("deletionTimestamp") and body["metadata"].get("finalizers"))
+
+
+def _held(ref: ObjectRef, body: Object, seen: DeletionState) -> BlockedObject:
+    from kymatui.engine.cluster.finalizers import finalizer_owners
+
+    metadata, owners = body["metadata"], finalizer_owners(body)
+    return BlockedObject(
+        ref,
+        str(metadata.get("uid") or ""),
+        str(metadata.get("resourceVersion") or ""),
+        parse_time(str(metadata.get("deletionTimestamp") or "")),
+        tuple(owners.items()),
+        _by_hand(owners) or expected(seen),
+    )
+
+
+def _by_hand(owners: Mapping[str, str]) -> str:
+    """Who has to act where people set the finalizers: no manager knows of these."""
+    people = sorted({owner for owner in owners.values() if owner.startswith("kubectl")})
+    if not people or len(people) < len(set(owners.values())):
+        return ""
+    return f"somebody set it by hand ({', '.join(people)}), and has to remove it: no manager will"
+
+
+def remove_finalizer(cluster: Cluster, one: BlockedObject, finalizer: str, typed: str) -> bool:
+    """Takes one finalizer from one object, exactly as it was seen; whether the object is gone with that.
+
+    What the finalizer stands for is done by nobody then. Raises RefusedError where the name was not typed in full, the
+    finalizer is not there, or the object is no longer the one that was seen.
+    """
+    from kymatui.engine.cluster.ports import PatchKind
+    from kymatui.errors import ConflictError, InvalidError, NotFoundError
+
+    names = [name for name, _ in one.finalizers]
+    if typed.strip() != one.typed:
+        raise RefusedError(f"{one.typed} was not typed, and nothing was changed", hint="type the name in full")
+    if finalizer not in names:
+        raise RefusedError(f"{one.ref} has no finalizer {finalizer}, only {', '.join(names)}")
+    at = names.index(finalizer)
+    patch = [
+        {"op": "test", "path": "/metadata/uid", "value": one.uid},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": one.resource_version},
+        {"op": "test", "path": f"/metadata/finalizers/{at}", "value": finalizer},
+        {"op": "remove", "path": f"/metadata/finalizers/{at}"},
+    ]
+    try:
+        cluster.patch(one.ref, patch, PatchKind.JSON)
+    except NotFoundError:
+        return True
+    except (ConflictError, InvalidError) as error:
+        raise RefusedError(f"{one.ref} has changed since it was looked at: {error}", hint="look at it again") from error
+    return cluster.get(one.ref) is None

@@ -1,0 +1,232 @@
+"""What a backup holds is created again: seen before, and then done; what is there is left as it is."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
+
+if TYPE_CHECKING:
+    from kymatui.engine.cluster.ports import Cluster
+    from kymatui.engine.plans.diff import FieldDiff
+
+Object = dict[str, Any]
+_LOOK = 0.5  # seconds between two looks for a kind that is not served yet, and for what is still being deleted
+_NAMESPACE = GroupVersionKind("", "v1", "Namespace")
+_LEAVING = "being terminated"  # of a namespace, as the server says it
+_GOING = "it is still being deleted"
+
+
+class RestoreVerdict(StrEnum):
+    """What will become of one object."""
+
+    CREATE = "create"
+    THERE = "there"
+    BLOCKED = "blocked"
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreStep:
+    """One object of a backup; `changes` are its fields, of what is there those that are not as the backup has them."""
+
+    ref: ObjectRef
+    fate: RestoreVerdict
+    reason: str = ""
+    changes: tuple[FieldDiff, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreResult:
+    """What came of a restoration; `failed` has the reasons."""
+
+    made: tuple[ObjectRef, ...] = ()
+    there: tuple[ObjectRef, ...] = ()
+    failed: tuple[tuple[ObjectRef, str], ...] = ()
+
+
+# seeing
+
+
+def plan_restore(objects: Sequence[Object], cluster: Cluster) -> tuple[RestoreStep, ...]:
+    """What would become of each, in the order of installation; asks the server without writing anything."""
+    from kymatui.engine.cluster.concurrency import run_for_each
+    from kymatui.engine.cluster.kind_order import defined_kinds, install_waves, is_definition
+
+    inside = [body for wave in install_waves(list(objects)) for body in wave]
+    kinds = frozenset(defined_kinds(body for body in inside if is_definition(read_ref(body))))
+    names = frozenset(ref.name for ref in map(read_ref, inside) if ref.kind == _NAMESPACE)
+    wanted = sorted({ref.namespace for ref in map(read_ref, inside)} - {""})
+    stop = threading.Event()
+    there = run_for_each(
+        [ObjectRef(_NAMESPACE, "", name) for name in wanted], lambda ref: _is_there(ref, cluster), stop
+    )
+    missing = frozenset(name for name, found in zip(wanted, there, strict=True) if not found)
+    sight = _Sight(cluster, kinds, names, missing)
+    return tuple(run_for_each(inside, sight.of, stop))
+
+
+def _is_there(ref: ObjectRef, cluster: Cluster) -> bool:
+    """Taken for granted where the user may not look."""
+    try:
+        return cluster.get(ref) is not None
+    except ForbiddenError:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """What comes with the backup, and which namespaces are missing now."""
+
+    cluster: Cluster
+    kinds: frozenset[GroupVersionKind]
+    namespaces: frozenset[str]
+    missing: frozenset[str]
+
+    def of(self, body: Object) -> RestoreStep:
+        from kymatui.engine.plans.diff import diff_objects
+
+        ref = read_ref(body)
+        try:
+            live = self.cluster.get(ref)
+        except ForbiddenError as error:
+            return RestoreStep(ref, RestoreVerdict.CREATE, f"not checked: {error}", diff_objects(None, body))
+        if live is not None and (live.get("metadata") or {}).get("deletionTimestamp"):
+            return RestoreStep(ref, RestoreVerdict.BLOCKED, f"{_GOING}: that is waited for")
+        if live is not None:
+            apart = tuple(one for one in diff_objects(live, body) if one.after is not None)
+            reason = "it is there, differs from the backup, and stays as it is" if apart else "it is there, and stays"
+            return RestoreStep(ref, RestoreVerdict.THERE, reason, apart)
+        fate, reason = self._of_missing(ref, body)
+        return RestoreStep(ref, fate, reason, diff_objects(None, body))
+
+    def _of_missing(self, ref: ObjectRef, body: Object) -> tuple[RestoreVerdict, str]:
+        if self.cluster.kind(ref.kind) is None:
+            if ref.kind in self.kinds:
+                return RestoreVerdict.CREATE, "its definition is created before"
+            return RestoreVerdict.BLOCKED, f"the cluster does not serve {ref.kind}: install the module first"
+        if ref.namespace in self.missing:
+            if ref.namespace in self.namespaces:
+                return RestoreVerdict.CREATE, f"the namespace {ref.namespace} is created before"
+            return RestoreVerdict.BLOCKED, f"the namespace {ref.namespace} does not exist"
+        empty = "without its data: a backup holds no values of Secrets" if _is_secret(body) else ""
+        return (RestoreVerdict.CREATE, empty) if self.cluster.read_only else self._tried(body, empty)
+
+    def _tried(self, body: Object, note: str) -> tuple[RestoreVerdict, str]:
+        try:
+            self.cluster.create(body, dry_run=True)
+        except ConflictError:
+            return RestoreVerdict.THERE, "somebody has just made it"
+        except (NotFoundError, ForbiddenError, InvalidError) as error:
+            return RestoreVerdict.BLOCKED, str(error)
+        return RestoreVerdict.CREATE, note
+
+
+def _is_secret(body: Object) -> bool:
+    return body.get("kind") == "Secret" and body.get("apiVersion") == "v1"
+
+
+# doing
+
+
+def restore(
+    objects: Sequence[Object],
+    cluster: Cluster,
+    plan: Sequence[RestoreStep],
+    *,
+    tell: Callable[[str], None] = lambda words: None,
+    wait: Callable[[str], None] = lambda words: None,
+    cancel: threading.Event | None = None,
+    timeout: float = 0.0,
+) -> RestoreResult:
+    """Creates what the plan displayed as missing, in the order of installation, and leaves what is there as it is.
+
+    What cannot be created keeps nothing else from it. A kind or a namespace that is not there yet, and an object that
+    is still being deleted, is waited for, all in all `timeout` seconds; `wait` is told so. Raises CancelledError, which
+    says how far it came; a second run goes on there.
+    """
+    from kymatui.engine.cluster.kind_order import install_waves
+
+    run = _Run(cluster, cancel or threading.Event(), time.monotonic() + timeout, wait)
+    stays = frozenset(one.ref for one in plan if one.fate is RestoreVerdict.THERE)
+    made: list[ObjectRef] = []
+    there: list[ObjectRef] = []
+    failed: list[tuple[ObjectRef, str]] = []
+    for wave in install_waves(list(objects)):
+        for body in wave:
+            if run.stop.is_set():
+                raise CancelledError(
+                    f"stopped: {len(made)} of {format_count(len(objects), 'object')} created; they stay",
+                    hint="restore again to go on",
+                )
+            ref = read_ref(body)
+            try:
+                is_new = run.stays(ref) if ref in stays else run.create(ref, body)
+            except (NotFoundError, InvalidError, ForbiddenError, ConflictError) as error:
+                failed.append((ref, str(error)))
+            else:
+                (made if is_new else there).append(ref)
+                tell(f"{ref} {'created' if is_new else 'is there already'}")
+        cluster.forget_kinds()
+    return RestoreResult(tuple(made), tuple(there), tuple(failed))
+
+
+def was_installed_here(objects: Sequence[Object]) -> bool:
+    """Whether kymatui had installed some of it: what comes back from a file is nobody's until it is adopted."""
+    from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF
+
+    labels = ((body.get("metadata") or {}).get("labels") or {} for body in objects)
+    return any(LABEL_PART_OF in some for some in labels)
+
+
+@dataclass(slots=True)
+class _Run:
+    cluster: Cluster
+    stop: threading.Event
+    deadline: float
+    wait: Callable[[str], None]
+    told: set[ObjectRef] = field(default_factory=set)
+
+    def stays(self, ref: ObjectRef) -> bool:
+        """False for what the plan displayed as there. Raises NotFoundError where it was deleted since."""
+        if not _is_there(ref, self.cluster):
+            raise NotFoundError("it was deleted after the plan was displayed; restore again to create it", status=404)
+        return False
+
+    def create(self, ref: ObjectRef, body: Object) -> bool:
+        """Whether it was created; False where it is there to stay."""
+        while True:
+            try:
+                self.cluster.create(body)
+            except ConflictError:
+                if not self._is_going(ref):
+                    return False
+                self._patient(ref, ConflictError(f"{ref}: {_GOING}", hint="restore again when it is gone"))
+            except (NotFoundError, ForbiddenError) as error:
+                if isinstance(error, ForbiddenError) and _LEAVING not in str(error):
+                    raise
+                self._patient(ref, error)
+                self.cluster.forget_kinds()
+            else:
+                return True
+
+    def _is_going(self, ref: ObjectRef) -> bool:
+        live = self.cluster.get(ref)
+        return live is None or bool((live.get("metadata") or {}).get("deletionTimestamp"))
+
+    def _patient(self, ref: ObjectRef, error: ClusterError) -> None:
+        """Waits a moment, or raises the error where there is no time left."""
+        if time.monotonic() >= self.deadline:
+            raise error
+        if ref not in self.told:
+            self.told.add(ref)
+            self.wait(f"{ref} has to wait: {error}")
+        if self.stop.wait(_LOOK):
+            raise error

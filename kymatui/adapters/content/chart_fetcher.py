@@ -1,0 +1,253 @@
+"""Where charts come from: a path, a URL, a repository, an OCI registry. Archives by digest are kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kymatui.adapters.content.blob_cache import BlobCache
+from kymatui.adapters.http.safe_urls import WEB, is_same_host, parts_of
+from kymatui.adapters.http.size_limits import LARGEST_ARCHIVE, LARGEST_INDEX, LARGEST_PROVENANCE, MOST_INDEX_ENTRIES
+from kymatui.adapters.http.web_session import open_web_session
+from kymatui.adapters.oci.docker_credentials import DockerCredentials, RegistryCredentials
+from kymatui.adapters.oci.image_manifest import ImageManifest
+from kymatui.adapters.oci.image_reference import ImageReference, parse_reference
+from kymatui.adapters.oci.registry import Registry
+from kymatui.adapters.oci.requester import Requester
+from kymatui.domain.kyma.versions import version_of_tag
+from kymatui.errors import HelmError, RegistryError
+from kymatui.helm.repositories import RepositoryIndex, archive_url, read_index
+from kymatui.helm.semver.constraints import parse_constraint
+from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
+
+CHART_CONFIG = "application/vnd.cncf.helm.config.v1+json"
+CHART_LAYER = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+PROVENANCE_LAYER = "application/vnd.cncf.helm.chart.provenance.v1.prov"
+
+
+@dataclass(frozen=True, slots=True)
+class ChartAccess:
+    """How to get in: a user for repositories, authorities to trust, and whether a registry may go without TLS.
+
+    certificate  files of the client's own certificate and key, for servers that ask for one
+    unverified   whether any server's certificate will do
+    everywhere   whether other hosts that a repository points to get the user's name and password too
+    """
+
+    username: str = ""
+    password: str = field(default="", repr=False)
+    ca: str | None = None
+    plain_http: bool = False
+    cache: Path | None = None
+    certificate: tuple[str, str] | None = None
+    unverified: bool = False
+    everywhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedChart:
+    """A packed chart: where it came from, its file name as helm would write it, its bytes, its provenance if asked.
+
+    manifest  the digest of the manifest that a registry has for it, "" elsewhere
+    """
+
+    source: str
+    filename: str
+    content: bytes = field(repr=False)
+    provenance: bytes | None = field(default=None, repr=False)
+    manifest: str = ""
+
+    @property
+    def digest(self) -> str:
+        return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
+
+
+class ChartFetcher:
+    """Fetches packed charts; one fetcher keeps its connections, indexes and credentials."""
+
+    def __init__(self, access: ChartAccess | None = None) -> None:
+        self._access = access or ChartAccess()
+        self._indexes: dict[str, RepositoryIndex] = {}
+        self._cache = BlobCache(self._access.cache) if self._access.cache else None
+        self._sender: Requester | None = None
+
+    def fetch(
+        self, reference: str, *, version: str = "", repository: str = "", provenance: bool = False
+    ) -> FetchedChart:
+        """`reference` is a URL, `oci://…`, or a chart's name in `repository`."""
+        if reference.startswith("oci://"):
+            return self._from_registry(reference, version, provenance)
+        if repository:
+            return self._from_repository(repository, reference, version, provenance)
+        if parts_of(reference).scheme in WEB:
+            return self._from_url(reference, None, provenance)
+        raise HelmError(
+            f"{reference!r} is neither a URL nor a file here",
+            hint="name the repository with --repo URL, or write oci://registry/repository",
+        )
+
+    def index(self, repository: str) -> RepositoryIndex:
+        """The index of a repository, asked for once."""
+        if repository not in self._indexes:
+            url = f"{repository.partition('?')[0].rstrip('/')}/index.yaml"
+            query = parts_of(repository).query
+            content = self._get(f"{url}?{query}" if query else url, repository, LARGEST_INDEX)
+            if sum(map(content.count, (b"\n", b",", b"[", b"{"))) > MOST_INDEX_ENTRIES:
+                raise RegistryError(f"{url} has more than {MOST_INDEX_ENTRIES:,} lines or entries")
+            self._indexes[repository] = read_index(content.decode("utf-8", "replace"), source=url)
+        return self._indexes[repository]
+
+    def versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
+        """What is offered of a chart, in no order; tags that are no versions are left out.
+
+        Raises HelmError where there is no such chart, or nobody who could be asked, and RegistryError.
+        """
+        if repository.startswith("oci://"):
+            reference, repository = f"{repository.rstrip('/')}/{reference}", ""
+        if reference.startswith("oci://"):
+            where = parse_reference(reference)
+            tags = self._registry(where.registry).tags(where)
+            return tuple(tag.replace("_", "+") for _, tag in _versions(tags))
+        if not repository:
+            raise HelmError(f"{reference} is one archive, and tells of no other versions")
+        index = self.index(repository)
+        index.find(reference, ">=0.0.0-0")
+        return tuple(entry.version for entry in index.charts[reference])
+
+    # repositories and URLs
+
+    def _from_repository(self, repository: str, name: str, version: str, provenance: bool) -> FetchedChart:
+        if repository.startswith("oci://"):
+            return self._from_registry(f"{repository.rstrip('/')}/{name}", version, provenance)
+        index = self.index(repository)
+        try:
+            entry = index.find(name, version)
+        except HelmError as error:
+            wanted = f'chart "{name}"' + (f' version "{version}"' if version else "")
+            raise HelmError(f"{wanted} not found in {repository} repository", hint=error.hint or str(error)) from error
+        url = archive_url(repository, entry)
+        if url.startswith("oci://"):
+            return self._from_registry(url, entry.version, provenance, repository)
+        digest = f"sha256:{entry.digest}" if entry.digest else None
+        return self._from_url(url, digest, provenance, repository)
+
+    def _from_url(self, url: str, digest: str | None, provenance: bool, repository: str = "") -> FetchedChart:
+        filename = parts_of(url).path.rpartition("/")[2] or "chart.tgz"
+        owner = repository or url
+
+        def fetch() -> Iterator[bytes]:
+            yield self._get(url, owner, LARGEST_ARCHIVE)
+
+        signed = self._get(f"{url}.prov", owner, LARGEST_PROVENANCE) if provenance else None
+        return FetchedChart(url, filename, self._kept(digest, fetch), signed)
+
+    def _kept(self, digest: str | None, fetch: Callable[[], Iterator[bytes]]) -> bytes:
+        if digest is None:
+            return b"".join(fetch())
+        if self._cache is not None:
+            return self._cache.get(digest, fetch)
+        content = b"".join(fetch())
+        found = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        if found != digest:
+            raise RegistryError(f"the archive is {found}, the index says {digest}", hint="nothing of it was used")
+        return content
+
+    def _get(self, url: str, owner: str, largest: int) -> bytes:
+        """The body of a URL; the user's name and password go only to the host they were given for."""
+        if parts_of(url).scheme not in WEB:
+            raise HelmError(f"{url!r} is no URL that can be fetched")
+        more: dict[str, Any] = {"stream": True, "headers": {"Accept-Encoding": "identity"}}
+        known = self._access.everywhere or is_same_host(url, owner)
+        if self._access.username and known:
+            more["headers"]["Authorization"] = RegistryCredentials(self._access.username, self._access.password).basic
+        requester = self._requester()
+        with requester.send("GET", url, **more) as response:
+            if response.status_code != 200:
+                raise RegistryError(f"{url}: HTTP {response.status_code} {response.reason or ''}".rstrip())
+            content = bytearray()
+            for piece in requester.chunks(response, url):
+                content += piece
+                if len(content) > largest:
+                    raise RegistryError(f"{url} is longer than {largest} bytes")
+            return bytes(content)
+
+    def _requester(self) -> Requester:
+        if self._sender is None:
+            session = open_web_session()
+            session.cert = self._access.certificate
+            verify = False if self._access.unverified else self._access.ca or True
+            self._sender = Requester(session, verify=verify)
+        return self._sender
+
+    # registries
+
+    def _from_registry(self, reference: str, version: str, provenance: bool, repository: str = "") -> FetchedChart:
+        """A chart of a registry that the user named, or the index of a repository."""
+        where = parse_reference(reference)
+        if version and where.tag and version != where.tag:
+            raise HelmError(f"chart reference and version mismatch: {version} is not {where.tag}")
+        registry = self._registry(parts_of(repository).netloc or where.registry)
+        if not where.tag and not where.digest:
+            where = ImageReference(where.registry, where.repository, self._tag(registry, where, version))
+        manifest = registry.fetch_manifest(where)
+        layer = _layer(manifest, CHART_LAYER)
+        if layer is None or manifest.config is None or manifest.config.media_type != CHART_CONFIG:
+            raise HelmError(f"{where} holds no Helm chart but {manifest.media_type}")
+        if layer.size > LARGEST_ARCHIVE:
+            raise HelmError(f"{where}: the chart has {layer.size} bytes; {LARGEST_ARCHIVE} is the most")
+        content = self._kept(layer.digest, lambda: registry.read_blob(where, layer))
+        signed = _layer(manifest, PROVENANCE_LAYER) if provenance else None
+        if provenance and signed is None:
+            raise HelmError(f"{where} has no provenance")
+        name = where.repository.rpartition("/")[2]
+        label = (where.tag or version or where.digest.replace(":", "-")).replace("_", "+")
+        blob = b"".join(registry.read_blob(where, signed)) if signed else None
+        return FetchedChart(f"oci://{where}", f"{name}-{label}.tgz", content, blob, manifest.digest)
+
+    def _registry(self, host: str) -> Registry:
+        """Registries; the user's name and password go to this host alone."""
+        given = RegistryCredentials(self._access.username, self._access.password) if self._access.username else None
+        files = DockerCredentials()
+        return Registry(
+            credentials=lambda registry: (
+                given if given and (self._access.everywhere or registry == host) else files.find(registry)
+            ),
+            insecure=self._access.plain_http,
+            ca=self._access.ca,
+            certificate=self._access.certificate,
+            unverified=self._access.unverified,
+        )
+
+    def _tag(self, registry: Registry, where: ImageReference, version: str) -> str:
+        """The tag of a version, a range, or the newest stable; tags cannot hold `+`, so helm writes `_` there."""
+        try:
+            constraint = parse_constraint(version or "*")
+        except SemverError as error:
+            raise HelmError(f"{version!r} is no version and no range: {error}") from error
+        tags = registry.tags(where)
+        if version.replace("+", "_") in tags:
+            return version.replace("+", "_")
+        allowed = [(parsed, tag) for parsed, tag in _versions(tags) if constraint.check(parsed)]
+        if not allowed:
+            raise HelmError(f"{where} has no version {version}" if version else f"{where} has no stable version")
+        best = allowed[0]
+        for one in allowed[1:]:
+            best = one if one[0].compare(best[0]) > 0 else best
+        return best[1]
+
+
+def _versions(tags: Iterable[str]) -> Iterator[tuple[SemanticVersion, str]]:
+    """Those of the tags that are versions of three numbers, as helm has it: a tag of a date or a commit is none.
+
+    They cannot hold `+`, so helm writes `_` there.
+    """
+    for tag in tags:
+        if version_of_tag(tag.replace("_", "+")) is not None:
+            yield parse_version(tag.replace("_", "+")), tag
+
+
+def _layer(manifest: ImageManifest, media_type: str) -> Any:
+    return next((layer for layer in manifest.layers if layer.media_type == media_type), None)

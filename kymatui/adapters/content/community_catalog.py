@@ -1,0 +1,246 @@
+"""Catalogs of community modules from outside a cluster: an `all-modules.yaml` by URL, a file, or a folder of them.
+
+What is read is somebody else's text. Only ModuleTemplates are taken, and of them only what describes the module: labels
+that claim that Kyma manages it, and channels, mean something inside a cluster alone. Everything else is passed over,
+and said.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from kymatui.adapters.content.web import fetch
+from kymatui.adapters.http.safe_urls import WEB, redact_url
+from kymatui.adapters.http.size_limits import LARGEST_CATALOG
+from kymatui.domain.kubernetes.object_meta import LABEL_CHANNEL, LABEL_MANAGED_BY, LABEL_MANDATORY, OPERATOR
+from kymatui.errors import ConfigurationError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import documents
+
+MOST_FILES = 500
+MOST_TEMPLATES = 2000
+SUFFIXES = (".yaml", ".yml", ".json")
+SOURCE = "source"
+"""The annotation that says where a template came from; Kyma's dashboard sets the same one."""
+_MOST_NOTES = 10
+_WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
+_CLAIMS = (LABEL_MANAGED_BY, LABEL_MANDATORY, LABEL_CHANNEL)
+_ONLY_INSIDE = ("channel", "mandatory")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityCatalog:
+    """What a source offers; `notes` say what of it was passed over, and why.
+
+    `workloads` are those of raw manifests, by module and version: files that are named `<module>-<version>`.
+    """
+
+    source: str
+    templates: tuple[Json, ...]
+    notes: tuple[str, ...] = ()
+    workloads: Mapping[tuple[str, str], tuple[Json, ...]] = field(default_factory=dict)
+
+
+def read_catalog(source: str, *, largest: int = LARGEST_CATALOG) -> CommunityCatalog:
+    """Reads a source: `http(s)://…`, `file:///…`, or a path to a file or a folder.
+
+    Raises ConfigurationError for what is not there or is no catalog, RegistryError where a server fails or refuses.
+    """
+    scheme = source.partition("://")[0].lower() if "://" in source else ""
+    if scheme in WEB:
+        return _taken(redact_url(source), [(redact_url(source), fetch(source, largest=largest, what="catalog"))])
+    return _taken(redact_url(source), _files(_path(source, scheme), largest))
+
+
+# files and folders
+
+
+def _path(source: str, scheme: str) -> Path:
+    if not scheme and source:
+        return Path(source).expanduser()
+    parts = urlsplit(source)
+    if scheme != "file" or parts.netloc not in ("", "localhost") or not parts.path:
+        raise ConfigurationError(
+            f"{redact_url(source)!r} is no source of a catalog", hint="name a URL (https://…), a file or a folder"
+        )
+    return Path(url2pathname(parts.path))
+
+
+def _files(path: Path, largest: int) -> Iterator[tuple[str, bytes]]:
+    try:
+        if not path.is_dir():
+            yield str(path), _content(path, largest, largest)
+            return
+        left = largest
+        for file in _inside(path):
+            content = _content(file, left, largest)
+            left -= len(content)
+            yield str(file), content
+    except OSError as error:
+        raise ConfigurationError(f"cannot read the catalog {path}: {error.strerror or error}") from error
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The files of a folder and of those below it, in the order of their paths; links to folders are not followed."""
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=_raised):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found += [Path(place, name) for name in sorted(names) if name.lower().endswith(SUFFIXES)]
+        if len(found) > MOST_FILES:
+            raise ConfigurationError(f"the catalog {folder} has more than {MOST_FILES} files")
+    if not found:
+        raise ConfigurationError(f"the catalog {folder} has no file", hint="it needs " + ", ".join(SUFFIXES) + " files")
+    return found
+
+
+def _raised(error: OSError) -> None:
+    raise error
+
+
+def _content(path: Path, left: int, largest: int) -> bytes:
+    if path.exists() and not path.is_file():
+        raise ConfigurationError(f"the catalog {path} is neither a file nor a folder")
+    with path.open("rb") as file:
+        content = file.read(left + 1)
+    if len(content) > left:
+        raise ConfigurationError(f"the catalog {path} is too large; {largest} bytes are the most")
+    return content
+
+
+# what is in it
+
+
+@dataclass(slots=True)
+class _Taking:
+    """What is taken out of one source, under way."""
+
+    source: str
+    templates: dict[tuple[str, str], Json] = field(default_factory=dict)
+    others: dict[str, list[Any]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def note(self, text: str) -> None:
+        if len(self.notes) < _MOST_NOTES:
+            self.notes.append(text)
+
+    def take(self, item: Any, file: str) -> None:
+        template = _template(item, self.source)
+        if template is None:
+            self.others.setdefault(file, []).append(item)
+            return
+        spec = template["spec"]
+        key = template["metadata"]["name"], str(spec.get("version", "")) if isinstance(spec, dict) else ""
+        if key in self.templates:
+            self.note(f"{key[0] or 'a template without a name'} stands there twice; the first one counts")
+        elif len(self.templates) == MOST_TEMPLATES:
+            self.note(f"only the first {MOST_TEMPLATES} templates are taken")
+        else:
+            self.templates[key] = template
+
+
+def _taken(source: str, found: Iterable[tuple[str, bytes]]) -> CommunityCatalog:
+    taking = _Taking(source)
+    for place, content in found:
+        for item in _objects(place, content, taking):
+            taking.take(item, Path(place).stem)
+    raw_manifests = _raw_manifests(taking)
+    passed = Counter(_kind_of(item) for items in taking.others.values() for item in items)
+    if passed:
+        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(passed.items())[:_MOST_NOTES])
+        taking.note(f"passed over: {counted}")
+    if not taking.templates:
+        said = f": {'; '.join(taking.notes[:3])}" if taking.notes else ""
+        raise ConfigurationError(f"{source} holds no ModuleTemplate{said}", hint="is it an all-modules.yaml?")
+    return CommunityCatalog(source, tuple(taking.templates.values()), tuple(taking.notes), raw_manifests)
+
+
+def _raw_manifests(taking: _Taking) -> dict[tuple[str, str], tuple[Json, ...]]:
+    """Takes the raw manifests of the templates out of the other files; of their objects only the workloads count."""
+    found = {}
+    for template in taking.templates.values():
+        spec = template["spec"] if isinstance(template["spec"], dict) else {}
+        module, version = spec.get("moduleName"), spec.get("version")
+        objects = taking.others.pop(f"{module}-{version}", None)
+        if objects and isinstance(module, str) and isinstance(version, str):
+            kinds = [item for item in objects if isinstance(item, dict) and item.get("kind") in _WORKLOADS]
+            found[module, version] = tuple(_plain(item) for item in kinds)
+    return found
+
+
+def _objects(place: str, content: bytes, taking: _Taking) -> Iterator[Any]:
+    """Every object of a text, out of lists too; what stands before a mistake counts, and the mistake is said."""
+    try:
+        for document in documents(content):
+            yield from _flat(document, 0)
+    except (YamlError, UnicodeDecodeError, RecursionError) as error:
+        taking.note(f"{place} is no YAML: {' '.join(str(error).split())[:200]}")
+
+
+def _flat(document: Any, depth: int) -> Iterator[Any]:
+    if document is None or depth > 3:
+        return
+    if isinstance(document, list):
+        items: Any = document
+    elif isinstance(document, dict) and str(document.get("kind", "")).endswith("List"):
+        items = document.get("items")
+    else:
+        yield document
+        return
+    for item in items if isinstance(items, list) else ():
+        yield from _flat(item, depth + 1)
+
+
+def _kind_of(item: Any) -> str:
+    kind = item.get("kind") if isinstance(item, dict) else None
+    return str(kind)[:60] if isinstance(kind, str) and kind else "without a kind"
+
+
+def _template(item: Any, source: str) -> Json | None:
+    """A template as it may stand beside those of a cluster, None for what is none; what is wrong in it stays so."""
+    if not isinstance(item, dict) or item.get("kind") != "ModuleTemplate":
+        return None
+    group, _, version = str(item.get("apiVersion", "")).partition("/")
+    if group != OPERATOR or not version:
+        return None
+    metadata, spec = item.get("metadata"), item.get("spec")
+    if not isinstance(metadata, dict):
+        metadata = {}
+    labels = {key: text for key, text in _texts(metadata.get("labels")) if key not in _CLAIMS}
+    if isinstance(spec, dict):
+        spec = {key: _plain(value) for key, value in spec.items() if key not in _ONLY_INSIDE}
+    return {
+        "apiVersion": item["apiVersion"],
+        "kind": "ModuleTemplate",
+        "metadata": {
+            "name": metadata.get("name") or "",
+            "labels": labels,
+            "annotations": {**dict(_texts(metadata.get("annotations"))), SOURCE: source},
+        },
+        "spec": spec,
+    }
+
+
+def _texts(value: Any) -> Iterator[tuple[str, str]]:
+    for key, text in value.items() if isinstance(value, Mapping) else ():
+        if isinstance(text, str):
+            yield str(key), text
+
+
+def _plain(value: Any) -> Any:
+    """The same with whole numbers as int, as Kubernetes has them; the reader of YAML bounds the depth."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,183 @@
+"""Bodies of HTTP answers, decompressed piece by piece within a limit, and what decoding them costs."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import zlib
+from collections.abc import Iterator
+from functools import lru_cache
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from kymatui.adapters.http.size_limits import DEEPEST, HEAVIEST_ANSWER, LIGHT_ANSWER, MIB
+
+if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse
+
+    from kymatui.adapters.http.deadlines import Deadline
+
+_PIECE = 64 * 1024
+_INFLATED = 256 * 1024
+_PACKED = ("gzip", "x-gzip")
+
+
+class BodyError(Exception):
+    """A body that is not read to its end; the message says why, without its subject ("is larger than …")."""
+
+
+class OversizedError(BodyError):
+    """A body that is larger, heavier or deeper than the limit."""
+
+
+def iter_chunks(response: BaseHTTPResponse, deadline: Deadline | None = None) -> Iterator[bytes]:
+    """The body as it arrives, decompressed, at most 256 KiB at a time.
+
+    One layer of gzip is understood, which is all that is ever asked for. Raises BodyError for another encoding, for
+    damaged gzip, and what sockets raise.
+    """
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    if encoding not in ("", "identity", *_PACKED):
+        raise BodyError(f"has the encoding {encoding[:40]!r}, which was not asked for")
+    packed = _pieces(response, deadline)
+    return _inflated(packed) if encoding in _PACKED else packed
+
+
+def _pieces(response: BaseHTTPResponse, deadline: Deadline | None) -> Iterator[bytes]:
+    while piece := response.read1(_PIECE, decode_content=False):
+        if deadline is not None:
+            deadline.require()
+        yield piece
+
+
+def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
+    unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    try:
+        for piece in packed:
+            rest, full = piece, False
+            while rest or full:
+                if unpacker.eof:  # of a gzip of several members the next
+                    unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
+                plain = unpacker.decompress(rest, _INFLATED)
+                if plain:
+                    yield plain
+                full = len(plain) == _INFLATED and not unpacker.eof  # more may be ready without further input
+                rest = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+    except zlib.error as error:
+        raise BodyError(f"is damaged gzip: {error}") from error
+    if not unpacker.eof:
+        raise BodyError("is gzip that ends too early")
+
+
+def read_body(response: BaseHTTPResponse, largest: int, deadline: Deadline | None = None) -> bytes:
+    """The whole body; raises OversizedError where it has more bytes than allowed, and what `iter_chunks` raises."""
+    content = bytearray()
+    for piece in iter_chunks(response, deadline):
+        content += piece
+        if len(content) > largest:
+            raise OversizedError(f"is larger than {format_size(largest)}")
+    return bytes(content)
+
+
+def format_size(size: int) -> str:
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+
+
+def json_weight(body: bytes | bytearray) -> int:
+    """How much memory the decoded JSON takes at most, roughly: its bytes, its containers and its entries.
+
+    Counted without decoding. Brackets and commas within strings count, too; it is a limit and no measure.
+    """
+    return _text_weight(body) + 180 * body.count(b"{") + 64 * body.count(b"[") + 70 * body.count(b",")
+
+
+def row_weight(body: bytes) -> int:
+    """The same of data classes with slots: they have no tables of keys."""
+    return _text_weight(body) + 64 * body.count(b"{") + 56 * body.count(b"[") + 16 * body.count(b",")
+
+
+def _text_weight(body: bytes | bytearray) -> int:
+    """One wide character makes all characters of its string take four bytes."""
+    return len(body) if body.isascii() else 4 * len(body)
+
+
+def is_too_deep(value: object) -> bool:
+    """Whether JSON nests deeper than any object of a cluster, so that readers that recurse would end in an error."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            below
+            for part in level
+            for below in (part.values() if type(part) is dict else part if type(part) is list else ())
+            if type(below) is dict or type(below) is list
+        ]
+        if not level:
+            return False
+    return True
+
+
+def require_light(body: bytes | bytearray) -> None:
+    """Raises OversizedError where decoding would take more memory than allowed."""
+    if json_weight(body) > HEAVIEST_ANSWER:
+        raise OversizedError(f"would take more than {format_size(HEAVIEST_ANSWER)} of memory")
+
+
+@lru_cache(maxsize=1)
+def _return_large_blocks() -> None:
+    """Makes glibc return large blocks to the system: else each thread keeps as much as its largest answer took."""
+    import ctypes
+
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, MIB)
+
+
+_M_MMAP_THRESHOLD = -3
+
+
+class DecodeSlot:
+    """The right to hold one heavy answer, from `take` to the end of the block."""
+
+    def __init__(self, free: threading.BoundedSemaphore) -> None:
+        self._free = free
+        self._lock = threading.Lock()
+        self.is_mine = False
+        self._over = False
+
+    def take(self, seconds: float) -> None:
+        """Waits for the turn; raises TimeoutError where it does not come, and after the block."""
+        if self.is_mine:
+            return
+        _return_large_blocks()
+        if not self._free.acquire(timeout=max(seconds, 0.0)):
+            raise TimeoutError("other answers of the same size are still being read")
+        with self._lock:
+            if self._over:  # the request was cancelled meanwhile
+                self._free.release()
+                raise TimeoutError("the request was cancelled")
+            self.is_mine = True
+
+    def leave(self) -> None:
+        """Gives the turn back; it may be taken again."""
+        with self._lock:
+            if self.is_mine:
+                self.is_mine = False
+                self._free.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self._over = True
+        self.leave()
+
+
+OWN_SLOTS: Final = threading.BoundedSemaphore(1)
+RUNTIME_SLOTS: Final = threading.BoundedSemaphore(1)
+"""Heavy answers are in memory one at a time; runtimes, which others chose, have a turn of their own."""
+
+
+def needs_slot(body: bytes | bytearray) -> bool:
+    return len(body) > LIGHT_ANSWER // 64 and json_weight(body) > LIGHT_ANSWER

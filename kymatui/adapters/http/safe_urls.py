@@ -1,0 +1,49 @@
+"""Addresses that servers send: redirects, further pages, token services. None leads out of TLS, or off the web."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
+
+from kymatui.errors import RegistryError
+
+MOST_REDIRECTS: Final = 5
+WEB: Final = ("http", "https")
+_NONE: Final = SplitResult("", "", "", "", "")
+
+
+def parts_of(address: str) -> SplitResult:
+    """The parts of an address; all are empty where it is none."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return _NONE
+
+
+def redact_url(source: str) -> str:
+    """A source as it may be shown: without the password that a URL can hold."""
+    try:
+        parts = urlsplit(source) if "://" in source else None
+    except ValueError:
+        return source.rpartition("@")[2]
+    if parts is None or "@" not in parts.netloc:
+        return source
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def next_address(where: str, address: str, location: str) -> str:
+    """The address that a redirect or a link leads to; nobody is led out of TLS, or to anything but the web."""
+    try:
+        target = urljoin(address, location)
+        parts = urlsplit(target)
+    except ValueError as error:
+        raise RegistryError(f"{where} leads to {redact_url(location)[:200]!r}, which is no address") from error
+    if parts.scheme not in WEB or (parts.scheme == "http" and address.lower().startswith("https:")):
+        raise RegistryError(f"{where} leads to an address without TLS: {redact_url(target)}")
+    return target
+
+
+def is_same_host(one: str, other: str) -> bool:
+    """Whether both are the same scheme, host and port: what one was given, the other may see."""
+    first, second = parts_of(one), parts_of(other)
+    return bool(first.netloc) and first[:2] == second[:2]

@@ -1,0 +1,136 @@
+"""What this user may do: asked of the server, once a namespace, and remembered for a while."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from kymatui.adapters.kube.objects.decoder import read_typed
+from kymatui.adapters.kube.transport.transport import Request, Transport
+from kymatui.errors import ClusterError
+
+_ROOT = "/apis/authorization.k8s.io/v1"
+_LIFETIME = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """The rules of one namespace; with `incomplete` the server knows of more than it lists."""
+
+    rules: tuple[Mapping[str, Any], ...]
+    incomplete: bool
+
+    def allow(self, verb: str, group: str, resource: str, name: str = "") -> bool:
+        """Whether a rule allows it; `resource` may be "pods/log". False says nothing where they are incomplete."""
+        return any(_allows(rule, verb, group, resource, name) for rule in self.rules)
+
+
+def _allows(rule: Mapping[str, Any], verb: str, group: str, resource: str, name: str) -> bool:
+    part = resource.partition("/")[2]
+    names = rule.get("resourceNames") or ()
+    return (
+        _has(rule, "verbs", verb)
+        and _has(rule, "apiGroups", group)
+        and (_has(rule, "resources", resource) or bool(part and f"*/{part}" in (rule.get("resources") or ())))
+        and (not names or bool(name and name in names))
+    )
+
+
+def _has(rule: Mapping[str, Any], key: str, wanted: str) -> bool:
+    values: Sequence[str] = rule.get(key) or ()
+    return wanted in values or "*" in values
+
+
+class Reviews:
+    """Answers whether something is allowed; safe to share between threads."""
+
+    def __init__(self, transport: Transport, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._transport = transport
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._rights: dict[str, tuple[float, Rights]] = {}
+        self._answers: dict[tuple[str, ...], tuple[float, bool]] = {}
+
+    def rights(self, namespace: str) -> Rights:
+        """The rules of the user in a namespace (SelfSubjectRulesReview)."""
+        import msgspec
+
+        with self._lock:
+            known = self._rights.get(namespace)
+            if known is not None and self._clock() - known[0] < _LIFETIME:
+                return known[1]
+        status = self._ask("selfsubjectrulesreviews", "SelfSubjectRulesReview", {"namespace": namespace or "default"})
+        rules = tuple(msgspec.structs.asdict(rule) for rule in status.resourceRules or ())
+        found = Rights(rules, status.incomplete)
+        with self._lock:
+            self._rights[namespace] = (self._clock(), found)
+        return found
+
+    def allowed(self, verb: str, resource: str, group: str = "", *, namespace: str = "", name: str = "") -> bool:
+        """Whether the user may; in all namespaces where none is named.
+
+        A namespace's rules answer for all of its resources with one request; what they leave open is asked by itself.
+        """
+        if namespace:
+            try:
+                rights = self.rights(namespace)
+            except ClusterError:
+                rights = Rights((), True)
+            if rights.allow(verb, group, resource, name):
+                return True
+            if not rights.incomplete:
+                return False
+        return self._single(verb, resource, group, namespace, name)
+
+    def _single(self, verb: str, resource: str, group: str, namespace: str, name: str) -> bool:
+        key = (verb, resource, group, namespace, name)
+        with self._lock:
+            known = self._answers.get(key)
+            if known is not None and self._clock() - known[0] < _LIFETIME:
+                return known[1]
+        plural, _, part = resource.partition("/")
+        wanted = {
+            "verb": verb,
+            "group": group,
+            "resource": plural,
+            "subresource": part,
+            "namespace": namespace,
+            "name": name,
+        }
+        attributes = {field: value for field, value in wanted.items() if value}
+        status = self._ask("selfsubjectaccessreviews", "SelfSubjectAccessReview", {"resourceAttributes": attributes})
+        found = bool(status.allowed)
+        with self._lock:
+            self._answers[key] = (self._clock(), found)
+        return found
+
+    def forget(self) -> None:
+        """Asks anew from now on: somebody changed the roles, or the credentials."""
+        with self._lock:
+            self._rights.clear()
+            self._answers.clear()
+
+    def _ask(self, plural: str, kind: str, spec: Mapping[str, Any]) -> Any:
+        import msgspec
+
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec}
+        request = Request("POST", f"{_ROOT}/{plural}", body=msgspec.json.encode(body))
+        return self._transport.read(request, lambda answer: read_typed(answer, _review_type)).status
+
+
+@lru_cache(maxsize=1)
+def _review_type() -> Any:
+    import msgspec
+
+    texts = list[str] | None
+    rule: Any = msgspec.defstruct(
+        "Rule", [(name, texts, None) for name in ("verbs", "apiGroups", "resources", "resourceNames")], frozen=True
+    )
+    status: Any = msgspec.defstruct(
+        "Status", [("allowed", bool, False), ("incomplete", bool, False), ("resourceRules", list[rule] | None, None)]
+    )
+    return msgspec.defstruct("Review", [("status", status)])

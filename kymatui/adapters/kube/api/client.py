@@ -1,0 +1,375 @@
+"""Requests in the words of Kubernetes, for one cluster: objects in and out are plain dictionaries."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from kymatui.adapters.kube.api.discovery import Discovery
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.objects.chunked_list import PAGE, Page, PagedList
+from kymatui.adapters.kube.objects.decoder import Decoder, Object, checked, read_object
+from kymatui.adapters.kube.objects.memory_budget import BudgetClaim, open_budget, weigh_all
+from kymatui.adapters.kube.transport.heartbeat import Heartbeat
+from kymatui.adapters.kube.transport.streams import AnswerStream
+from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.errors import ExpiredError, NotFoundError
+
+FIELD_MANAGER = "kymatui"
+_OF_THE_OBJECT = ("", "status")  # what is answered with the object itself
+_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+
+
+class PatchType(StrEnum):
+    """How the body of a patch is to be read."""
+
+    JSON = "application/json-patch+json"
+    MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """How to write: nothing of it stays with `dry_run`; `force` takes fields from other managers (apply only)."""
+
+    dry_run: bool = False
+    force: bool = False
+    manager: str = FIELD_MANAGER
+    validation: str = "Strict"
+
+
+_PLAIN = Write()
+
+
+class Client:
+    """One cluster. Methods raise the errors of `kymatui.errors`; `cancel` ends them with CancelledError."""
+
+    def __init__(self, transport: Transport, discovery: Discovery | None = None) -> None:
+        self.transport = transport
+        self.discovery = discovery or Discovery(transport)
+        self.heartbeat = Heartbeat(transport)
+        connection = transport.connection
+        self.ledger = open_budget(connection.endpoint.server, given=connection.given)
+        self.streams_lists = True  # until the server says that it cannot send a list in a watch
+
+    def resource(self, gvk: GroupVersionKind) -> ApiResource:
+        """The resource of a kind; raises NotFoundError where the cluster does not serve it."""
+        found = self.discovery.find(gvk)
+        if found is None:
+            served = ", ".join(self.discovery.versions(gvk.group)) or "nothing of the group"
+            raise NotFoundError(
+                f"{self.transport.connection.endpoint.host} does not serve {gvk}",
+                hint=f"it serves {served}; is the CustomResourceDefinition installed?",
+                status=404,
+            )
+        return found
+
+    # reading
+
+    def get(
+        self,
+        resource: ApiResource,
+        name: str,
+        namespace: str = "",
+        *,
+        subresource: str = "",
+        decode: Any = None,
+        accept: str = "application/json",
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """One object, whole or projected. Raises ServerError for an answer that is not that object."""
+
+        def read(answer: Answer) -> Object:
+            item = Decoder(decode).object(answer.body) if decode else read_object(answer)
+            return item if subresource not in _OF_THE_OBJECT else checked(item, answer, resource, namespace, name)
+
+        path = resource.path(namespace, name, subresource)
+        return self.transport.read(Request("GET", path, accept=accept), read, cancel)
+
+    def list(
+        self,
+        resource: ApiResource,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        decode: Any = None,
+        limit: int = PAGE,
+        accept: str = "application/json",
+        cancel: threading.Event | None = None,
+    ) -> Page:
+        """All objects, asked for page by page; a list that expires between two pages is begun again once."""
+
+        def whole() -> Page:
+            claim, items, version = BudgetClaim(self.ledger), [], ""
+            pages = self.pages(
+                resource,
+                namespace,
+                labels=labels,
+                fields=fields,
+                decode=decode,
+                limit=limit,
+                accept=accept,
+                cancel=cancel,
+            )
+            for page in pages:
+                claim.add(weigh_all(page.items))
+                items += page.items
+                version = version or page.resource_version
+            return Page(items, version)
+
+        try:
+            return whole()
+        except ExpiredError:
+            return whole()
+
+    def pages(
+        self,
+        resource: ApiResource,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        decode: Any = None,
+        limit: int = PAGE,
+        accept: str = "application/json",
+        strict: bool = True,
+        cancel: threading.Event | None = None,
+    ) -> Iterator[Page]:
+        """Page after page, so that little is in memory at a time. Raises ExpiredError where the list got too old.
+
+        An object that cannot be read makes the list unreadable; without `strict` it is passed on as it is.
+        """
+        query = _selectors(labels, fields)
+        run = PagedList(self.transport, resource, namespace, query, Decoder(decode), accept, strict=strict)
+        return run.pages(limit, cancel)
+
+    def table(
+        self,
+        resource: ApiResource,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        objects: str = "Metadata",
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """The server's own columns and rows; `objects` is None, Metadata or Object: what comes with each row."""
+        query = [*_selectors(labels, fields), ("includeObject", objects)]
+        return self.transport.read(Request("GET", resource.path(namespace), query, accept=_TABLE), read_object, cancel)
+
+    def logs(
+        self,
+        namespace: str,
+        pod: str,
+        *,
+        container: str = "",
+        previous: bool = False,
+        tail: int | None = None,
+        since_seconds: int | None = None,
+        cancel: threading.Event | None = None,
+    ) -> str:
+        """What a container wrote."""
+        query = _log_query(container, tail, since_seconds, previous)
+        request = Request("GET", _log_path(namespace, pod), query, accept="text/plain, */*")
+        return self.transport.send(request, cancel).body.decode(errors="replace")
+
+    def follow_logs(
+        self, namespace: str, pod: str, *, container: str = "", tail: int | None = 100, cancel: threading.Event
+    ) -> Iterator[str]:
+        """Line after line as it is written, until the container ends or `cancel` is set."""
+        query = [*_log_query(container, tail, None, False), ("follow", "true")]
+        request = Request(
+            "GET", _log_path(namespace, pod), query, accept="text/plain, */*", timeout=(5.0, 3600.0), lasts=86400.0
+        )
+        stream = self.transport.stream(request, cancel)
+        ended = threading.Event()
+        threading.Thread(target=_close_when, args=(cancel, ended, stream), name="kube-logs", daemon=True).start()
+        try:
+            for line in stream.lines():
+                yield line.decode(errors="replace")
+        finally:
+            ended.set()
+            stream.close()
+
+    def version(self, cancel: threading.Event | None = None) -> Object:
+        """What `/version` says: `gitVersion`, `major`, `minor`, `platform`."""
+        return self.transport.read(Request("GET", "/version"), read_object, cancel)
+
+    # writing
+
+    def create(
+        self,
+        resource: ApiResource,
+        body: Mapping[str, Any],
+        namespace: str = "",
+        *,
+        name: str = "",
+        subresource: str = "",
+        how: Write = _PLAIN,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Creates an object, or posts to a part of one (`eviction`, `token`, `binding`)."""
+        path = resource.path(namespace, name, subresource)
+        made = None if subresource else resource
+        return self._write("POST", path, body, _write_query(how), made=made, cancel=cancel)
+
+    def update(
+        self,
+        resource: ApiResource,
+        body: Mapping[str, Any],
+        *,
+        subresource: str = "",
+        how: Write = _PLAIN,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Replaces an object; its resourceVersion, where it has one, must be the present one."""
+        path = resource.path(*_place(body), subresource)
+        made = resource if subresource in _OF_THE_OBJECT else None
+        return self._write("PUT", path, body, _write_query(how), made=made, cancel=cancel)
+
+    def patch(
+        self,
+        resource: ApiResource,
+        name: str,
+        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        kind: PatchType,
+        namespace: str = "",
+        *,
+        subresource: str = "",
+        how: Write = _PLAIN,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Changes a part of an object; a JSON patch is a sequence of operations, the others are objects."""
+        query = _write_query(how)
+        if kind is PatchType.APPLY:
+            query.append(("force", str(how.force).lower()))
+        path = resource.path(namespace, name, subresource)
+        made = resource if subresource in _OF_THE_OBJECT else None
+        return self._write("PATCH", path, patch, query, made=made, content_type=kind.value, cancel=cancel)
+
+    def apply(
+        self,
+        resource: ApiResource,
+        body: Mapping[str, Any],
+        *,
+        subresource: str = "",
+        how: Write = _PLAIN,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Server-side apply; raises ConflictError with the fields that others own in `body["details"]["causes"]`."""
+        namespace, name = _place(body)
+        return self.patch(
+            resource, name, body, PatchType.APPLY, namespace, subresource=subresource, how=how, cancel=cancel
+        )
+
+    def delete(
+        self,
+        resource: ApiResource,
+        name: str,
+        namespace: str = "",
+        *,
+        propagation: str = "Background",
+        uid: str = "",
+        resource_version: str = "",
+        grace: int | None = None,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Deletes an object, only if it is still the one with `uid` and `resource_version` where those are given.
+
+        Returns the object where finalizers still hold it, else a Status. `propagation` is Background, Foreground or
+        Orphan.
+        """
+        options = _delete_options(propagation, grace, dry_run)
+        wanted = {"uid": uid, "resourceVersion": resource_version}
+        if preconditions := {key: value for key, value in wanted.items() if value}:
+            options["preconditions"] = preconditions
+        return self._write("DELETE", resource.path(namespace, name), options, [], cancel=cancel)
+
+    def delete_collection(
+        self,
+        resource: ApiResource,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        fields: str = "",
+        propagation: str = "Background",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Deletes everything that the selectors choose; without any, all objects of the namespace."""
+        query = _selectors(labels, fields)
+        options = _delete_options(propagation, None, dry_run)
+        return self._write("DELETE", resource.path(namespace), options, query, cancel=cancel)
+
+    def _write(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        query: Sequence[tuple[str, str]],
+        *,
+        made: ApiResource | None = None,
+        content_type: str = "application/json",
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """What the server answers; where that is the object as it is now, of the kind that was `made`."""
+        import msgspec
+
+        def read(answer: Answer) -> Object:
+            found = read_object(answer)
+            return found if made is None else checked(found, answer, made)
+
+        request = Request(
+            method, path, query, msgspec.json.encode(body), content_type=content_type, timeout=(5.0, 60.0)
+        )
+        return self.transport.read(request, read, cancel)
+
+
+def _place(body: Mapping[str, Any]) -> tuple[str, str]:
+    """Namespace and name of an object, "" where it has none."""
+    metadata = body.get("metadata") or {}
+    return str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
+
+
+def _close_when(cancel: threading.Event, ended: threading.Event, stream: AnswerStream) -> None:
+    while not ended.wait(0.1):
+        if cancel.is_set():
+            stream.close()
+            return
+
+
+def _delete_options(propagation: str, grace: int | None, dry_run: bool) -> dict[str, Any]:
+    options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
+    if grace is not None:
+        options["gracePeriodSeconds"] = grace
+    if dry_run:
+        options["dryRun"] = ["All"]
+    return options
+
+
+def _selectors(labels: str, fields: str) -> list[tuple[str, str]]:
+    pairs = (("labelSelector", labels), ("fieldSelector", fields))
+    return [(key, value) for key, value in pairs if value]
+
+
+def _write_query(how: Write) -> list[tuple[str, str]]:
+    query = [("fieldManager", how.manager), ("fieldValidation", how.validation)]
+    return query + ([("dryRun", "All")] if how.dry_run else [])
+
+
+def _log_path(namespace: str, pod: str) -> str:
+    return ApiResource("", "v1", "Pod", "pods", True).path(namespace, pod, "log")
+
+
+def _log_query(container: str, tail: int | None, since_seconds: int | None, previous: bool) -> list[tuple[str, str]]:
+    query = [("container", container)] if container else []
+    query += [("tailLines", str(tail))] if tail is not None else []
+    query += [("sinceSeconds", str(since_seconds))] if since_seconds is not None else []
+    return query + ([("previous", "true")] if previous else [])

@@ -1,0 +1,168 @@
+"""Which kinds a cluster serves, under which resource names, asked once and kept on disk.
+
+Aggregated discovery costs one request for all groups; a server without it is asked for the group versions that somebody
+wants to know about, and for no other. A kind that is not known is looked up anew, at most once in a while.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from kymatui.adapters.kube.api.discovery_cache import DiscoveryCache
+from kymatui.adapters.kube.api.discovery_documents import AGGREGATED, ServedResources, read_resources, read_versions
+from kymatui.adapters.kube.objects.api_resource import ApiResource, group_path
+from kymatui.adapters.kube.transport.transport import Request, Transport
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.errors import ForbiddenError, NotFoundError, ServerError
+
+T = TypeVar("T")
+
+_PATIENT_FOR = 10.0  # seconds between two looks for kinds that are not there
+
+
+class Discovery:
+    """Safe to share between threads; one of them asks and the others wait for it."""
+
+    def __init__(
+        self, transport: Transport, cache: DiscoveryCache | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._transport = transport
+        self._cache = cache
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._served: dict[bool, ServedResources] = {}  # core group or the others
+        self._asked_at = float("-inf")
+        self._asked: dict[bool, float] = {}
+
+    def find(self, gvk: GroupVersionKind) -> ApiResource | None:
+        """The resource of a kind in exactly this version; None where it is not served."""
+        return self._look(gvk.group, lambda: self._in_version(gvk))
+
+    def find_kind(self, group: str, kind: str, wanted: Iterable[str] = ()) -> ApiResource | None:
+        """The resource of a kind in the first of the wanted versions that is served, else in the preferred one."""
+        order = tuple(wanted)
+
+        def look() -> ApiResource | None:
+            versions = self._core_or_others(group).versions.get(group, ())
+            ordered = [version for version in order if version in versions] + list(versions)
+            found = (self._in_version(GroupVersionKind(group, version, kind)) for version in ordered)
+            return next((resource for resource in found if resource is not None), None)
+
+        return self._look(group, look)
+
+    def find_versions(self, group: str, kind: str) -> tuple[ApiResource, ...]:
+        """The resources of a kind in all served versions, the preferred one first; () where it is not served."""
+
+        def look() -> tuple[ApiResource, ...]:
+            versions = self._core_or_others(group).versions.get(group, ())
+            found = (self._in_version(GroupVersionKind(group, version, kind)) for version in versions)
+            return tuple(resource for resource in found if resource is not None)
+
+        return self._look(group, look) or ()
+
+    def versions(self, group: str) -> tuple[str, ...]:
+        """The served versions of a group, the preferred one first; () where the group is not served."""
+        return self._core_or_others(group).versions.get(group, ())
+
+    def resources(self, *, within: float = float("inf")) -> tuple[ApiResource, ...]:
+        """Everything that is served, in all versions; asks for every group where discovery is not aggregated.
+
+        within  how old that may be, in seconds: kinds that came since are missing in what was kept
+        """
+        self._renew(within)
+        found = [*self._all(self._core_or_others("")), *self._all(self._core_or_others("-"))]
+        return tuple(resource for _, resources in found for resource in resources)
+
+    def unread(self) -> tuple[tuple[str, str], ...]:
+        """Groups with their versions whose resources could not be read: the server behind them is down or malformed."""
+        with self._lock:
+            return tuple(sorted(version for served in self._served.values() for version in served.stale))
+
+    def known(self) -> tuple[ApiResource, ...]:
+        """What has been read so far; asks for nothing."""
+        with self._lock:
+            parts = [tuple(served.resources.values()) for served in self._served.values()]
+        return tuple(resource for part in parts for resources in part for resource in resources)
+
+    def invalidate(self) -> None:
+        """Forgets everything: kinds came or went."""
+        with self._lock:
+            self._served, self._asked = {}, {}
+            self._asked_at = float("-inf")
+            if self._cache is not None:
+                self._cache.drop()
+
+    # asking
+
+    def _look(self, group: str, look: Callable[[], T]) -> T:
+        found = look()
+        if found:
+            return found
+        with self._lock:
+            fresh = self._clock() - self._asked_at < _PATIENT_FOR
+            if fresh:
+                return found
+            self._served.pop(not group, None)
+            if self._cache is not None:
+                self._cache.drop()
+        return look()
+
+    def _renew(self, within: float) -> None:
+        """Asks anew for what is older, or was kept on disk."""
+        with self._lock:
+            for core in (True, False):
+                if self._clock() - self._asked.get(core, float("-inf")) > within:
+                    self._served[core] = self._ask(core)
+
+    def _in_version(self, gvk: GroupVersionKind) -> ApiResource | None:
+        served = self._core_or_others(gvk.group)
+        if gvk.version not in served.versions.get(gvk.group, ()):
+            return None
+        resources = self._of_version(served, gvk.group, gvk.version)
+        return next((resource for resource in resources if resource.kind == gvk.kind), None)
+
+    def _core_or_others(self, group: str) -> ServedResources:
+        core = not group
+        with self._lock:
+            if core not in self._served:
+                self._served[core] = self._cached(core) or self._ask(core)
+            return self._served[core]
+
+    def _cached(self, core: bool) -> ServedResources | None:
+        return self._cache.load(core) if self._cache is not None else None
+
+    def _ask(self, core: bool) -> ServedResources:
+        self._asked_at = self._asked[core] = self._clock()
+        served = ServedResources()
+        request = Request("GET", "/api" if core else "/apis", accept=AGGREGATED)
+        self._transport.read(request, lambda answer: read_versions(answer, core, served))
+        self._store(core, served)
+        return served
+
+    def _of_version(self, served: ServedResources, group: str, version: str) -> tuple[ApiResource, ...]:
+        with self._lock:
+            known = served.resources.get((group, version))
+            if known is not None:
+                return known
+            try:
+                found = self._transport.read(
+                    Request("GET", group_path(group, version)), lambda answer: read_resources(group, version, answer)
+                )
+            except (NotFoundError, ForbiddenError, ServerError):  # an aggregated API that is down hides nothing else
+                served.stale.add((group, version))
+                return ()
+            served.resources[group, version] = found
+            self._store(not group, served)
+            return found
+
+    def _all(self, served: ServedResources) -> Iterable[tuple[tuple[str, str], tuple[ApiResource, ...]]]:
+        for group, versions in served.versions.items():
+            for version in versions:
+                yield (group, version), self._of_version(served, group, version)
+
+    def _store(self, core: bool, served: ServedResources) -> None:
+        if self._cache is not None and not served.stale:
+            self._cache.store(core, served)

@@ -1,0 +1,70 @@
+"""What a server serves, kept on disk between two runs: a file a server, replaced whole, old after ten minutes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from kymatui.adapters.kube.api.discovery_documents import ServedResources
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+
+_FORMAT = 1
+LIFETIME = 600.0
+
+
+class DiscoveryCache:
+    """The entries of one server as one user sees it; a file that cannot be read or written is as good as none."""
+
+    def __init__(
+        self, server: str, user: str = "", *, folder: Path | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        if folder is None:
+            import platformdirs
+
+            folder = platformdirs.user_cache_path("kymatui") / "discovery"
+        digest = hashlib.sha256(f"{server}\n{user}".encode()).hexdigest()[:32]
+        self._files = {core: folder / f"{digest}-{'core' if core else 'groups'}.json" for core in (True, False)}
+        self._clock = clock
+
+    def load(self, core: bool) -> ServedResources | None:
+        """The entry, where there is one that is young enough."""
+        import msgspec
+
+        file = self._files[core]
+        try:
+            if self._clock() - file.stat().st_mtime > LIFETIME:
+                return None
+            kept = msgspec.json.decode(file.read_bytes(), type=_Kept)
+        except (OSError, msgspec.DecodeError, msgspec.ValidationError):
+            return None
+        if kept[0] != _FORMAT:
+            return None
+        resources = {(group, version): found for group, version, found in kept[2]}
+        return ServedResources(kept[1], resources, set())
+
+    def store(self, core: bool, served: ServedResources) -> None:
+        """Writes beside the file and puts it in its place, so that no reader sees half of it."""
+        import msgspec
+
+        kept = (_FORMAT, served.versions, [(*key, found) for key, found in served.resources.items()])
+        file = self._files[core]
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, name = tempfile.mkstemp(dir=file.parent)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(msgspec.json.encode(kept))
+            os.replace(name, file)
+
+    def drop(self) -> None:
+        """Forgets the entries."""
+        for file in self._files.values():
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
+
+
+_Kept = tuple[int, dict[str, tuple[str, ...]], list[tuple[str, str, tuple[ApiResource, ...]]]]

@@ -1,0 +1,214 @@
+"""Who asks: the `user` part of a kubeconfig as headers and a client certificate, renewed when it expires.
+
+The order is client-go's: a token file, a token, basic authentication, then a plugin or an OIDC provider; a client
+certificate goes with any of them. Impersonation headers are added here because the official client drops them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error, read_file, read_pem
+from kymatui.adapters.kube.auth.exec_plugin import ExecCredential, run_plugin
+from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
+from kymatui.errors import ConfigurationError
+
+Headers = tuple[tuple[str, str], ...]
+_TOKEN_FILE_PERIOD = 60.0  # projected tokens are rotated on disk; client-go reads them again once a minute
+_EARLY = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCertificate:
+    """A client certificate and its key, PEM text; `repr` shows neither."""
+
+    chain: str = field(repr=False)
+    key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """What goes with a request; `expires` in seconds of the Unix clock. `repr` shows no secret."""
+
+    headers: Headers = ()
+    certificate: ClientCertificate | None = None
+    expires: float | None = None
+
+    def __repr__(self) -> str:
+        names = ", ".join(name for name, _ in self.headers)
+        return f"Credential(headers=[{names}], certificate={self.certificate is not None}, expires={self.expires})"
+
+
+class CredentialSource:
+    """Gives the present credential and renews it; safe to share between threads, and only one of them renews."""
+
+    def __init__(
+        self, make: Callable[[], Credential], *, name: str = "", kind: str = "", clock: Callable[[], float] = time.time
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self._make = make
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._present: Credential | None = None
+
+    def present(self) -> Credential:
+        """The credential to use now."""
+        with self._lock:
+            if self._present is None or self._over(self._present):
+                self._present = self._make()
+            return self._present
+
+    def renewed(self, refused_one: Credential) -> Credential | None:
+        """After a 401: another credential than the one that was refused, or None where there is no other."""
+        with self._lock:
+            if self._present is refused_one:
+                self._present = self._make()
+            fresh = self._present
+        if fresh is None or (fresh.headers, fresh.certificate) == (refused_one.headers, refused_one.certificate):
+            return None
+        return fresh
+
+    def _over(self, credential: Credential) -> bool:
+        return credential.expires is not None and credential.expires - _EARLY <= self._clock()
+
+
+def read_user(user: KubeconfigEntry | None, endpoint: Endpoint, cluster: KubeconfigEntry) -> Callable[[], Credential]:
+    """Checks a user and returns what makes its credential; nothing is run and no token file read before that."""
+    if user is None:
+        return Credential
+    body, impersonation = user.body, impersonation_headers(user)
+    certificate = _certificate(user)
+    _check_methods(user)
+
+    def make() -> Credential:
+        found = _authorization(user, endpoint, cluster)
+        return Credential((*found.headers, *impersonation), found.certificate or certificate, found.expires)
+
+    if body.get("auth-provider") is not None and "exec" in body:
+        raise entry_error(user, "user", "it has an exec plugin and an auth-provider; choose one")
+    return make
+
+
+def authentication_kind(user: KubeconfigEntry | None) -> str:
+    """How a user proves who it is, in words for messages."""
+    body: Mapping[str, Any] = user.body if user is not None else {}
+    plan = body.get("exec")
+    words = (
+        ("token", "a token"),
+        ("tokenFile", "the token in a file"),
+        ("username", "a password"),
+        ("exec", f"the plugin {plan.get('command')}" if isinstance(plan, Mapping) else "a plugin"),
+        ("auth-provider", "an auth-provider"),
+        ("client-certificate", "a client certificate"),
+        ("client-certificate-data", "a client certificate"),
+    )
+    return next((word for key, word in words if body.get(key)), "nothing: the request is anonymous")
+
+
+def impersonation_headers(user: KubeconfigEntry) -> Headers:
+    """`as`, `as-uid`, `as-groups` and `as-user-extra` as the API server reads them."""
+    body = user.body
+    name, uid = body.get("as") or "", body.get("as-uid") or ""
+    groups, extra = body.get("as-groups") or [], body.get("as-user-extra") or {}
+    if not name and (uid or groups or extra):
+        raise entry_error(user, "user", "it impersonates a uid, groups or extra without a user (as)")
+    if not isinstance(groups, list) or not isinstance(extra, Mapping):
+        raise entry_error(user, "user", "its as-groups is no list, or its as-user-extra no object of lists")
+    if not name:
+        return ()
+    found = [("Impersonate-User", str(name))]
+    if uid:
+        found.append(("Impersonate-Uid", str(uid)))
+    found += [("Impersonate-Group", str(group)) for group in groups]
+    for key, values in extra.items():
+        # A header's name cannot hold every character of a key: the API server decodes percent signs.
+        header = "Impersonate-Extra-" + quote(str(key).lower(), safe="!#$&'*+-.^_`|~")
+        found += [(header, str(value)) for value in (values if isinstance(values, list) else [values])]
+    return tuple(found)
+
+
+def _check_methods(user: KubeconfigEntry) -> None:
+    body = user.body
+    if (body.get("token") or body.get("tokenFile")) and body.get("username"):
+        raise entry_error(user, "user", "it has a token and a password; choose one")
+
+
+def _certificate(user: KubeconfigEntry) -> ClientCertificate | None:
+    chain, key = read_pem(user, "user", "client-certificate"), read_pem(user, "user", "client-key")
+    if chain and not key:
+        raise entry_error(user, "user", "it has a client-certificate without client-key")
+    if key and not chain:
+        raise entry_error(user, "user", "it has a client-key without client-certificate")
+    return ClientCertificate(chain, key) if chain else None
+
+
+def _authorization(user: KubeconfigEntry, endpoint: Endpoint, cluster: KubeconfigEntry) -> Credential:
+    body = user.body
+    given = str(body.get("token") or "").strip()
+    if path := body.get("tokenFile"):
+        return bearer_credential(_token_in(user, str(path), given), time.time() + _TOKEN_FILE_PERIOD)
+    if given:
+        return bearer_credential(given)
+    if name := body.get("username"):
+        secret = base64.b64encode(f"{name}:{body.get('password') or ''}".encode()).decode()
+        return Credential((("Authorization", f"Basic {secret}"),))
+    if body.get("exec") is not None:
+        return _issued(run_plugin(user, endpoint, cluster))
+    if body.get("auth-provider") is not None:
+        from kymatui.adapters.kube.auth.oidc import provider_token
+
+        return bearer_credential(*provider_token(user))
+    return Credential()
+
+
+def _token_in(user: KubeconfigEntry, path: str, otherwise: str) -> str:
+    """The token in a file; the one that stands beside it in the kubeconfig is for when there is none in the file."""
+    try:
+        token = read_file(user, "user", "tokenFile", path).strip()
+    except ConfigurationError:
+        if otherwise:
+            return otherwise
+        raise
+    if not token and not otherwise:
+        raise entry_error(user, "user", f"its tokenFile {path} is empty")
+    return token or otherwise
+
+
+def bearer_credential(token: str, expires: float | None = None) -> Credential:
+    """A credential of a bearer token."""
+    return Credential((("Authorization", f"Bearer {token}"),), None, expires)
+
+
+def _issued(answer: ExecCredential) -> Credential:
+    headers: Headers = (("Authorization", f"Bearer {answer.token}"),) if answer.token else ()
+    certificate = ClientCertificate(answer.certificate, answer.key) if answer.certificate and answer.key else None
+    return Credential(headers, certificate, answer.expires)
+
+
+def token_expiry(credential: Credential) -> float | None:
+    """When the token says that it ends, where it is a JSON web token; nothing is verified, it only makes a message."""
+    for name, value in credential.headers:
+        if name == "Authorization" and value.startswith("Bearer ") and value.count(".") == 2:
+            return jwt_expiry(value.removeprefix("Bearer "))
+    return None
+
+
+def jwt_expiry(token: str) -> float | None:
+    """The `exp` of a JSON web token, in seconds of the Unix clock."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except ValueError:
+        return None
+    found = claims.get("exp") if isinstance(claims, dict) else None
+    return float(found) if isinstance(found, int | float) else None

@@ -1,0 +1,117 @@
+"""Where an API server is and how TLS and proxies are to be set up: the `cluster` part of a kubeconfig, checked."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from kymatui.adapters.http.safe_urls import parts_of
+from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
+from kymatui.errors import ConfigurationError
+
+_PROXIES = ("http", "https", "socks5", "socks5h")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """`server` without a slash at its end; `authority` is PEM text of the certificates that are trusted, or ""."""
+
+    server: str
+    authority: str = field(default="", repr=False)
+    insecure: bool = False
+    server_name: str = ""
+    proxy: str = field(default="", repr=False)
+    compress: bool = True
+    origin: str = field(default="", compare=False)
+
+    @property
+    def host(self) -> str:
+        """Host and port, as messages name it."""
+        return urlsplit(self.server).netloc
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the server is on this machine: compressing for it costs more than it saves."""
+        name = urlsplit(self.server).hostname or ""
+        try:
+            return ipaddress.ip_address(name).is_loopback
+        except ValueError:
+            return name == "localhost" or name.endswith(".localhost")
+
+
+def read_endpoint(cluster: KubeconfigEntry) -> Endpoint:
+    """Checks what client-go checks, before a socket is touched."""
+    body = cluster.body
+    server = body.get("server")
+    if not isinstance(server, str) or not server:
+        raise entry_error(cluster, "cluster", "it has no server")
+    insecure = body.get("insecure-skip-tls-verify") is True
+    authority = read_pem(cluster, "cluster", "certificate-authority")
+    if insecure and authority:
+        raise entry_error(cluster, "cluster", "it has a certificate authority and insecure-skip-tls-verify; choose one")
+    return Endpoint(
+        server=_checked_server(cluster, server),
+        authority=authority,
+        insecure=insecure,
+        server_name=_word(body, "tls-server-name"),
+        proxy=_checked_proxy(cluster, _word(body, "proxy-url")),
+        compress=body.get("disable-compression") is not True,
+        origin=f"cluster {cluster.name!r} in {cluster.file}",
+    )
+
+
+def _checked_server(cluster: KubeconfigEntry, server: str) -> str:
+    full = server if "://" in server else f"http://{server}"
+    try:
+        parts = urlsplit(full)
+        named = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError as error:
+        raise entry_error(cluster, "cluster", f"its server {server!r} is no address: {error}") from error
+    if parts.scheme not in ("http", "https") or not named:
+        raise entry_error(cluster, "cluster", f"its server {server!r} is no http or https address")
+    return full.rstrip("/")
+
+
+def _checked_proxy(cluster: KubeconfigEntry, proxy: str) -> str:
+    parts = parts_of(proxy)
+    if proxy and (parts.scheme not in _PROXIES or not parts.hostname):
+        raise entry_error(cluster, "cluster", f"its proxy-url is none of {', '.join(_PROXIES)}")
+    return proxy
+
+
+def read_pem(entry: KubeconfigEntry, kind: str, key: str) -> str:
+    """The text of `KEY-data` (base64), else of the file at `KEY`; "" where there is neither."""
+    data, path = _word(entry.body, f"{key}-data"), _word(entry.body, key)
+    if data:
+        try:
+            return base64.b64decode("".join(data.split()), validate=True).decode()
+        except (binascii.Error, ValueError) as error:
+            raise entry_error(entry, kind, f"its {key}-data is not base64 of PEM text") from error
+    return read_file(entry, kind, key, path) if path else ""
+
+
+def read_file(entry: KubeconfigEntry, kind: str, key: str, path: str) -> str:
+    """The text of a file that a kubeconfig names."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise entry_error(entry, kind, f"its {key} {path} cannot be read: {reason}") from error
+
+
+def entry_error(entry: KubeconfigEntry, kind: str, reason: str) -> ConfigurationError:
+    """An entry that cannot be used, with the place where it stands."""
+    return ConfigurationError(
+        f"the {kind} {entry.name!r} in {entry.file} cannot be used: {reason}", hint="mend it there, or choose another"
+    )
+
+
+def _word(body: Mapping[str, Any], key: str) -> str:
+    value = body.get(key)
+    return value if isinstance(value, str) else ""

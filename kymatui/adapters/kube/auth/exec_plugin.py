@@ -1,0 +1,151 @@
+"""Credential plugins of a kubeconfig (`users[].user.exec`), run so that they can neither ask nor draw.
+
+client.authentication.k8s.io/v1 and v1beta1: standard input is closed, standard error is kept for the message, and the
+plugin is told that nobody is there (`interactive: false`). One that must ask (`interactiveMode: Always`) is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error
+from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
+from kymatui.errors import ConfigurationError
+
+_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+_PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ExecCredential:
+    """What a plugin answered; `expires` in seconds of the Unix clock, None where it does not expire."""
+
+    token: str
+    certificate: str
+    key: str
+    expires: float | None
+
+
+def run_plugin(
+    user: KubeconfigEntry, endpoint: Endpoint, cluster: KubeconfigEntry, *, patience: float = _PATIENCE
+) -> ExecCredential:
+    """Runs the plugin once and reads its answer; every failure names the plugin."""
+    plan = user.body["exec"]
+    if not isinstance(plan, Mapping) or not isinstance(plan.get("command"), str) or not plan["command"]:
+        raise entry_error(user, "user", "its exec has no command")
+    version = plan.get("apiVersion")
+    if version not in _VERSIONS:
+        raise entry_error(user, "user", f"its exec has the apiVersion {version!r}; known are {', '.join(_VERSIONS)}")
+    if plan.get("interactiveMode") == "Always":
+        raise entry_error(
+            user, "user", f"its plugin {plan['command']} wants to ask on a terminal (interactiveMode: Always)"
+        )
+    output = _run(user, plan, _told(str(version), plan, endpoint, cluster), patience)
+    return _read(plan["command"], str(version), output)
+
+
+def _told(version: str, plan: Mapping[str, Any], endpoint: Endpoint, cluster: KubeconfigEntry) -> str:
+    spec: dict[str, Any] = {"interactive": False}
+    if plan.get("provideClusterInfo") is True:
+        spec["cluster"] = _cluster_info(endpoint, cluster)
+    return json.dumps({"apiVersion": version, "kind": "ExecCredential", "spec": spec})
+
+
+def _cluster_info(endpoint: Endpoint, cluster: KubeconfigEntry) -> dict[str, Any]:
+    import base64
+
+    info: dict[str, Any] = {"server": endpoint.server, "insecure-skip-tls-verify": endpoint.insecure}
+    if endpoint.authority:
+        info["certificate-authority-data"] = base64.b64encode(endpoint.authority.encode()).decode()
+    if endpoint.server_name:
+        info["tls-server-name"] = endpoint.server_name
+    if endpoint.proxy:
+        info["proxy-url"] = endpoint.proxy
+    extensions = cluster.body.get("extensions")
+    for item in extensions if isinstance(extensions, list) else ():
+        if isinstance(item, Mapping) and item.get("name") == "client.authentication.k8s.io/exec":
+            info["config"] = item.get("extension")
+    return info
+
+
+def _run(user: KubeconfigEntry, plan: Mapping[str, Any], told: str, patience: float) -> bytes:
+    command = _command(str(plan["command"]), user)
+    arguments = [str(word) for word in plan.get("args") or ()]
+    environment = {**os.environ, **_variables(plan), "KUBERNETES_EXEC_INFO": told}
+    try:
+        done = subprocess.run(  # noqa: S603 (the user's own kubeconfig names it, as for every Kubernetes client)
+            [command, *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment,
+            timeout=patience,
+            check=False,
+            start_new_session=True,  # without a controlling terminal it cannot open /dev/tty and ask there
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _failed(command, f"did not answer within {patience:.0f} s") from error
+    except OSError as error:
+        wanted = plan.get("installHint")
+        hint = str(wanted).strip() if wanted else "install it, or put it on the PATH"
+        raise ConfigurationError(
+            f"the credential plugin {command} cannot be run: {error.strerror}", hint=hint
+        ) from error
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()[-2000:]
+        raise _failed(command, f"failed with exit status {done.returncode}" + (f": {said}" if said else ""))
+    return done.stdout
+
+
+def _command(command: str, user: KubeconfigEntry) -> str:
+    """A relative path with a slash is relative to the kubeconfig, a bare name is looked for on the PATH."""
+    if os.sep in command and not os.path.isabs(command):
+        return os.path.normpath(user.file.parent / command)
+    return command
+
+
+def _variables(plan: Mapping[str, Any]) -> dict[str, str]:
+    items = plan.get("env") or ()
+    return {
+        str(item["name"]): str(item.get("value", "")) for item in items if isinstance(item, Mapping) and "name" in item
+    }
+
+
+def _read(command: str, version: str, output: bytes) -> ExecCredential:
+    try:
+        answer = json.loads(output)
+    except ValueError as error:
+        raise _failed(command, "did not answer with JSON") from error
+    if not isinstance(answer, dict) or answer.get("kind") != "ExecCredential":
+        raise _failed(command, "did not answer with an ExecCredential")
+    if answer.get("apiVersion") != version:
+        raise _failed(command, f"answered in {answer.get('apiVersion')!r}, asked for was {version}")
+    status = answer.get("status")
+    found = status if isinstance(status, dict) else {}
+    token, certificate, key = (
+        str(found.get(name) or "") for name in ("token", "clientCertificateData", "clientKeyData")
+    )
+    if not token and not (certificate and key):
+        raise _failed(command, "answered with neither a token nor a certificate with its key")
+    return ExecCredential(token, certificate, key, _expiry(command, found.get("expirationTimestamp")))
+
+
+def _expiry(command: str, text: object) -> float | None:
+    if not text:
+        return None
+    try:
+        parsed = datetime.fromisoformat(str(text))
+    except ValueError as error:
+        raise _failed(command, f"gave {text!r} as expirationTimestamp, which is no time") from error
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+
+
+def _failed(command: str, reason: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"the credential plugin {command} {reason}", hint="run it by hand in a terminal: it may want you to log in"
+    )

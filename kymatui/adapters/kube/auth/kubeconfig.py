@@ -1,0 +1,217 @@
+"""Which cluster, as whom: kubeconfig files read, merged and resolved as client-go does.
+
+Several files may be named in `KUBECONFIG`; the first file that defines a context, a cluster, a user or the current
+context wins. Relative paths are resolved against the file they stand in (k8s.io/client-go/tools/clientcmd). Without any
+file, a pod's own service account is used where there is one (`incluster`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kymatui.errors import ConfigurationError, UnknownNameError
+
+_SECTIONS = (("clusters", "cluster"), ("users", "user"), ("contexts", "context"))
+_PATHS = {
+    "cluster": ("certificate-authority",),
+    "user": ("client-certificate", "client-key", "tokenFile"),
+    "context": (),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KubeconfigEntry:
+    """One named part of a kubeconfig and the file it stands in; `repr` shows nothing of what is in it."""
+
+    name: str
+    body: Mapping[str, Any] = field(repr=False)
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class KubeContext:
+    """A context with the cluster and the user it points to; `files` are those that were looked at.
+
+    Together with its name they are what a connection is known by.
+    """
+
+    name: str
+    namespace: str
+    cluster: KubeconfigEntry
+    user: KubeconfigEntry | None
+    files: tuple[Path, ...]
+
+    @property
+    def key(self) -> tuple[tuple[Path, ...], str]:
+        """What tells one connection from another: the same context name may stand in two files."""
+        return self.files, self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Kubeconfig:
+    """All files merged; `files` are those that exist."""
+
+    files: tuple[Path, ...]
+    clusters: Mapping[str, KubeconfigEntry]
+    users: Mapping[str, KubeconfigEntry]
+    contexts: Mapping[str, KubeconfigEntry]
+    current: str
+
+    def context(self, wanted: str = "") -> KubeContext:
+        """The wanted context, else the current one, with what it points to."""
+        name = wanted or self.current
+        if not name:
+            raise ConfigurationError(
+                f"no context is current in {_listed(self.files)}", hint=f"choose one with --context: {self._names()}"
+            )
+        entry = self.contexts.get(name)
+        if entry is None:
+            where, hint = f"in {_listed(self.files)}", f"there are: {self._names()}"
+            if not wanted:  # the file's own fault, and no typo of a command line
+                raise ConfigurationError(f"no context {name!r} {where}, which it calls current", hint=hint)
+            raise UnknownNameError.near("context", name, self.contexts, where=where, hint=hint)
+        return KubeContext(
+            name=name,
+            namespace=_text(entry, "namespace"),
+            cluster=self._pointed(entry, "cluster", self.clusters),
+            user=self._pointed(entry, "user", self.users) if entry.body.get("user") else None,
+            files=self.files,
+        )
+
+    def _names(self) -> str:
+        return ", ".join(sorted(self.contexts)) or "none at all"
+
+    def _pointed(self, context: KubeconfigEntry, what: str, among: Mapping[str, KubeconfigEntry]) -> KubeconfigEntry:
+        name = _text(context, what)
+        if name in among:
+            return among[name]
+        told = f"points to the {what} {name!r}, which is not there" if name else f"names no {what}"
+        raise ConfigurationError(
+            f"the context {context.name!r} in {context.file} {told}",
+            hint=f"there are: {', '.join(sorted(among)) or 'none at all'}",
+        )
+
+
+def read_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = None) -> Kubeconfig | None:
+    """Reads the file that is asked for, else those of `KUBECONFIG`, else `~/.kube/config`; None where there is none.
+
+    A file that is asked for must be there; of several in `KUBECONFIG` those that are missing are passed over.
+    """
+    places = candidate_files(explicit, environment)
+    if explicit and not _is_there(places[0]):
+        raise ConfigurationError(
+            f"the kubeconfig {places[0]} is not there", hint="--kubeconfig takes the path of a file"
+        )
+    present = [place for place in places if _is_there(place)]
+    return merge([(place, _load(place)) for place in present]) if present else None
+
+
+def _is_there(file: Path) -> bool:
+    """Also where nobody may look: reading it then says why it cannot be read."""
+    try:
+        return file.exists()
+    except OSError:
+        return True
+
+
+def candidate_files(explicit: str = "", environment: Mapping[str, str] | None = None) -> list[Path]:
+    """The places where kubeconfigs are looked for, in the order in which they win."""
+    environment = os.environ if environment is None else environment
+    if explicit:
+        return [Path(explicit).expanduser().absolute()]
+    named = [part for part in environment.get("KUBECONFIG", "").split(os.pathsep) if part]
+    if named:
+        return [Path(part).expanduser().absolute() for part in dict.fromkeys(named)]
+    home = environment.get("HOME") or environment.get("USERPROFILE")
+    return [(Path(home) if home else Path("~").expanduser()) / ".kube" / "config"]
+
+
+def no_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = None) -> ConfigurationError:
+    """What to say where nothing names a cluster."""
+    return ConfigurationError(
+        f"no kubeconfig: looked for {_listed(candidate_files(explicit, environment))}, "
+        "and this is no pod with a service account",
+        hint="name one with --kubeconfig or KUBECONFIG, or try `kymatui demo`, which needs no cluster",
+    )
+
+
+def merge(documents: Sequence[tuple[Path, Mapping[str, Any]]]) -> Kubeconfig:
+    """Puts parsed files together; the first that says something wins."""
+    found: dict[str, dict[str, KubeconfigEntry]] = {plural: {} for plural, _ in _SECTIONS}
+    current = ""
+    for file, document in documents:
+        for plural, singular in _SECTIONS:
+            for entry in _entries(file, document, plural, singular):
+                found[plural].setdefault(entry.name, entry)
+        chosen = document.get("current-context")
+        current = current or (chosen if isinstance(chosen, str) else "")
+    files = tuple(file for file, _ in documents)
+    return Kubeconfig(files, found["clusters"], found["users"], found["contexts"], current)
+
+
+def _entries(file: Path, document: Mapping[str, Any], plural: str, singular: str) -> Iterator[KubeconfigEntry]:
+    items = document.get(plural)
+    if items is None:
+        return
+    if not isinstance(items, list):
+        raise _malformed(file, f"{plural} is not a list")
+    for index, item in enumerate(items):
+        if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
+            raise _malformed(file, f"{plural}[{index}] has no name")
+        body = item.get(singular)
+        if body is not None and not isinstance(body, Mapping):
+            raise _malformed(file, f"{singular} {item['name']!r} is not an object")
+        yield KubeconfigEntry(item["name"], _absolute(dict(body or {}), file, _PATHS[singular]), file)
+
+
+def _absolute(body: dict[str, Any], file: Path, keys: Sequence[str]) -> dict[str, Any]:
+    for key in keys:
+        value = body.get(key)
+        if isinstance(value, str) and value:
+            body[key] = os.path.normpath(file.parent / value)
+    return body
+
+
+def _load(file: Path) -> Mapping[str, Any]:
+    import yaml
+
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigurationError(f"the kubeconfig {file} cannot be read: {reason}") from error
+    try:
+        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (both are safe)
+    except yaml.YAMLError as error:
+        raise _malformed(file, f"it is not YAML: {_where(error)}") from error
+    except (ValueError, RecursionError) as error:
+        raise _malformed(file, f"it is not YAML: {error}") from error
+    if document is None:
+        return {}
+    if not isinstance(document, Mapping):
+        raise _malformed(file, "it is not an object")
+    return document
+
+
+def _where(error: Exception) -> str:
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    if mark is None:
+        return str(error).splitlines()[0]
+    return f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
+
+
+def _malformed(file: Path, reason: str) -> ConfigurationError:
+    return ConfigurationError(f"the kubeconfig {file} cannot be used: {reason}")
+
+
+def _text(entry: KubeconfigEntry, key: str) -> str:
+    value = entry.body.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _listed(files: Sequence[Path]) -> str:
+    return ", ".join(str(file) for file in files)

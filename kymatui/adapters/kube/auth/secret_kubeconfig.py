@@ -1,0 +1,142 @@
+"""Kubeconfigs out of Secrets, written by somebody else: kept in memory, and reaching for nothing on this machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from kymatui.adapters.kube.auth.connection import Connection
+from kymatui.adapters.kube.auth.credentials import (
+    Credential,
+    CredentialSource,
+    authentication_kind,
+    read_user,
+    token_expiry,
+)
+from kymatui.adapters.kube.auth.endpoint import read_endpoint
+from kymatui.adapters.kube.auth.kubeconfig import Kubeconfig, KubeconfigEntry, KubeContext, merge
+from kymatui.errors import ConfigurationError
+
+LARGEST: Final = 1 << 20
+_FORBIDDEN_OF_USERS: Final = ("exec", "auth-provider", "tokenFile", "client-certificate", "client-key")
+_FORBIDDEN_OF_CLUSTERS: Final = ("certificate-authority",)
+_NAMELESS: Final = "current"
+"""Stands in messages for the names of entries, which are content, too."""
+
+
+def connect_from_secret(content: bytes, where: str) -> Connection:
+    """The current context of a kubeconfig; `where` names it in errors, which never hold anything of its content.
+
+    Raises ConfigurationError where it cannot be used, or names a plugin or a file.
+    """
+    chosen = _context(_merged(content, where), where)
+    cluster = replace(chosen.cluster, name=_NAMELESS)
+    user = replace(chosen.user, name=_NAMELESS) if chosen.user is not None else None
+    _check(cluster, "cluster", _FORBIDDEN_OF_CLUSTERS, where)
+    if user is not None:
+        _check(user, "user", _FORBIDDEN_OF_USERS, where)
+    _check_server(cluster, where)
+    endpoint = read_endpoint(cluster)
+    return Connection(
+        key=((), where),
+        context=where,
+        namespace=chosen.namespace,
+        user="",
+        endpoint=endpoint,
+        credentials=CredentialSource(read_user(user, endpoint, cluster), name=where, kind=authentication_kind(user)),
+        given=True,
+    )
+
+
+def require_unexpired(connection: Connection, now: float) -> None:
+    """Raises ConfigurationError where the token or the client certificate is over; `now` in Unix seconds.
+
+    Whoever asks the server would only hear that it does not know him.
+    """
+    credential = connection.credentials.present()
+    ends = {"token": token_expiry(credential), "client certificate": _certificate_end(credential)}
+    for what, end in ends.items():
+        if end is not None and end <= now:
+            moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(end))
+            raise ConfigurationError(
+                f"the kubeconfig in {connection.context} is of no use any more: its {what} expired at {moment}",
+                hint="whoever makes the access Secrets has to renew it",
+            )
+
+
+def _certificate_end(credential: Credential) -> float | None:
+    if credential.certificate is None:
+        return None
+    from cryptography import x509
+
+    try:
+        found = x509.load_pem_x509_certificate(credential.certificate.chain.encode())
+    except ValueError:
+        return None  # the TLS library says what is wrong with it
+    return found.not_valid_after_utc.timestamp()
+
+
+def _merged(content: bytes, where: str) -> Kubeconfig:
+    document = _document(content, where)
+    try:
+        return merge([(Path(where), document)])
+    except ConfigurationError:
+        said = "its clusters, users and contexts are not lists of named objects"
+        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: {said}") from None
+
+
+def _context(config: Kubeconfig, where: str) -> KubeContext:
+    """The current context, or the only one; what is wrong is told without the names that stand there."""
+    name = config.current or (next(iter(config.contexts)) if len(config.contexts) == 1 else "")
+    if not name:
+        found = "no context" if not config.contexts else "several contexts, and none of them is current"
+        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: it has {found}")
+    if name not in config.contexts:
+        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: its current context is not in it")
+    try:
+        return config.context(name)
+    except ConfigurationError:
+        said = "its context names a cluster or a user that is not in it"
+        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: {said}") from None
+
+
+def _check_server(cluster: KubeconfigEntry, where: str) -> None:
+    server = cluster.body.get("server")
+    try:
+        known = isinstance(server, str) and not urlsplit(server).username
+        if known:
+            read_endpoint(replace(cluster, body={"server": server}))
+    except (ConfigurationError, ValueError):
+        known = False
+    if not known:
+        raise ConfigurationError(
+            f"the kubeconfig in {where} cannot be used: its server is no http or https address of an API server"
+        )
+
+
+def _document(content: bytes, where: str) -> Mapping[str, Any]:
+    import yaml
+
+    if len(content) > LARGEST:
+        raise ConfigurationError(f"the kubeconfig in {where} is too large; {LARGEST} bytes are the most")
+    try:
+        found = yaml.load(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (both are safe)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        # the parser's own words may quote the content, so that not even the cause is kept
+        raise ConfigurationError(f"the kubeconfig in {where} does not parse: it is no YAML") from None
+    if not isinstance(found, Mapping):
+        raise ConfigurationError(f"the kubeconfig in {where} does not parse: it is no object")
+    return found
+
+
+def _check(entry: KubeconfigEntry, what: str, forbidden: tuple[str, ...], where: str) -> None:
+    named = [key for key in forbidden if entry.body.get(key)]
+    if named:
+        raise ConfigurationError(
+            f"the kubeconfig in {where} is refused: its {what} names {', '.join(named)}",
+            hint="a kubeconfig out of a Secret may run nothing here and read no file here",
+        )

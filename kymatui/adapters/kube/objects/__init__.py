@@ -1,0 +1,3 @@
+"""Answers become objects: resources and their paths, envelopes, decoding, pages of lists, the memory that they may
+use.
+"""

@@ -1,0 +1,56 @@
+"""What an API server serves: kinds, their resource names, scopes and versions; and the paths of requests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+
+
+@dataclass(frozen=True, slots=True)
+class ApiResource:
+    """One resource in one version; `subresources` are names such as "status" and "scale"."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    verbs: tuple[str, ...] = ()
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
+    subresources: tuple[str, ...] = ()
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        return GroupVersionKind(self.group, self.version, self.kind)
+
+    @property
+    def name(self) -> str:
+        """The resource's full name, as in "deployments.apps"; the core group has none."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def root(self) -> str:
+        """The path under which its version is served."""
+        return group_path(self.group, self.version)
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The path of the collection in all namespaces or one, of an object, or of a part of it."""
+        parts = [self.root]
+        if namespace and self.namespaced:
+            parts += ["namespaces", quote(namespace, safe="")]
+        parts.append(self.plural)
+        if name:
+            parts.append(quote(name, safe=":"))
+        if subresource:
+            parts.append(subresource)
+        return "/".join(parts)
+
+    def can(self, verb: str) -> bool:
+        return verb in self.verbs
+
+
+def group_path(group: str, version: str) -> str:
+    return f"/apis/{group}/{version}" if group else f"/api/{version}"

@@ -1,0 +1,191 @@
+"""Bytes of lists and watch events into objects, without stalling other threads or stumbling over odd objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from kymatui.adapters.kube.objects.envelope import (
+    FieldError,
+    check_envelope,
+    field_error,
+    msgspec_message,
+    require_shallow,
+)
+from kymatui.errors import ServerError
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from kymatui.adapters.kube.objects.api_resource import ApiResource
+    from kymatui.adapters.kube.transport.transport import Answer
+
+Object = dict[str, Any]
+
+
+class Decoder:
+    """Decodes objects by a projection (a TypedDict), or whole; what does not fit the projection is decoded whole."""
+
+    def __init__(self, projection: Any = None) -> None:
+        import msgspec
+
+        self._whole = projection is None
+        self._items: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_list_of(projection if projection else Object))
+        self._one: msgspec.json.Decoder[Any] = msgspec.json.Decoder(projection if projection else Object)
+        self._any: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Object)
+        self._raw: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_list_of(msgspec.Raw))
+
+    def object(self, body: bytes | msgspec.Raw) -> Object:
+        """One object; {} for JSON that is none. Raises ServerError for what is no JSON."""
+        import msgspec
+
+        try:
+            item = self._slim(_decoded(self._one, body))
+        except msgspec.ValidationError:
+            item = self._plain(body)
+        require_shallow(item, "a request", "the server")
+        return item
+
+    def page(self, answer: Answer) -> tuple[list[Object], dict[str, Any]]:
+        """The items of a list and the list's metadata; items without kind get the list's.
+
+        Raises ServerError for what is no list: an answer without `items` is not an empty list.
+        """
+        import msgspec
+
+        try:
+            found = _decoded(self._items, answer.body)
+            items = [self._slim(item) for item in found.items or ()]
+        except msgspec.ValidationError:
+            try:
+                found = _decoded(self._raw, answer.body)
+            except msgspec.ValidationError as error:
+                raise field_error(FieldError(msgspec_message(error)), answer.request, answer.server) from error
+            items = [self.object(item) for item in found.items or ()]
+        if found.items is msgspec.UNSET or not found.kind.endswith("List"):
+            flaw = FieldError("items is missing" if found.kind.endswith("List") else "kind is that of no list")
+            raise field_error(flaw, answer.request, answer.server)
+        require_shallow(items, answer.request, answer.server)
+        kind = found.kind.removesuffix("List")
+        for item in items:
+            item.setdefault("apiVersion", found.apiVersion)
+            item.setdefault("kind", kind)
+        return items, found.metadata
+
+    def _plain(self, body: bytes | msgspec.Raw) -> Object:
+        import msgspec
+
+        try:
+            return self._slim(_decoded(self._any, body))
+        except msgspec.ValidationError:
+            return {}  # JSON, but no object: it is shown as one without a name, and nothing behind it is lost
+
+    def _slim(self, item: Object) -> Object:
+        """Of managed fields only who manages: what they own is often half of an object."""
+        if self._whole:
+            metadata = item.get("metadata")
+            managed = metadata.get("managedFields") if isinstance(metadata, dict) else None
+            for entry in managed if isinstance(managed, list) else ():
+                if isinstance(entry, dict):
+                    entry.pop("fieldsV1", None)
+        return item
+
+
+def read_object(answer: Answer) -> Object:
+    """The JSON object of an answer, whole. Raises ServerError."""
+    import msgspec
+
+    try:
+        found: Object = _decoded(_any_object(), answer.body)
+    except msgspec.ValidationError as error:
+        raise field_error(FieldError(msgspec_message(error)), answer.request, answer.server) from error
+    require_shallow(found, answer.request, answer.server)
+    return found
+
+
+def read_typed(answer: Answer, kind: Callable[[], Any]) -> Any:
+    """The answer as a msgspec type, which `kind` makes once. Raises ServerError with the path of what does not fit."""
+    import msgspec
+
+    try:
+        return _decoded(_typed(kind), answer.body)
+    except msgspec.ValidationError as error:
+        raise field_error(FieldError(msgspec_message(error)), answer.request, answer.server) from error
+
+
+def checked(item: Object, answer: Answer, resource: ApiResource, namespace: str = "", name: str = "") -> Object:
+    """The object, once apiVersion, kind and metadata are as asked for. Raises ServerError."""
+    try:
+        return check_envelope(item, resource, namespace, name)
+    except FieldError as error:
+        raise field_error(error, answer.request, answer.server) from error
+
+
+def checked_items(items: list[Object], answer: Answer, resource: ApiResource, namespace: str = "") -> list[Object]:
+    """The same of each item of a list: one that cannot be read makes the list unreadable."""
+    try:
+        return [
+            check_envelope(item, resource, namespace, where=f"items[{number}].") for number, item in enumerate(items)
+        ]
+    except FieldError as error:
+        raise field_error(error, answer.request, answer.server) from error
+
+
+def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes | msgspec.Raw) -> Any:
+    """Raises ServerError for what is no JSON, and ValidationError for JSON of another type."""
+    import msgspec
+
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise no_json(error) from error
+
+
+@lru_cache(maxsize=32)
+def _list_of_cached(item: Any) -> Any:
+    import msgspec
+
+    fields: list[Any] = [
+        ("items", list[item] | None | msgspec.UnsetType, msgspec.UNSET),
+        ("metadata", dict[str, Any], msgspec.field(default_factory=dict)),
+        ("apiVersion", str, ""),
+        ("kind", str, ""),
+    ]
+    return msgspec.defstruct("ListOf", fields)
+
+
+def _list_of(item: Any) -> Any:
+    return _list_of_cached(item)
+
+
+@lru_cache(maxsize=8)
+def _typed(kind: Callable[[], Any]) -> msgspec.json.Decoder[Any]:
+    import msgspec
+
+    return msgspec.json.Decoder(kind())
+
+
+@lru_cache(maxsize=1)
+def _any_object() -> msgspec.json.Decoder[Any]:
+    import msgspec
+
+    return msgspec.json.Decoder(Object)
+
+
+@lru_cache(maxsize=1)
+def event_decoder() -> msgspec.json.Decoder[Any]:
+    """Of a watch event its type, and the object as it came."""
+    import msgspec
+
+    event = msgspec.defstruct("Event", [("type", str), ("object", msgspec.Raw)])
+    return msgspec.json.Decoder(event)
+
+
+def no_json(error: Exception) -> ServerError:
+    return ServerError(
+        f"the answer is no JSON of a Kubernetes API server: {error}",
+        hint="is the address of the kubeconfig that of the API server, or of a proxy before it?",
+    )

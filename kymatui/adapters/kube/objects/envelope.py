@@ -1,0 +1,137 @@
+"""The part that every object has: apiVersion, kind and metadata, checked once where an answer is read.
+
+What follows may rely on it: `metadata` is an object with a name, labels are texts, owners and field managers are lists
+of objects. What a kind has besides (spec, status) is read tolerantly by the domain.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from kymatui.adapters.http.response_body import is_too_deep
+from kymatui.adapters.http.size_limits import DEEPEST
+from kymatui.errors import OversizedAnswerError, ServerError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.objects.api_resource import ApiResource
+
+Object = dict[str, Any]
+PARTIAL = "PartialObjectMetadata"
+
+_SAID = re.compile(r"(?P<said>.*?)(?: - at `(?P<key>key in )?\$(?P<path>.*)`)?", re.DOTALL)
+_WORDS = {
+    "`str`": "a string",
+    "`int`": "a whole number",
+    "`float`": "a number",
+    "`bool`": "true or false",
+    "`object`": "an object",
+    "`array`": "a list",
+    "`null`": "null",
+}
+
+
+class FieldError(ValueError):
+    """A field of an answer that is not what it has to be; the message begins with its path."""
+
+
+@lru_cache(maxsize=1)
+def _envelope() -> Any:
+    import msgspec
+
+    owner: Any = msgspec.defstruct(
+        "Owner",
+        [(name, str, "") for name in ("apiVersion", "kind", "name", "uid")]
+        + [(name, bool | None, None) for name in ("controller", "blockOwnerDeletion")],
+    )
+    manager: Any = msgspec.defstruct(
+        "Manager",
+        [(name, str, "") for name in ("manager", "operation", "subresource", "apiVersion", "fieldsType")]
+        + [("time", str | None, None), ("fieldsV1", dict[str, Any] | None, None)],
+    )
+    metadata: Any = msgspec.defstruct(
+        "Metadata",
+        [("name", str)]
+        + [(name, str | None, None) for name in ("namespace", "generateName", "uid", "resourceVersion")]
+        + [(name, str | None, None) for name in ("creationTimestamp", "deletionTimestamp")]
+        + [(name, int | None, None) for name in ("generation", "deletionGracePeriodSeconds")]
+        + [(name, dict[str, str] | None, None) for name in ("labels", "annotations")]
+        + [
+            ("finalizers", list[str] | None, None),
+            ("ownerReferences", list[owner] | None, None),
+            ("managedFields", list[manager] | None, None),
+        ],
+    )
+    return msgspec.defstruct("Envelope", [("metadata", metadata), ("apiVersion", str, ""), ("kind", str, "")])
+
+
+def check_envelope(item: Object, resource: ApiResource, namespace: str = "", name: str = "", where: str = "") -> Object:
+    """The object, with nulls of its metadata left out. Raises FieldError for a field that is no such thing.
+
+    It has to be of the resource's kind, and have the namespace and the name that were asked for.
+    """
+    import msgspec
+
+    try:
+        msgspec.convert(item, _envelope())
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise FieldError(where + msgspec_message(error)) from error
+    metadata = item["metadata"]
+    for key in [key for key, value in metadata.items() if value is None]:
+        del metadata[key]
+    _check_fields(metadata.get("managedFields", ()), where)
+    expected = {
+        "kind": (item.get("kind"), (resource.kind, PARTIAL, None)),
+        "metadata.name": (metadata["name"], (name or metadata["name"],)),
+        "metadata.namespace": (metadata.get("namespace"), (namespace or metadata.get("namespace"),)),
+    }
+    if item.get("kind") == resource.kind:
+        expected["apiVersion"] = item.get("apiVersion"), (resource.gvk.api_version, None)
+    for path, (found, allowed) in expected.items():
+        if found not in allowed:
+            raise FieldError(f"{where}{path} is {_shown(found)} instead of {_shown(allowed[0])}")
+    if not metadata["name"]:
+        raise FieldError(f"{where}metadata.name is empty")
+    if resource.namespaced and not metadata.get("namespace"):
+        raise FieldError(f"{where}metadata.namespace is missing")
+    return item
+
+
+def _check_fields(entries: Any, where: str) -> None:
+    """Field managers own trees of objects, which readers walk without looking at types."""
+    for number, entry in enumerate(entries):
+        level = [entry.get("fieldsV1") or {}]
+        while level:
+            below = [value for part in level for value in part.values()]
+            if not all(type(value) is dict for value in below):
+                raise FieldError(f"{where}metadata.managedFields[{number}].fieldsV1 holds something else than objects")
+            level = below
+
+
+def require_shallow(value: object, request: str, server: str) -> None:
+    if is_too_deep(value):
+        raise OversizedAnswerError(
+            f"the answer of {server} to {request} nests deeper than {DEEPEST} levels", hint="nothing of it was used"
+        )
+
+
+def field_error(error: FieldError, request: str, server: str) -> ServerError:
+    """The error of an answer with such a field: server, request, path."""
+    return ServerError(
+        f"the answer of {server} to {request} cannot be read: {error}", hint="nothing was changed on the ground of it"
+    )
+
+
+def msgspec_message(error: Exception) -> str:
+    """Return what msgspec found wrong with the path first: "metadata.name: expected a string, got a whole number"."""
+    match = _SAID.fullmatch(str(error))
+    text, path = (match["said"], match["path"] or "") if match else (str(error), "")
+    for word, plain in _WORDS.items():
+        text = text.replace(word, plain)
+    text = text[:1].lower() + text[1:]
+    return f"{path.removeprefix('.')}: {text}" if path else text
+
+
+def _shown(value: object) -> str:
+    return repr(value[:80]) if isinstance(value, str) else "missing" if value is None else str(type(value).__name__)

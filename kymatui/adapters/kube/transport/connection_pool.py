@@ -1,0 +1,176 @@
+"""The sockets: the official client's connection pool (TLS, proxies, SOCKS, NO_PROXY), with one TLS context for all.
+
+A TLS context of its own for every connection costs some 10 ms each, and there is one connection a watch. Client keys
+touch the disk only as long as OpenSSL needs to read them, and no encrypted key makes OpenSSL ask on the terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import ssl
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from kymatui.adapters.http.deadlines import time_answers
+from kymatui.adapters.http.requests_import import load_requests
+from kymatui.adapters.kube.auth.credentials import ClientCertificate
+from kymatui.adapters.kube.auth.endpoint import Endpoint
+from kymatui.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from urllib3 import BaseHTTPResponse, HTTPConnectionPool, PoolManager
+
+POOL_SIZE = 128
+
+
+class ConnectionPool:
+    """The connections to one server. Where no proxy is in between, the pool of this server is chosen only once.
+
+    A manager of pools takes the address apart and chooses anew for every request: a fifth of what a request costs.
+    """
+
+    def __init__(self, manager: PoolManager, server: str) -> None:
+        self._manager = manager
+        self._server = server
+        self._base = urlsplit(server).path
+        self._direct: HTTPConnectionPool | None = None if manager.proxy else manager.connection_from_url(server)
+
+    def request(
+        self,
+        method: str,
+        target: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        timeout: tuple[float, float],
+    ) -> BaseHTTPResponse:
+        """One exchange, never repeated; `target` is path and query. The body is left to be read.
+
+        Raises what urllib3 and sockets raise.
+        """
+        import urllib3
+
+        limits = urllib3.Timeout(*timeout)
+        if self._direct is not None:
+            return self._direct.urlopen(
+                method,
+                self._base + target,
+                body,
+                headers,
+                retries=False,
+                redirect=False,
+                assert_same_host=False,
+                timeout=limits,
+                preload_content=False,
+            )
+        return self._manager.request(
+            method,
+            self._server + target,
+            body=body,
+            headers=headers,
+            timeout=limits,
+            retries=False,
+            redirect=False,
+            preload_content=False,
+        )
+
+    def clear(self) -> None:
+        """Closes what is idle."""
+        self._manager.clear()
+
+
+def open_pool(endpoint: Endpoint, certificate: ClientCertificate | None) -> ConnectionPool:
+    """A pool that opens connections when they are asked for."""
+    import urllib3
+
+    load_requests()
+    from kubernetes.client.configuration import Configuration
+    from kubernetes.client.rest import RESTClientObject
+
+    configuration = Configuration()
+    configuration.host = endpoint.server
+    if endpoint.proxy:
+        # Go has names resolved by the SOCKS proxy whether the scheme says so or not
+        configuration.proxy = endpoint.proxy.replace("socks5://", "socks5h://", 1)
+        configuration.no_proxy = None  # NO_PROXY is about the environment's proxy: the kubeconfig's is always asked
+    elif endpoint.is_local:
+        configuration.proxy = None  # Go clients never send loopback through the proxy of the environment
+    configuration.proxy_headers = _proxy_login(configuration.proxy)
+    configuration.verify_ssl = not endpoint.insecure
+    configuration.tls_server_name = endpoint.server_name or None
+    configuration.connection_pool_maxsize = POOL_SIZE
+    configuration.socket_options = _keepalive()
+    configuration.retries = False
+    manager: PoolManager = RESTClientObject(configuration).pool_manager
+    if endpoint.insecure:
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the kubeconfig asks for it
+    if endpoint.server.startswith("https"):
+        manager.connection_pool_kw["ssl_context"] = tls_context(endpoint, certificate)
+    time_answers(manager)
+    return ConnectionPool(manager, endpoint.server)
+
+
+def _proxy_login(proxy: str | None) -> dict[str, str] | None:
+    """The header for user and password of a proxy's address, which urllib3 would not send; SOCKS has its own way."""
+    import urllib3
+
+    parts = urlsplit(proxy or "")
+    if parts.username is None or not parts.scheme.startswith("http"):
+        return None
+    words = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+    return dict(urllib3.make_headers(proxy_basic_auth=words))
+
+
+def tls_context(endpoint: Endpoint, certificate: ClientCertificate | None) -> ssl.SSLContext:
+    """Trusts the cluster's authority alone where it has one, else the machine's."""
+    from urllib3.util.ssl_ import create_urllib3_context
+
+    context = create_urllib3_context(cert_reqs=ssl.CERT_NONE if endpoint.insecure else ssl.CERT_REQUIRED)
+    # As Go verifies: authorities of clusters often lack what RFC 5280 asks for and Python 3.13 has begun to insist on,
+    # and whatever certificate-authority names is trusted, be it a root or not.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    try:
+        if endpoint.authority:
+            context.load_verify_locations(cadata=endpoint.authority)
+        elif not endpoint.insecure:
+            context.load_default_certs()
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigurationError(f"the certificate authority of {endpoint.origin} is no certificate") from error
+    if certificate is not None:
+        _load_certificate(context, certificate)
+    return context
+
+
+def _load_certificate(context: ssl.SSLContext, certificate: ClientCertificate) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="kymatui-"))  # mode 0700
+    chain, key = folder / "chain.pem", folder / "key.pem"
+    try:
+        for path, text in ((chain, certificate.chain), (key, certificate.key)):
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+                stream.write(text)
+        context.load_cert_chain(chain, key, password=lambda: "")
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigurationError(
+            f"the client certificate and its key cannot be used: {error}",
+            hint="they must be PEM, belong together, and the key must not be encrypted",
+        ) from error
+    finally:
+        for path in (chain, key):
+            with contextlib.suppress(FileNotFoundError):
+                path.unlink()
+        folder.rmdir()
+
+
+def _keepalive() -> list[tuple[int, int, int]]:
+    """A peer that is gone (a laptop that slept, a network that changed) is noticed after about a minute."""
+    options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+    for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+        if hasattr(socket, name):
+            options.append((socket.IPPROTO_TCP, getattr(socket, name), value))
+    return options

@@ -1,0 +1,288 @@
+"""What went wrong, in our own words: HTTP answers and socket errors become the errors of `kymatui.errors`.
+
+The server's own reason stands in the message (it knows the user, the verb, the resource and the namespace); the hint
+says what a person can do.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kymatui.adapters.http.response_body import BodyError, OversizedError
+from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.errors import (
+    ClusterError,
+    ConflictError,
+    ExpiredError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    OversizedAnswerError,
+    ServerError,
+    ThrottledError,
+    UnauthorizedError,
+    UnreachableError,
+)
+
+_BY_STATUS: Mapping[int, type[ClusterError]] = {
+    400: InvalidError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    405: InvalidError,
+    406: InvalidError,
+    409: ConflictError,
+    410: ExpiredError,
+    413: InvalidError,
+    415: InvalidError,
+    422: InvalidError,
+}
+
+_REFUSED_WITH_500 = ("failed to create typed patch object", "failed to convert new object")
+"""Server-side apply says so of a manifest with fields that its kind has not, or of other types: it never will do."""
+
+_UNREADABLE = "is the server the API server of the cluster? kymatui reads no answer of that size or form"
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """What was asked, of whom and as whom: the half of a message that the server does not know.
+
+    `given` says that the credentials come from a Secret, which `context` names then, and not from a person's file.
+    """
+
+    method: str
+    path: str
+    server: str
+    context: str = ""
+    user: str = ""
+    proof: str = ""
+    token_expiry: float | None = None
+    given: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+def error_of_response(asked: SentRequest, status: int, headers: Mapping[str, str], body: bytes) -> ClusterError:
+    """The error of an HTTP answer of 300 and above."""
+    document = status_object(body)
+    if document is None:
+        return _foreign(asked, status, headers, body)
+    return error_of_status(asked, status, document, headers)
+
+
+def error_of_status(
+    asked: SentRequest, status: int, document: Mapping[str, Any], headers: Mapping[str, str] | None = None
+) -> ClusterError:
+    """The error of a Status object, in an answer or in a watch."""
+    reason = str(document.get("reason") or "")
+    said = str(document.get("message") or reason or f"HTTP status {status}")
+    more: dict[str, Any] = {"status": status, "reason": reason, "body": document}
+    if status == 401:
+        return UnauthorizedError(_unauthorized(asked), hint=_login_hint(asked), **more)
+    if status == 429:
+        after = retry_after(headers or {}, document)
+        hint = f"the server asks to wait {after:.0f} s" if after else "the server is busy; try again later"
+        return ThrottledError(f"{asked.server}: {said}", retry_after=after, hint=hint, **more)
+    if status == 500 and said.startswith(_REFUSED_WITH_500):
+        return InvalidError(said, hint="the manifest does not fit the kind's schema", **more)
+    if status >= 500 or (status not in _BY_STATUS and status < 400):
+        return ServerError(f"{asked} failed at {asked.server}: {said}", hint=_server_hint(said), **more)
+    kind = _BY_STATUS.get(status, InvalidError)
+    return kind(said, hint=_hint(kind, asked, said, reason), **more)
+
+
+def status_object(body: bytes) -> Mapping[str, Any] | None:
+    """The Status object of an answer, where it is one."""
+    import msgspec
+
+    try:
+        document = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return document if isinstance(document, dict) and document.get("kind") == "Status" else None
+
+
+def retry_after(headers: Mapping[str, str], document: Mapping[str, Any] | None = None) -> float:
+    """Seconds to wait, of the header or of the Status object; 0 where none says."""
+    details = (document or {}).get("details")
+    for value in (headers.get("Retry-After"), details.get("retryAfterSeconds") if isinstance(details, dict) else None):
+        try:
+            found = float(value) if value is not None else 0.0
+        except (TypeError, ValueError):
+            continue
+        if 0 < found < 86400:
+            return found
+    return 0.0
+
+
+def _unauthorized(asked: SentRequest) -> str:
+    who = f" of the user {asked.user!r}" if asked.user else "" if asked.proof else " of no user"
+    name = asked.context if asked.given else f"the context {asked.context!r}"
+    where = f" of {name}" if asked.context else ""
+    return f"{asked.server} does not accept the credentials{who}{where} ({asked.proof or 'unknown kind'})"
+
+
+def _login_hint(asked: SentRequest) -> str:
+    if asked.given:
+        return "whoever makes the access Secrets has to make it again: it is expired, revoked or of another cluster"
+    if asked.token_expiry is not None and asked.token_expiry < time.time():
+        ended = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(asked.token_expiry))
+        return f"the token expired at {ended}; log in again"
+    return "log in again, or get a new kubeconfig: the credentials are expired, revoked or of another cluster"
+
+
+def _hint(kind: type[ClusterError], asked: SentRequest, said: str, reason: str) -> str:
+    if kind is ForbiddenError:
+        return _rights_hint(asked, said)
+    if kind is ConflictError:
+        return {
+            "AlreadyExists": "it is there already",
+            "Conflict": "somebody changed it in between; read it again",
+        }.get(reason, "")
+    if kind is ExpiredError:
+        return "the list is too old to go on with; list again"
+    if kind is NotFoundError and "could not find the requested resource" in said:
+        return f"the server does not serve {asked.path}"
+    return ""
+
+
+_FORBIDDEN = re.compile(r'cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?:.* in the namespace "([^"]+)")?')
+
+
+def _rights_hint(asked: SentRequest, said: str) -> str:
+    found = _FORBIDDEN.search(said)
+    if found is None:
+        return "ask whoever runs the cluster for the right, or use another context"
+    verb, resource, group, namespace = found.groups()
+    name = f"{resource}.{group}" if group else resource
+    place = f" -n {namespace}" if namespace else " --all-namespaces"
+    if asked.given:
+        return f"{asked.context} has to lead to an account that may {verb} {name}{place}"
+    context = f" --context {asked.context}" if asked.context else ""
+    return f"ask for the right; `kubectl{context} auth can-i {verb} {name}{place}` tells whether it is there"
+
+
+def _server_hint(said: str) -> str:
+    if "etcd" in said or "webhook" not in said:
+        return "the server has trouble; try again, and look at its logs"
+    return "an admission webhook failed: look whether its service runs"
+
+
+def _foreign(asked: SentRequest, status: int, headers: Mapping[str, str], body: bytes) -> ClusterError:
+    """An answer that no Status object explains: a proxy, a login page, another server."""
+    kind = headers.get("Content-Type", "").partition(";")[0].strip() or "no content type"
+    text = _plain(body)
+    if "HTTP request to an HTTPS server" in text:
+        return UnreachableError(
+            f"{asked.server} speaks HTTPS, and was asked in HTTP",
+            hint="the server of the kubeconfig wants https://",
+            status=status,
+        )
+    if status == 401:
+        return UnauthorizedError(_unauthorized(asked), hint=_login_hint(asked), status=status)
+    if status == 429:
+        return ThrottledError(
+            f"{asked.server} is busy: {text or status}", retry_after=retry_after(headers), status=status
+        )
+    if kind in ("text/plain", "application/json", "no content type") and status >= 400:
+        made = _BY_STATUS.get(status, ServerError if status >= 500 else InvalidError)
+        return made(
+            f"{asked} failed at {asked.server} with status {status}" + (f": {text}" if text else ""), status=status
+        )
+    return not_kubernetes(asked, status, headers)
+
+
+def not_kubernetes(asked: SentRequest, status: int, headers: Mapping[str, str]) -> ServerError:
+    """Something answered that is no API server."""
+    kind = headers.get("Content-Type", "").partition(";")[0].strip() or "no content type"
+    moved = headers.get("Location", "")
+    told = f"status {status}, {kind}" + (f", to {moved[:200]}" if moved else "")
+    return ServerError(
+        f"{asked.server} did not answer {asked} as a Kubernetes API server ({told})",
+        hint="is the address of the kubeconfig that of the API server, or of a proxy or a login page before it?",
+        status=status,
+    )
+
+
+def unreadable(asked: SentRequest, error: BodyError) -> ServerError:
+    """The error of an answer that is not read to its end, or not understood."""
+    kind = OversizedAnswerError if isinstance(error, OversizedError) else ServerError
+    return kind(f"the answer of {asked.server} to {asked} {error}", hint=_UNREADABLE)
+
+
+def _plain(body: bytes) -> str:
+    text = re.sub(r"<[^>]*>", " ", body[:4000].decode(errors="replace"))
+    return " ".join(text.split())[:300]
+
+
+def unreachable(asked: SentRequest, error: BaseException, patience: str) -> UnreachableError:
+    """The error of a request that got no answer."""
+    import urllib3.exceptions as http
+
+    causes = tuple(_causes(error))
+    host = asked.server
+    if tls := [cause for cause in causes if isinstance(cause, ssl.SSLError | ssl.CertificateError)]:
+        return _tls(host, tls[0])
+
+    def is_one(*kinds: type[BaseException]) -> bool:
+        return any(isinstance(cause, kinds) for cause in causes)
+
+    if is_one(http.ProxyError):
+        said = f"the proxy before {host} does not work: {_last(causes)}"
+        return UnreachableError(said, hint="look at proxy-url and HTTPS_PROXY")
+    if is_one(ConnectionRefusedError):
+        said = f"nothing listens at {host} (connection refused)"
+        return UnreachableError(said, hint="is the cluster up, and the server of the kubeconfig right?")
+    if is_one(socket.gaierror, http.NameResolutionError):
+        said = f"the name of {host} cannot be resolved"
+        return UnreachableError(said, hint="is the network (VPN, DNS) up, and the name right?")
+    if is_one(http.ConnectTimeoutError) and not is_one(http.NewConnectionError):  # the latter is one of the former
+        said = f"{host} takes no connection (tried for {patience})"
+        return UnreachableError(said, hint="is the cluster up, and the network (VPN, firewall)?")
+    if is_one(TimeoutError, http.ReadTimeoutError):
+        said = f"{host} did not answer {asked} within {patience}"
+        return UnreachableError(said, hint="is the network (VPN, firewall) up?")
+    said = f"the connection to {host} broke during {asked}: {_last(causes)}"
+    return UnreachableError(said, hint="it may be restarting; try again")
+
+
+def _tls(host: str, error: BaseException) -> UnreachableError:
+    said = str(getattr(error, "verify_message", "") or getattr(error, "reason", "") or error)
+    lowered = f"{said} {error}".lower()
+    if "hostname" in lowered or "ip address mismatch" in lowered or "doesn't match" in lowered:
+        hint = "the certificate is for another name: set tls-server-name in the kubeconfig, or mend the server"
+    elif "expired" in lowered and "verify" in lowered:
+        hint = "the server's certificate has expired; renew it"
+    elif "self-signed" in lowered or "self signed" in lowered or "local issuer" in lowered:
+        hint = "the certificate-authority of the kubeconfig did not sign it: another cluster, or a proxy between?"
+    elif "wrong_version_number" in lowered or "record layer" in lowered:
+        hint = "the server speaks plain HTTP there: the kubeconfig wants http://, or another port"
+    elif "alert" in lowered:
+        hint = "the server refused the client certificate"
+    else:
+        hint = "look at certificate-authority and client-certificate in the kubeconfig"
+    return UnreachableError(f"no TLS connection to {host}: {said}", hint=hint)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    waiting: list[object] = [error]
+    while waiting:
+        cause = waiting.pop(0)
+        if not isinstance(cause, BaseException) or id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        waiting += [cause.__cause__, cause.__context__, getattr(cause, "reason", None), *cause.args]
+
+
+def _last(causes: tuple[BaseException, ...]) -> str:
+    texts = [error_reason(cause) for cause in causes if str(cause)]
+    return texts[-1] if texts else type(causes[0]).__name__

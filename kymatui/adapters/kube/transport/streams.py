@@ -1,0 +1,124 @@
+"""Answers that are read as they arrive: the events of a watch, the lines of a log."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kymatui.adapters.http.deadlines import Deadline
+from kymatui.adapters.http.response_body import (
+    BodyError,
+    DecodeSlot,
+    OversizedError,
+    format_size,
+    iter_chunks,
+    needs_slot,
+    require_light,
+)
+from kymatui.adapters.http.size_limits import EVENT_SECONDS, LARGEST_LINE, MIB, TURN_SECONDS
+from kymatui.adapters.kube.transport import status_errors
+
+if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse
+
+
+@dataclass(slots=True)
+class ApiReply:
+    """A response with its body, b"" where it is read as it comes."""
+
+    response: BaseHTTPResponse
+    deadline: Deadline
+    body: bytes = b""
+
+
+class AnswerStream:
+    """A body that arrives bit by bit; `close` may be called from another thread and ends the reading."""
+
+    def __init__(
+        self,
+        reply: ApiReply,
+        asked: status_errors.SentRequest,
+        patience: str,
+        turn: DecodeSlot,
+        heard: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._response = reply.response
+        self._deadline = reply.deadline
+        self._asked = asked
+        self._patience = patience
+        self._turn = turn
+        self._heard = heard
+        self._closed = threading.Event()
+
+    def lines(self) -> Iterator[bytes]:
+        """Line by line without the newline; ends when the server ends it or `close` was called.
+
+        Raises UnreachableError where the connection breaks or nothing comes for longer than the read timeout, and
+        OversizedAnswerError for a line that is too long.
+        """
+        import urllib3.exceptions as http
+
+        try:
+            with self._turn:
+                for line in self._lines():
+                    yield line
+                    self._turn.leave()
+        except BodyError as error:
+            raise status_errors.unreadable(self._asked, error) from error
+        except (http.HTTPError, OSError, ValueError, AttributeError) as error:
+            # ValueError and AttributeError are what a response raises that another thread closes under it
+            if self._closed.is_set():
+                return
+            raise status_errors.unreachable(self._asked, error, self._patience) from error
+
+    def _lines(self) -> Iterator[bytes]:
+        pending: list[bytes] = []
+        size, began = 0, 0.0
+        for piece in iter_chunks(self._response, self._deadline):
+            self._heard()
+            *whole, rest = piece.split(b"\n")
+            if whole:
+                yield self._line(b"".join((*pending, whole[0])))
+                for line in whole[1:]:
+                    yield self._line(line)
+                pending, size = [], 0
+            if not rest:
+                continue
+            began = began if pending else time.monotonic()
+            pending.append(rest)
+            size += len(rest)
+            if size > LARGEST_LINE:
+                raise OversizedError(f"has a line of more than {format_size(LARGEST_LINE)}")
+            if time.monotonic() - began > EVENT_SECONDS:
+                raise BodyError(f"has a line that did not end within {EVENT_SECONDS:.0f} s")
+            if size > MIB:
+                self._turn.take(TURN_SECONDS)
+        if pending and not self._closed.is_set():
+            yield self._line(b"".join(pending))
+
+    def _line(self, line: bytes) -> bytes:
+        if needs_slot(line):
+            require_light(line)
+            self._turn.take(TURN_SECONDS)
+        return line
+
+    def patience(self, seconds: float) -> None:
+        """How long the server may be silent from now on."""
+        sock = getattr(self._response.connection, "sock", None)
+        if sock is not None:
+            with contextlib.suppress(OSError):  # another thread closed it: whoever reads will notice
+                sock.settimeout(seconds)
+        self._patience = f"{seconds:.0f} s"
+
+    def close(self) -> None:
+        """Shuts the socket, so that a thread that waits in `lines` comes back at once."""
+        self._closed.set()
+        with contextlib.suppress(ValueError, RuntimeError, OSError, AttributeError):
+            self._response.shutdown()
+        with contextlib.suppress(ValueError, RuntimeError, OSError, AttributeError):  # the reader may close it, too
+            if not self._response.closed:
+                self._response.close()

@@ -1,0 +1,339 @@
+"""The one place where requests leave, and the gate before it.
+
+With `read_only` nothing but reading and the reviews of one's own rights gets out (see `gate`); everything else, dry
+runs too, raises ReadOnlyError before a socket is touched. `counts` says what left, by verb: the proof that audits show.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlencode
+
+from kymatui import __version__
+from kymatui.adapters.http.abandonable import run_abandonable
+from kymatui.adapters.http.deadlines import Deadline, answered_within
+from kymatui.adapters.http.response_body import (
+    OWN_SLOTS,
+    RUNTIME_SLOTS,
+    BodyError,
+    DecodeSlot,
+    OversizedError,
+    format_size,
+    iter_chunks,
+    needs_slot,
+    require_light,
+)
+from kymatui.adapters.http.size_limits import ANSWER_SECONDS, LARGEST_ANSWER, LARGEST_ERROR, MIB, TURN_SECONDS
+from kymatui.adapters.kube.auth.connection import Connection
+from kymatui.adapters.kube.auth.credentials import ClientCertificate, Credential, token_expiry
+from kymatui.adapters.kube.transport import status_errors
+from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.kube.transport.streams import AnswerStream, ApiReply
+from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.errors import CancelledError, ClusterError, ReadOnlyError, UnauthorizedError, UnreachableError
+
+if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse
+
+    from kymatui.adapters.kube.transport.connection_pool import ConnectionPool
+
+T = TypeVar("T")
+JSON = "application/json"
+_RESETS = 2  # how often a read that broke off is asked again
+_THROTTLES = 4
+_LONGEST_WAIT = 10.0
+_AGENT = f"kymatui/{__version__}"
+_OWN_HEADERS = frozenset({"accept", "user-agent", "accept-encoding", "content-type"})
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. `timeout` is (connect, silence) in seconds, `lasts` the whole answer; `path` is encoded already."""
+
+    method: str
+    path: str
+    query: Sequence[tuple[str, str]] = ()
+    body: bytes | None = None
+    accept: str = JSON
+    content_type: str = JSON
+    timeout: tuple[float, float] = (5.0, 30.0)
+    lasts: float = ANSWER_SECONDS
+
+    @property
+    def target(self) -> str:
+        return self.path + ("?" + _encoded(tuple(self.query)) if self.query else "")
+
+
+@lru_cache(maxsize=256)  # what is asked again and again differs in the path
+def _encoded(query: tuple[tuple[str, str], ...]) -> str:
+    return urlencode(query)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A body that was read whole; `status` is below 300; `request` and `server` say what was asked of which server."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+    request: str = ""
+    server: str = ""
+
+
+class Transport:
+    """Sends requests to one cluster; may be shared by threads."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        read_only: bool = False,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.connection = connection
+        self.read_only = read_only
+        self.counts: Counter[str] = Counter()
+        self.writes = 0  # how many of them could have changed something
+        self.heard = 0.0
+        """When the server last answered or sent something, by the monotonic clock; 0 before it did."""
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self._pool: ConnectionPool | None = None
+        self._pool_certificate: ClientCertificate | None = None
+
+    def send(self, request: Request, cancel: threading.Event | None = None) -> Answer:
+        """Sends and reads the answer whole; raises the errors of `kymatui.errors`, CancelledError once `cancel` is set.
+
+        A read that broke off is asked again, and so is what the server put off with 429 for ten seconds at most.
+        """
+        return self.read(request, lambda answer: answer, cancel)
+
+    def read(self, request: Request, decode: Callable[[Answer], T], cancel: threading.Event | None = None) -> T:
+        """What `decode` makes of the answer; errors as `send`. Heavy answers are decoded one after the other."""
+        self.permit(request)
+        with self._turn() as turn:
+            reply, asked = self._patiently(request, cancel, turn, stream=False)
+            kind = reply.response.headers.get("Content-Type", "")
+            if "html" in kind and "html" not in request.accept:
+                raise status_errors.not_kubernetes(asked, reply.response.status, reply.response.headers)
+            return decode(Answer(reply.response.status, reply.body, reply.response.headers, str(asked), asked.server))
+
+    def stream(self, request: Request, cancel: threading.Event | None = None) -> AnswerStream:
+        """Sends and gives the answer as it comes; errors as `send`."""
+        self.permit(request)
+        turn = self._turn()
+        reply, asked = self._patiently(request, cancel, turn, stream=True)
+        reply.deadline.extend(request.lasts)
+        return AnswerStream(reply, asked, f"{request.timeout[1]:.0f} s", turn, self._hear)
+
+    def permit(self, request: Request) -> None:
+        """The gate: raises ReadOnlyError for whatever could change something."""
+        if not self.read_only:
+            return
+        if not is_read_only_request(request.method, request.path):
+            raise ReadOnlyError(
+                f"{request.method} {request.path} would write, and only reading is allowed; nothing was sent",
+                hint="start without --read-only and KYMATUI_READ_ONLY to write",
+            )
+
+    def close(self) -> None:
+        """Closes idle connections; streams are closed by whoever opened them."""
+        with self._lock:
+            if self._pool is not None:
+                self._pool.clear()
+            self._pool = None
+
+    # what happens between the gate and the socket
+
+    def _turn(self) -> DecodeSlot:
+        return DecodeSlot(RUNTIME_SLOTS if self.connection.given else OWN_SLOTS)
+
+    def _patiently(
+        self, request: Request, cancel: threading.Event | None, turn: DecodeSlot, *, stream: bool
+    ) -> tuple[ApiReply, status_errors.SentRequest]:
+        resets = throttles = 0
+        renewed = False
+        credential = self.connection.credentials.present()
+        while True:
+            _stop_if(cancel)
+            asked = self._asked(request, credential)
+            try:
+                reply = self._once(request, credential, asked, cancel, turn, stream=stream)
+                response = reply.response
+                if response.status < 300:
+                    return reply, asked
+                failure = status_errors.error_of_response(asked, response.status, response.headers, reply.body)
+            except UnreachableError as error:
+                resets += 1
+                again = (
+                    _broke_off(error) and request.method in ("GET", "HEAD") and not stream
+                )  # watches come back by themselves
+                if not again or resets > _RESETS:
+                    raise
+                self._pause(0.1 * resets, cancel)
+                continue
+            if isinstance(failure, UnauthorizedError) and not renewed:
+                fresh = self.connection.credentials.renewed(credential)
+                if fresh is not None:
+                    credential, renewed = fresh, True
+                    continue
+            wait = _put_off(failure, request)
+            throttles += 1
+            if wait is None or throttles > _THROTTLES:
+                try:
+                    raise failure
+                finally:
+                    # else frame, error and traceback hold each other, and with them all that any caller was at work on
+                    del failure
+            self._pause(wait, cancel)
+
+    def _once(
+        self,
+        request: Request,
+        credential: Credential,
+        asked: status_errors.SentRequest,
+        cancel: threading.Event | None,
+        turn: DecodeSlot,
+        *,
+        stream: bool,
+    ) -> ApiReply:
+        import urllib3
+
+        pool = self._pool_for(credential.certificate)
+        self.counts[request.method] += 1
+        self.writes += not is_read_only_request(request.method, request.path)
+        began = time.monotonic()
+
+        def exchange() -> ApiReply:
+            with answered_within(ANSWER_SECONDS if stream else request.lasts) as deadline:
+                response = pool.request(
+                    request.method,
+                    request.target,
+                    request.body,
+                    self._headers(request, credential, stream=stream),
+                    request.timeout,
+                )
+                if stream and response.status < 300:
+                    return ApiReply(response, deadline)
+                return ApiReply(response, deadline, _body(response, deadline, turn))
+
+        try:
+            reply = run_abandonable(exchange, cancel) if cancel is not None else exchange()
+        except BodyError as error:
+            raise status_errors.unreadable(asked, error) from error
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            # To connect and to answer have limits of their own: what is said is how long it really took.
+            raise status_errors.unreachable(asked, error, _seconds(time.monotonic() - began)) from error
+        if reply.response.status < 500:  # else a proxy may have answered in the place of a server that does not
+            self._hear()
+        return reply
+
+    def _hear(self) -> None:
+        self.heard = time.monotonic()
+
+    def _headers(self, request: Request, credential: Credential, *, stream: bool) -> Mapping[str, str]:
+        import urllib3
+
+        endpoint = self.connection.endpoint
+        headers = {"Accept": request.accept, "User-Agent": _AGENT}
+        if endpoint.compress and not endpoint.is_local and not stream:
+            headers["Accept-Encoding"] = "gzip"
+        if request.body is not None:
+            headers["Content-Type"] = request.content_type
+        names = {name.lower() for name, _ in credential.headers}
+        if len(names) == len(credential.headers) and names.isdisjoint(_OWN_HEADERS):
+            return {**headers, **dict(credential.headers)}
+        several = urllib3.HTTPHeaderDict(headers)  # of groups that are impersonated, say
+        for name, value in credential.headers:
+            several.add(name, value)
+        return several
+
+    def _pool_for(self, certificate: ClientCertificate | None) -> ConnectionPool:
+        from kymatui.adapters.kube.transport.connection_pool import open_pool
+
+        with self._lock:
+            if self._pool is None or certificate != self._pool_certificate:
+                self._pool = open_pool(self.connection.endpoint, certificate)
+                self._pool_certificate = certificate
+            return self._pool
+
+    def _asked(self, request: Request, credential: Credential) -> status_errors.SentRequest:
+        connection = self.connection
+        return status_errors.SentRequest(
+            request.method,
+            request.path,
+            connection.endpoint.server,
+            connection.context,
+            connection.user,
+            connection.credentials.kind,
+            token_expiry(credential),
+            given=connection.given,
+        )
+
+    def _pause(self, seconds: float, cancel: threading.Event | None) -> None:
+        seconds *= 1 + JITTER_RANDOM.random() / 4
+        if cancel is None:
+            self._sleep(seconds)
+        elif cancel.wait(seconds):
+            raise CancelledError("stopped while waiting for the server")
+
+
+def _body(response: BaseHTTPResponse, deadline: Deadline, turn: DecodeSlot) -> bytes:
+    """The body within the limits; a connection whose answer was not read to its end is closed."""
+    largest = LARGEST_ERROR if response.status >= 300 else LARGEST_ANSWER
+    content = bytearray()
+    try:
+        for piece in iter_chunks(response, deadline):
+            content += piece
+            if len(content) > largest:
+                raise OversizedError(f"is larger than {format_size(largest)}")
+            if len(content) > MIB:
+                _take(turn, deadline)
+        if needs_slot(content):
+            require_light(content)
+            _take(turn, deadline)
+    except BaseException:
+        response.close()
+        raise
+    response.release_conn()
+    return bytes(content)
+
+
+def _take(turn: DecodeSlot, deadline: Deadline) -> None:
+    """Others wait meanwhile: from now on the server has less time."""
+    if not turn.is_mine:
+        turn.take(ANSWER_SECONDS)
+        deadline.extend(TURN_SECONDS)
+
+
+def _seconds(duration: float) -> str:
+    return f"{duration:.0f} s" if duration >= 1 else f"{duration:.1f} s"
+
+
+def _stop_if(cancel: threading.Event | None) -> None:
+    if cancel is not None and cancel.is_set():
+        raise CancelledError("stopped before the request was sent")
+
+
+def _broke_off(error: UnreachableError) -> bool:
+    """Whether a connection that was there broke: an idle one that the server closed, or a server that restarts."""
+    import urllib3.exceptions as http
+
+    return isinstance(error.__cause__, http.ProtocolError)
+
+
+def _put_off(failure: ClusterError, request: Request) -> float | None:
+    """How long to wait before asking again; None where that makes no sense.
+
+    429 says that nothing was done, whatever the verb; but an eviction that a disruption budget holds back is an answer.
+    """
+    after = status_errors.retry_after({}, failure.body) or float(getattr(failure, "retry_after", 0.0))
+    if failure.status == 429 and not request.path.endswith("/eviction"):
+        return after if 0 < after <= _LONGEST_WAIT else None
+    return None

@@ -1,0 +1,1 @@
+"""Watches and what they keep: stores, projections of fields, changes for the engine."""

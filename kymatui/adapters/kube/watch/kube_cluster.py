@@ -1,0 +1,233 @@
+"""The engine's cluster, over the client: kinds instead of resources, None where 404 is an answer and no failure."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from kymatui.adapters.kube.api.access_reviews import Reviews
+from kymatui.adapters.kube.api.client import Client, PatchType, Write
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.watch.object_changes import WatchedChanges
+from kymatui.adapters.kube.watch.watch import WatchTiming
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind, ServedKind
+from kymatui.errors import NotFoundError
+
+T = TypeVar("T")
+_FRESH = 10.0
+"""Seconds for which it is taken for granted that no kind has come."""
+_PATCHES = {PatchKind.JSON: PatchType.JSON, PatchKind.MERGE: PatchType.MERGE}
+
+
+class KubeCluster:
+    """Implements `kymatui.engine.cluster.ports.Cluster`; may be shared by threads."""
+
+    def __init__(self, client: Client, *, timing: WatchTiming | None = None) -> None:
+        self.client = client
+        self._timing = timing
+        self._reviews = Reviews(client.transport)
+
+    @property
+    def name(self) -> str:
+        return self.client.transport.connection.name
+
+    @property
+    def read_only(self) -> bool:
+        return self.client.transport.read_only
+
+    # kinds
+
+    def kind(self, gvk: GroupVersionKind) -> ServedKind | None:
+        found = self.client.discovery.find(gvk)
+        return _served(found) if found is not None else None
+
+    def kinds(self, group: str, kind: str) -> Sequence[ServedKind]:
+        return tuple(_served(resource) for resource in self.client.discovery.find_versions(group, kind))
+
+    def all_kinds(self) -> Sequence[ServedKind]:
+        """Every kind in its preferred version: by this it is decided whether something is empty."""
+        preferred: dict[tuple[str, str], ApiResource] = {}
+        for resource in self.client.discovery.resources(within=_FRESH):
+            preferred.setdefault((resource.group, resource.kind), resource)
+        return tuple(_served(resource) for resource in preferred.values())
+
+    def unread_groups(self) -> Sequence[tuple[str, str]]:
+        return self.client.discovery.unread()
+
+    def forget_kinds(self) -> None:
+        self.client.discovery.invalidate()
+
+    # reading
+
+    def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
+        def read(resource: ApiResource) -> Object:
+            return self.client.get(resource, ref.name, ref.namespace, cancel=cancel)
+
+        try:
+            return self._of_kind(ref.kind, read)
+        except NotFoundError:
+            return None
+
+    def list(
+        self,
+        gvk: GroupVersionKind,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        whole: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> list[Object]:
+        decode = Object if whole else None
+
+        def read(resource: ApiResource) -> list[Object]:
+            return self.client.list(resource, namespace, labels=labels, decode=decode, cancel=cancel).items
+
+        try:
+            return self._of_kind(gvk, read)
+        except NotFoundError:
+            return []
+
+    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]]) -> WatchedChanges:
+        subjects = []
+        for gvk, namespace in dict.fromkeys(kinds):
+            resource = self.client.discovery.find(gvk)
+            if resource is not None:
+                subjects.append((resource, namespace if resource.namespaced else ""))
+        return WatchedChanges(self.client, subjects, self._timing)
+
+    # writing
+
+    def apply(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        force: bool = False,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        how = Write(dry_run=dry_run, force=force, manager=manager)
+        return self._of_kind(_kind_of(body), lambda resource: self.client.apply(resource, body, how=how, cancel=cancel))
+
+    def create(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        how = Write(dry_run=dry_run, manager=manager)
+        namespace = str((body.get("metadata") or {}).get("namespace") or "")
+        return self._of_kind(
+            _kind_of(body), lambda resource: self.client.create(resource, body, namespace, how=how, cancel=cancel)
+        )
+
+    def update(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        how = Write(manager=manager)
+        return self._of_kind(
+            _kind_of(body),
+            lambda resource: self.client.update(resource, body, subresource=subresource, how=how, cancel=cancel),
+        )
+
+    def patch(
+        self,
+        ref: ObjectRef,
+        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        kind: PatchKind,
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        # A status is told in the words of all generations of a definition: what this one does not know, it leaves out.
+        validation = "Ignore" if subresource == "status" else "Strict"
+        how = Write(dry_run=dry_run, manager=manager, validation=validation)
+
+        def write(resource: ApiResource) -> Object:
+            return self.client.patch(
+                resource,
+                ref.name,
+                patch,
+                _PATCHES[kind],
+                ref.namespace,
+                subresource=subresource,
+                how=how,
+                cancel=cancel,
+            )
+
+        return self._of_kind(ref.kind, write)
+
+    def delete(
+        self,
+        ref: ObjectRef,
+        *,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "Background",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        def write(resource: ApiResource) -> None:
+            self.client.delete(
+                resource,
+                ref.name,
+                ref.namespace,
+                propagation=propagation,
+                uid=uid,
+                resource_version=resource_version,
+                dry_run=dry_run,
+                cancel=cancel,
+            )
+
+        self._of_kind(ref.kind, write)
+
+    # rights
+
+    def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
+        resource = self.client.resource(gvk)
+        return self._reviews.allowed(verb, resource.plural, resource.group, namespace=namespace, name=name)
+
+    def _of_kind(self, gvk: GroupVersionKind, call: Callable[[ApiResource], T]) -> T:
+        """Calls with the kind's resource; what was known of it may be old, and is then asked for anew, once."""
+        resource = self.client.resource(gvk)
+        try:
+            return call(resource)
+        except NotFoundError as error:
+            if not is_kind_missing(error):
+                raise
+            self.client.discovery.invalidate()
+            fresh = self.client.resource(gvk)
+            if fresh == resource:
+                raise
+            return call(fresh)
+
+
+def is_kind_missing(error: NotFoundError) -> bool:
+    """Whether a 404 is about the kind: a server names the object (or the namespace) that it looked for, if it did."""
+    details = error.body.get("details")
+    return not (isinstance(details, Mapping) and details.get("name"))
+
+
+def _kind_of(body: Mapping[str, Any]) -> GroupVersionKind:
+    return GroupVersionKind.of(str(body.get("apiVersion") or ""), str(body.get("kind") or ""))
+
+
+def _served(resource: ApiResource) -> ServedKind:
+    return ServedKind(
+        resource.gvk,
+        resource.plural,
+        resource.namespaced,
+        resource.verbs,
+        "status" in resource.subresources,
+    )

@@ -1,0 +1,206 @@
+"""What of an object is decoded: msgspec passes over every field that no projection names.
+
+Projections are TypedDicts, so what comes out are plain dictionaries that the domain reads like any other object.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class FieldManager(TypedDict, total=False):
+    manager: str
+    operation: str
+    subresource: str
+    time: str
+
+
+class OwnerReference(TypedDict, total=False):
+    apiVersion: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool
+
+
+class MetadataFields(TypedDict, total=False):
+    """Everything but what field managers own, which is half of many objects and read by nobody on a screen."""
+
+    name: str
+    generateName: str
+    namespace: str
+    uid: str
+    resourceVersion: str
+    generation: int
+    creationTimestamp: str | None
+    deletionTimestamp: str | None
+    deletionGracePeriodSeconds: int | None
+    labels: dict[str, str] | None
+    annotations: dict[str, str] | None
+    finalizers: list[str] | None
+    ownerReferences: list[OwnerReference] | None
+    managedFields: list[FieldManager] | None
+
+
+class MetadataOnly(TypedDict, total=False):
+    """Of an object its name and its metadata."""
+
+    apiVersion: str
+    kind: str
+    metadata: MetadataFields
+
+
+class Involved(TypedDict, total=False):
+    kind: str
+    apiVersion: str
+    namespace: str
+    name: str
+    uid: str
+
+
+class Series(TypedDict, total=False):
+    count: int | None
+    lastObservedTime: str | None
+
+
+class StatusOnly(TypedDict, total=False):
+    """Of an object its name, its metadata and its status."""
+
+    apiVersion: str
+    kind: str
+    metadata: MetadataFields
+    status: dict[str, Any] | None
+
+
+class EventFields(TypedDict, total=False):
+    """Of an event of core/v1 what it is about, what it says, how often and when."""
+
+    apiVersion: str
+    kind: str
+    metadata: MetadataFields
+    involvedObject: Involved
+    type: str
+    reason: str
+    message: str
+    count: int | None
+    series: Series | None
+    firstTimestamp: str | None
+    lastTimestamp: str | None
+    eventTime: str | None
+
+
+class Container(TypedDict, total=False):
+    name: str
+    image: str
+
+
+class PodSpec(TypedDict, total=False):
+    containers: list[Container] | None
+    initContainers: list[Container] | None
+
+
+class PodMetadata(TypedDict, total=False):
+    labels: dict[str, str] | None
+
+
+class PodTemplate(TypedDict, total=False):
+    metadata: PodMetadata
+    spec: PodSpec
+
+
+class WorkloadSpec(TypedDict, total=False):
+    replicas: int | None
+    paused: bool | None
+    selector: dict[str, Any] | None
+    strategy: dict[str, Any] | None
+    updateStrategy: dict[str, Any] | None
+    progressDeadlineSeconds: int | None
+    minReadySeconds: int | None
+    serviceName: str | None
+    template: PodTemplate
+
+
+class Workload(TypedDict, total=False):
+    """Of a Deployment, StatefulSet or DaemonSet what tells its version and its readiness."""
+
+    apiVersion: str
+    kind: str
+    metadata: MetadataFields
+    spec: WorkloadSpec
+    status: dict[str, Any] | None
+
+
+class BriefMetadata(TypedDict, total=False):
+    """What a row of thousands shows of an object's metadata."""
+
+    name: str
+    namespace: str
+    resourceVersion: str
+    creationTimestamp: str | None
+    deletionTimestamp: str | None
+    labels: dict[str, str] | None
+    annotations: dict[str, str] | None
+
+
+class KymaSpec(TypedDict, total=False):
+    channel: str | None
+    modules: list[dict[str, Any]] | None
+
+
+class KymaModule(TypedDict, total=False):
+    name: str
+    channel: str | None
+    version: str | None
+    message: str | None
+    state: str | None
+    maintenance: bool | None
+
+
+class FleetCondition(TypedDict, total=False):
+    type: str
+    status: str
+    reason: str
+    message: str
+    lastTransitionTime: str | None
+
+
+class KymaStatus(TypedDict, total=False):
+    state: str | None
+    activeChannel: str | None
+    modules: list[KymaModule] | None
+    conditions: list[FleetCondition] | None
+
+
+class FleetKyma(TypedDict, total=False):
+    """Of a Kyma what a row of a fleet shows."""
+
+    apiVersion: str
+    kind: str
+    metadata: BriefMetadata
+    spec: KymaSpec
+    status: KymaStatus
+
+
+class Operation(TypedDict, total=False):
+    operation: str | None
+    lastUpdateTime: str | None
+
+
+class ManifestSpec(TypedDict, total=False):
+    version: str | None
+
+
+class ManifestStatus(TypedDict, total=False):
+    state: str | None
+    lastOperation: Operation | None
+    conditions: list[FleetCondition] | None
+
+
+class FleetManifest(TypedDict, total=False):
+    """Of a Manifest what a fleet shows: neither what is installed, nor what that is made of."""
+
+    apiVersion: str
+    kind: str
+    metadata: BriefMetadata
+    spec: ManifestSpec
+    status: ManifestStatus

@@ -1,0 +1,204 @@
+"""Who am I at a registry: docker's and podman's files and the credential helpers they name."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.errors import RegistryError
+
+HELPER_TIMEOUT = 30.0
+_MEND = "mend the file, or point DOCKER_CONFIG elsewhere"
+_HELPER_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_DOCKER_HUB = ("https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io")
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryCredentials:
+    """A user and a password, or an identity token that a token service exchanges. Neither is ever printed."""
+
+    username: str = ""
+    password: str = field(default="", repr=False)
+    identity_token: str = field(default="", repr=False)
+
+    @property
+    def basic(self) -> str:
+        """The value of an `Authorization` header."""
+        return "Basic " + base64.b64encode(f"{self.username}:{self.password}".encode()).decode()
+
+
+class DockerCredentials:
+    """Finds credentials the way docker and podman do; files are read once, helpers are asked at each look-up."""
+
+    def __init__(self, files: tuple[Path, ...] | None = None, run: Callable[[str, str], str] | None = None) -> None:
+        self._files = config_files(os.environ) if files is None else files
+        self._run = run or _ask_helper
+        self._configs: list[tuple[Path, dict[str, Any]]] | None = None
+
+    def find(self, registry: str) -> RegistryCredentials | None:
+        """The credentials for a registry (`host[:port]`), or None where no file knows it."""
+        for path, config in self._loaded():
+            found = self._in_config(path, config, registry)
+            if found is not None:
+                return found
+        return None
+
+    def _loaded(self) -> list[tuple[Path, dict[str, Any]]]:
+        if self._configs is None:
+            self._configs = [(path, _read(path)) for path in self._files if path.is_file()]
+        return self._configs
+
+    def _in_config(self, path: Path, config: Mapping[str, Any], registry: str) -> RegistryCredentials | None:
+        helpers = _mapping(config, "credHelpers")
+        for key in _keys(registry):
+            helper = helpers.get(key)
+            if isinstance(helper, str) and helper:
+                return self._from_helper(path, helper, key)
+        auths = _mapping(config, "auths")
+        for key in _keys(registry):
+            entry = auths.get(key)
+            if isinstance(entry, dict) and entry:
+                return _from_entry(path, key, entry)
+        store = config.get("credsStore")
+        if isinstance(store, str) and store:
+            keys = [key for key in _keys(registry) if key in auths] or [registry]
+            return self._from_helper(path, store, keys[0])
+        return None
+
+    def _from_helper(self, path: Path, helper: str, key: str) -> RegistryCredentials | None:
+        if not _HELPER_NAME.fullmatch(helper):
+            raise RegistryError(f"{path}: {helper!r} is no name of a credential helper")
+        answer = self._run(f"docker-credential-{helper}", key)
+        if not answer:
+            return None
+        try:
+            found = json.loads(answer)
+            user, secret = str(found["Username"]), str(found["Secret"])
+        except (ValueError, KeyError, TypeError):
+            raise RegistryError(f"docker-credential-{helper} answered for {key} with no JSON") from None
+        if user == "<token>":
+            return RegistryCredentials(identity_token=secret)
+        return RegistryCredentials(user, secret)
+
+
+class SecretCredentials:
+    """Credentials out of pull Secrets of a cluster (kubernetes.io/dockerconfigjson, and the older dockercfg).
+
+    Only what stands in them counts: a helper that a Secret names is never run.
+    """
+
+    def __init__(self, secrets: Iterable[Mapping[str, Any]]) -> None:
+        """`secrets` as the API server has them. Raises RegistryError for one that holds no credentials."""
+        self._auths = [(_secret_name(one), _secret_auths(one)) for one in secrets]
+        if not self._auths:
+            raise RegistryError("no Secret with credentials was found", hint="check the labels of the selector")
+
+    def find(self, registry: str) -> RegistryCredentials | None:
+        """The credentials for a registry; the first Secret that knows it counts."""
+        for name, auths in self._auths:
+            for key in _keys(registry):
+                entry = auths.get(key)
+                if isinstance(entry, dict) and entry:
+                    return _from_entry(Path(f"Secret {name}"), key, entry)
+        return None
+
+
+def _secret_name(secret: Mapping[str, Any]) -> str:
+    metadata = _mapping(secret, "metadata")
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}".lstrip("/")
+
+
+def _secret_auths(secret: Mapping[str, Any]) -> dict[str, Any]:
+    data = _mapping(secret, "data")
+    name = _secret_name(secret)
+    try:
+        if isinstance(data.get(".dockerconfigjson"), str):
+            return _mapping(json.loads(base64.b64decode(data[".dockerconfigjson"])), "auths")
+        if isinstance(data.get(".dockercfg"), str):
+            return _mapping({"auths": json.loads(base64.b64decode(data[".dockercfg"]))}, "auths")
+    except (ValueError, AttributeError) as error:
+        raise RegistryError(f"Secret {name} holds no credentials that can be read") from error
+    raise RegistryError(f"Secret {name} holds no .dockerconfigjson", hint="its type is kubernetes.io/dockerconfigjson")
+
+
+def config_files(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Where credentials may stand, the first that knows a registry wins."""
+    home = Path(environment.get("HOME") or Path.home())
+    docker = Path(environment["DOCKER_CONFIG"]) if environment.get("DOCKER_CONFIG") else home / ".docker"
+    files = [docker / "config.json"]
+    if environment.get("REGISTRY_AUTH_FILE"):
+        files.insert(0, Path(environment["REGISTRY_AUTH_FILE"]))
+    if environment.get("XDG_RUNTIME_DIR"):
+        files.append(Path(environment["XDG_RUNTIME_DIR"]) / "containers" / "auth.json")
+    configuration = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+    return (*files, configuration / "containers" / "auth.json", configuration / "helm" / "registry" / "config.json")
+
+
+def _keys(registry: str) -> Iterator[str]:
+    """The names under which a registry may stand in a file."""
+    hub = registry in _DOCKER_HUB
+    for name in _DOCKER_HUB if hub else (registry,):
+        yield name
+        if "://" not in name:
+            yield f"https://{name}"
+            yield f"https://{name}/v1/"
+            yield f"https://{name}/v2/"
+            yield f"http://{name}"
+
+
+def _mapping(config: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = config.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RegistryError(f"{path} cannot be read: {error_reason(error)}", hint=_MEND) from error
+    if not isinstance(config, dict):
+        raise RegistryError(f"{path} is no JSON object", hint=_MEND)
+    return config
+
+
+def _from_entry(path: Path, key: str, entry: Mapping[str, Any]) -> RegistryCredentials:
+    token = str(entry.get("identitytoken") or "")
+    if entry.get("auth"):
+        try:
+            user, _, password = base64.b64decode(str(entry["auth"]), validate=True).decode().partition(":")
+        except (binascii.Error, UnicodeDecodeError):
+            raise RegistryError(f"{path}: the entry of {key} is not base64 of user:password") from None
+        return RegistryCredentials(user, password.rstrip("\0"), token)
+    return RegistryCredentials(str(entry.get("username") or ""), str(entry.get("password") or ""), token)
+
+
+def _ask_helper(program: str, key: str) -> str:
+    """Runs `program get` with the registry on its standard input; "" where it knows nothing.
+
+    The helper gets no terminal: it may not ask questions across the screen.
+    """
+    try:
+        done = subprocess.run(  # noqa: S603 (the name is checked; it comes from the user's own docker configuration)
+            [program, "get"], input=key, capture_output=True, text=True, timeout=HELPER_TIMEOUT, check=False
+        )
+    except FileNotFoundError:
+        raise RegistryError(
+            f"{program} is not installed", hint="install it, or remove it from the docker configuration"
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise RegistryError(f"{program} gave no answer within {HELPER_TIMEOUT:.0f} s") from None
+    if done.returncode != 0:
+        said = (done.stdout + done.stderr).strip()
+        if "credentials not found" in said:
+            return ""
+        raise RegistryError(f"{program} failed for {key} (exit {done.returncode}): {said[:200]}")
+    return done.stdout

@@ -1,0 +1,122 @@
+"""Image manifests and indexes, with the bytes that their digest is of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kymatui.adapters.http.response_body import BodyError, require_light
+from kymatui.adapters.oci.image_reference import ImageReference
+from kymatui.errors import RegistryError
+
+IMAGE_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+IMAGE_INDEX = "application/vnd.oci.image.index.v1+json"
+ACCEPTED = (
+    IMAGE_MANIFEST,
+    IMAGE_INDEX,
+    "application/vnd.docker.distribution.manifest.v2+json",
+    "application/vnd.docker.distribution.manifest.list.v2+json",
+    "application/vnd.oci.artifact.manifest.v1+json",
+)
+LARGEST_MANIFEST = 4 * 1024 * 1024  # what registries must take at the least, and take at the most
+
+
+@dataclass(frozen=True, slots=True)
+class ContentDescriptor:
+    """Points to content: media type, digest, size in bytes, annotations."""
+
+    media_type: str
+    digest: str
+    size: int
+    annotations: Mapping[str, str] = field(default_factory=dict, hash=False)
+    artifact_type: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {"mediaType": self.media_type, "digest": self.digest, "size": self.size}
+        if self.artifact_type:
+            body["artifactType"] = self.artifact_type
+        if self.annotations:
+            body["annotations"] = dict(sorted(self.annotations.items()))
+        return body
+
+
+@dataclass(frozen=True, slots=True)
+class ImageManifest:
+    """A manifest or an index; `raw` is what `digest` was computed from, `body` what it says."""
+
+    reference: ImageReference
+    media_type: str
+    digest: str
+    raw: bytes = field(repr=False)
+    body: Mapping[str, Any] = field(repr=False, hash=False)
+
+    @property
+    def is_index(self) -> bool:
+        return "manifests" in self.body
+
+    @property
+    def config(self) -> ContentDescriptor | None:
+        found = self.body.get("config")
+        return read_descriptor(self.reference, found) if found else None
+
+    @property
+    def layers(self) -> tuple[ContentDescriptor, ...]:
+        return self._descriptors("layers")
+
+    @property
+    def manifests(self) -> tuple[ContentDescriptor, ...]:
+        return self._descriptors("manifests")
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        found = self.body.get("annotations")
+        return found if isinstance(found, dict) else {}
+
+    def _descriptors(self, key: str) -> tuple[ContentDescriptor, ...]:
+        found = self.body.get(key) or []
+        if not isinstance(found, list):
+            raise RegistryError(f"{self.reference}: {key} of the manifest is no list")
+        return tuple(read_descriptor(self.reference, one) for one in found)
+
+
+def read_descriptor(reference: ImageReference, value: object) -> ContentDescriptor:
+    try:
+        assert isinstance(value, dict)
+        annotations = value.get("annotations") or {}
+        return ContentDescriptor(
+            str(value["mediaType"]),
+            str(value["digest"]),
+            int(value["size"]),
+            {str(k): str(v) for k, v in annotations.items()},
+            str(value.get("artifactType") or ""),
+        )
+    except (AssertionError, KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        raise RegistryError(f"{reference}: the manifest has a descriptor that is none") from None
+
+
+def digest_of(content: bytes, algorithm: str = "sha256") -> str:
+    return f"{algorithm}:{hashlib.new(algorithm, content).hexdigest()}"
+
+
+def read_manifest(reference: ImageReference, raw: bytes, media_type: str) -> ImageManifest:
+    """Checks the bytes against the digest that was asked for, then reads them."""
+    algorithm = reference.digest.partition(":")[0] or "sha256"
+    digest = digest_of(raw, algorithm)
+    if reference.digest and digest != reference.digest:
+        raise RegistryError(
+            f"{reference}: the registry sent a manifest whose digest is {digest}",
+            hint="the registry or something in between changed it; nothing of it was used",
+        )
+    try:
+        require_light(raw)
+        body = json.loads(raw)
+    except BodyError as error:
+        raise RegistryError(f"{reference}: the manifest {error}") from None
+    except (ValueError, RecursionError):
+        raise RegistryError(f"{reference}: the manifest is no JSON") from None
+    if not isinstance(body, dict):
+        raise RegistryError(f"{reference}: the manifest is no JSON object")
+    return ImageManifest(reference, str(body.get("mediaType") or media_type.partition(";")[0]), digest, raw, body)

@@ -1,0 +1,55 @@
+"""`[oci://]registry/repository[:tag][@digest]`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from kymatui.errors import RegistryError
+
+_NAME = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*")
+_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
+_REGISTRY = re.compile(r"(?:\[[0-9A-Fa-f:]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::[0-9]{1,5})?")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageReference:
+    """Where an artefact is; `repository` is the path in the registry, tag and digest may be empty."""
+
+    registry: str
+    repository: str
+    tag: str = ""
+    digest: str = ""
+
+    @property
+    def pointer(self) -> str:
+        """What is asked for: the digest where there is one, else the tag, else `latest`."""
+        return self.digest or self.tag or "latest"
+
+    def at(self, digest: str) -> ImageReference:
+        return replace(self, digest=digest)
+
+    def __str__(self) -> str:
+        tag = f":{self.tag}" if self.tag else ""
+        return f"{self.registry}/{self.repository}{tag}" + (f"@{self.digest}" if self.digest else "")
+
+
+def parse_reference(text: str) -> ImageReference:
+    """Raises RegistryError naming the part that is wrong (distribution specification 1.1, "Pulling manifests")."""
+    rest = text.removeprefix("oci://")
+    rest, _, digest = rest.partition("@")
+    registry, slash, path = rest.partition("/")
+    repository, tag = path, ""
+    if ":" in path:
+        repository, _, tag = path.rpartition(":")
+    hint = "write registry/repository:tag or registry/repository@sha256:…"
+    if not slash or not _REGISTRY.fullmatch(registry):
+        raise RegistryError(f"{text!r} names no registry", hint=hint)
+    if not _NAME.fullmatch(repository):
+        raise RegistryError(f"{text!r}: {repository!r} is no name of a repository (lower case only)", hint=hint)
+    if tag and not _TAG.fullmatch(tag):
+        raise RegistryError(f"{text!r}: {tag!r} is no tag", hint=hint)
+    if digest and not _DIGEST.fullmatch(digest):
+        raise RegistryError(f"{text!r}: {digest!r} is no digest", hint=hint)
+    return ImageReference(registry, repository, tag, digest)

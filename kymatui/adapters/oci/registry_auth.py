@@ -1,0 +1,136 @@
+"""Answers the challenges of registries: Basic, and Bearer with tokens that are kept for each scope apart."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from kymatui.adapters.http.safe_urls import WEB, parts_of
+from kymatui.adapters.oci.docker_credentials import RegistryCredentials
+from kymatui.errors import RegistryError
+
+FindCredentials = Callable[[str], RegistryCredentials | None]
+Ask = Callable[..., Any]
+
+_SCHEME = re.compile(r"[\s,]*([A-Za-z][A-Za-z0-9_-]*)(?=[\s,]|$)[\s,]*")
+_PARAMETER = re.compile(r'\s*([A-Za-z0-9_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))\s*,?')
+_REPOSITORY = re.compile(r"/v2/(?P<name>.+)/(?:blobs|manifests|tags|referrers)/")
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """One scheme of a `WWW-Authenticate` header with its parameters (RFC 9110 11.6.1)."""
+
+    scheme: str
+    parameters: Mapping[str, str]
+
+
+def parse_challenges(header: str) -> list[Challenge]:
+    """Every challenge in a header, in order; text that is none is passed over."""
+    found: list[Challenge] = []
+    position = 0
+    while position < len(header):
+        scheme = _SCHEME.match(header, position)
+        if not scheme:
+            break
+        position = scheme.end()
+        parameters: dict[str, str] = {}
+        while parameter := _PARAMETER.match(header, position):
+            value = parameter[2] if parameter[2] is not None else parameter[3]
+            parameters[parameter[1].lower()] = re.sub(r"\\(.)", r"\1", value)
+            position = parameter.end()
+        found.append(Challenge(scheme[1].lower(), parameters))
+    return found
+
+
+def scope_of(method: str, url: str) -> str:
+    """What a request needs, in the words of the token specification; "" where it concerns no repository."""
+    match = _REPOSITORY.search(urlsplit(url).path)
+    if not match:
+        return ""
+    actions = {"GET": "pull", "HEAD": "pull", "DELETE": "delete"}.get(method, "pull,push")
+    return f"repository:{match['name']}:{actions}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    header: str
+    expires: float
+
+
+class Authenticator:
+    """Remembers how each registry wants to be asked; a token serves only the scope it was given for."""
+
+    def __init__(self, find: FindCredentials, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
+        self._find = find
+        self._ask = ask
+        self._clock = clock
+        self._basic: dict[str, str] = {}
+        self._tokens: dict[tuple[str, str], _Token] = {}
+
+    def header(self, registry: str, scope: str) -> str | None:
+        """What is known to work; None before the first challenge."""
+        token = self._tokens.get((registry, scope))
+        if token is not None and token.expires > self._clock():
+            return token.header
+        return self._basic.get(registry)
+
+    def answer(self, url: str, scope: str, challenge_header: str) -> str | None:
+        """A new `Authorization` for a request that was answered with 401; None where nothing can be offered."""
+        parts = urlsplit(url)
+        for challenge in parse_challenges(challenge_header):
+            if challenge.scheme == "bearer":
+                return self._bearer(parts.scheme, parts.netloc, scope, challenge.parameters)
+            if challenge.scheme == "basic":
+                return self._answer_basic(parts.netloc)
+        return None
+
+    def _answer_basic(self, registry: str) -> str | None:
+        credentials = self._find(registry)
+        if credentials is None or not credentials.username:
+            return None
+        if self._basic.get(registry) == credentials.basic:
+            return None  # these were refused already
+        self._basic[registry] = credentials.basic
+        return credentials.basic
+
+    def _bearer(self, scheme: str, registry: str, scope: str, parameters: Mapping[str, str]) -> str:
+        realm = parameters.get("realm", "")
+        if parts_of(realm).scheme not in WEB or (scheme == "https" and not realm.startswith("https://")):
+            raise RegistryError(
+                f"{registry} sends its clients to {realm!r} for a token", hint="this is not safe to follow"
+            )
+        wanted = " ".join(dict.fromkeys(part for part in (scope, parameters.get("scope", "")) if part))
+        token = self._token(registry, realm, parameters.get("service", ""), wanted)
+        self._tokens[registry, scope] = token
+        return token.header
+
+    def _token(self, registry: str, realm: str, service: str, scope: str) -> _Token:
+        credentials = self._find(registry)
+        if credentials is not None and credentials.identity_token:
+            data = {"grant_type": "refresh_token", "refresh_token": credentials.identity_token, "service": service}
+            answer = self._ask("POST", realm, data={**data, "scope": scope, "client_id": "kymatui"})
+        else:
+            headers = {"Authorization": credentials.basic} if credentials and credentials.username else {}
+            query = [("service", service)] if service else []
+            query += [("scope", one) for one in scope.split(" ") if one]
+            answer = self._ask("GET", realm, params=query, headers=headers)
+        return self._read_token(registry, realm, answer)
+
+    def _read_token(self, registry: str, realm: str, answer: Any) -> _Token:
+        if answer.status_code in (401, 403):
+            raise RegistryError(
+                f"{urlsplit(realm).netloc} gives no token for {registry} (HTTP {answer.status_code})",
+                hint=f"log in with `docker login {registry}`, or check the password there",
+            )
+        try:
+            body = answer.json() if answer.status_code == 200 else {}
+            token = str(body.get("token") or body["access_token"])
+            lasts = float(body.get("expires_in") or 60)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+            raise RegistryError(f"{realm} gave no token (HTTP {answer.status_code})") from None
+        return _Token(f"Bearer {token}", self._clock() + max(lasts - 10, 5))

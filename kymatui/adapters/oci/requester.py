@@ -1,0 +1,182 @@
+"""One request to a registry: with a deadline, the right credentials, and a second try only where it can help."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from kymatui.adapters.http.deadlines import answered_within
+from kymatui.adapters.http.response_body import BodyError, iter_chunks, read_body
+from kymatui.adapters.http.safe_urls import MOST_REDIRECTS, is_same_host, next_address, parts_of, redact_url
+from kymatui.adapters.http.size_limits import DOCUMENT_SECONDS, LARGEST_DOCUMENT, TRANSFER_SECONDS
+from kymatui.adapters.oci.registry_auth import Authenticator, FindCredentials, scope_of
+from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.errors import CancelledError, RegistryError
+
+CONNECT_TIMEOUT = 10.0
+READ_TIMEOUT = 60.0
+TRIES = 4
+LONGEST_PAUSE = 20.0
+PASSING = frozenset({429, 500, 502, 503, 504})
+
+
+class Requester:
+    """Sends requests for one `requests.Session`; usable from several threads."""
+
+    def __init__(
+        self,
+        session: Any,
+        *,
+        verify: bool | str = True,
+        credentials: FindCredentials = lambda registry: None,
+        cancelled: threading.Event | None = None,
+        pause: Callable[[float], None] | None = None,
+    ) -> None:
+        self._session = session
+        self._credentials = credentials
+        self._verify = verify
+        self._cancelled = cancelled or threading.Event()
+        self._pause = pause or self._wait
+        self._authenticator = Authenticator(credentials, self._once)
+
+    def send(self, method: str, url: str, **more: Any) -> Any:
+        """The response, whatever its status but 401; a 401 is answered once and then is a `RegistryError`."""
+        scope = scope_of(method, url)
+        headers = dict(more.pop("headers", None) or {})
+        known = self._authenticator.header(parts_of(url).netloc, scope)
+        if known:
+            headers["Authorization"] = known
+        response = self._patiently(method, url, headers=headers, **more)
+        if response.status_code != 401:
+            return response
+        answer = self._authenticator.answer(url, scope, response.headers.get("WWW-Authenticate", ""))
+        response.close()
+        if answer is not None:
+            response = self._patiently(method, url, headers={**headers, "Authorization": answer}, **more)
+            if response.status_code != 401:
+                return response
+        host = parts_of(url).netloc
+        hint = f"try `docker login {host}`" if scope else "give a user and a password that it knows"
+        told = (
+            "refuses the credentials"
+            if self._credentials(host) is not None
+            else "asks for credentials, and was given none,"
+        )
+        raise RegistryError(f"{host} {told} for {scope or url}", hint=hint)
+
+    def check_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise CancelledError("the transfer was cancelled")
+
+    def _patiently(self, method: str, url: str, **more: Any) -> Any:
+        """Tries again after 429 and 5xx, and only where the body can be sent a second time."""
+        replayable = not hasattr(more.get("data"), "read")
+        for attempt in range(1, TRIES + 1):
+            response = self._once(method, url, **more)
+            if response.status_code not in PASSING or attempt == TRIES or not replayable:
+                return response
+            wait = retry_after(response.headers.get("Retry-After"), attempt)
+            response.close()
+            self._pause(wait)
+        raise AssertionError("the loop returns")
+
+    def _once(self, method: str, url: str, **more: Any) -> Any:
+        import requests
+        import urllib3.exceptions as http
+
+        self.check_cancelled()
+        more.setdefault("timeout", (CONNECT_TIMEOUT, READ_TIMEOUT))
+        whole = not more.pop("stream", False)
+        more["headers"] = {"Accept-Encoding": "gzip", **(more.get("headers") or {})}
+        try:
+            with answered_within(DOCUMENT_SECONDS if whole and method in ("GET", "HEAD") else TRANSFER_SECONDS):
+                response = self._follow(method, url, **more)
+                if whole or response.status_code >= 300:
+                    _read_whole(response, url)
+                return response
+        except requests.exceptions.SSLError as error:
+            raise RegistryError(
+                f"{parts_of(url).netloc}: TLS failed: {innermost_reason(error)}",
+                hint="name the CA that signed its certificate, or allow the registry as insecure",
+            ) from error
+        except (requests.exceptions.RequestException, http.HTTPError, OSError, ValueError) as error:
+            raise RegistryError(
+                f"{parts_of(url).netloc} cannot be reached: {innermost_reason(error)}",
+                hint="check the name, the network and the proxy",
+            ) from error
+
+    def _follow(self, method: str, url: str, **more: Any) -> Any:
+        """The answer behind redirects, whose own bodies are not read: requests would read them without bound.
+
+        Credentials stay with their host. What is sent is sent once: only reads are redirected.
+        """
+        address = url
+        for _ in range(MOST_REDIRECTS + 1):
+            response = self._session.request(
+                method, address, verify=self._verify, stream=True, allow_redirects=False, **more
+            )
+            if method not in ("GET", "HEAD") or not response.is_redirect:
+                return response
+            response.close()
+            former, address = address, next_address(redact_url(url), address, response.headers["Location"])
+            more.pop("params", None)  # the first address had them
+            if not is_same_host(former, address):
+                more["headers"] = {key: text for key, text in more["headers"].items() if key != "Authorization"}
+        raise RegistryError(f"{redact_url(url)} leads from address to address, more than {MOST_REDIRECTS} times")
+
+    def chunks(self, response: Any, what: object) -> Iterator[bytes]:
+        """The body of a streamed answer as it arrives; RegistryError where it breaks off."""
+        import urllib3.exceptions as http
+
+        try:
+            for piece in iter_chunks(response.raw):
+                self.check_cancelled()
+                yield piece
+        except BodyError as error:
+            raise RegistryError(f"{what}: the answer {error}") from error
+        except (http.HTTPError, OSError) as error:
+            raise RegistryError(
+                f"{what}: the transfer broke off", hint="run it again; what arrived was dropped"
+            ) from error
+
+    def _wait(self, seconds: float) -> None:
+        if self._cancelled.wait(seconds):
+            self.check_cancelled()
+
+
+def _read_whole(response: Any, url: str) -> None:
+    """Puts the body in place of the connection: whatever reads `content` reads no more than was allowed."""
+    import urllib3.exceptions as http
+
+    host = parts_of(url).netloc
+    try:
+        content = read_body(response.raw, LARGEST_DOCUMENT)
+    except BodyError as error:
+        response.close()
+        raise RegistryError(f"the answer of {host} {error}") from error
+    except (http.HTTPError, OSError) as error:
+        raise RegistryError(f"{host}: the transfer broke off", hint="check the network and the proxy") from error
+    response.raw = io.BytesIO(content)
+
+
+def retry_after(header: str | None, attempt: int) -> float:
+    """Seconds to wait: what the server said, bounded, else growing with jitter."""
+    if header and header.strip().isdigit():
+        return min(float(header), LONGEST_PAUSE)
+    growing: float = min(0.5 * 2.0**attempt, LONGEST_PAUSE)
+    return growing * JITTER_RANDOM.uniform(0.5, 1.0)
+
+
+def innermost_reason(error: BaseException) -> str:
+    """The words of the reason behind wrapped errors, without the object addresses that urllib3 prints."""
+    reason: object = error
+    while True:
+        deeper = getattr(reason, "reason", None) or next(
+            (arg for arg in getattr(reason, "args", ()) if isinstance(arg, BaseException)), None
+        )
+        if deeper is None or deeper is reason:
+            break
+        reason = deeper
+    return str(reason).rpartition(">: ")[2] or type(reason).__name__

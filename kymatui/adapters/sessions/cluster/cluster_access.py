@@ -1,0 +1,50 @@
+"""The engine for front ends: a cluster that it can work on, and where its journals are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.api.client import Client
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+
+
+def open_cluster(options: SessionOptions | None = None) -> KubeCluster:
+    """The cluster of a context, for the engine; raises ConfigurationError. Nothing is sent before it is asked."""
+    from kymatui.adapters.kube.api.client import Client
+    from kymatui.adapters.kube.api.discovery import Discovery
+    from kymatui.adapters.kube.api.discovery_cache import DiscoveryCache
+    from kymatui.adapters.kube.auth.connection import connect
+    from kymatui.adapters.kube.transport.transport import Transport
+
+    chosen = options or SessionOptions()
+    connection = connect(chosen.kubeconfig, chosen.context, chosen.namespace)
+    transport = Transport(connection, read_only=chosen.read_only)
+    cache = DiscoveryCache(connection.endpoint.server, f"{connection.context}/{connection.user}")
+    return cluster_of(Client(transport, Discovery(transport, cache)))
+
+
+def context_name(options: SessionOptions) -> str:
+    """The name of the context that is meant; raises ConfigurationError. Nothing is sent."""
+    from kymatui.adapters.kube.auth.connection import connect
+
+    return connect(options.kubeconfig, options.context, options.namespace).context
+
+
+def cluster_of(client: Client) -> KubeCluster:
+    """The same over a client that is there already."""
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+
+    return KubeCluster(client)
+
+
+def journal_path(context: str, namespace: str, name: str) -> Path:
+    """Where the runs on one module of one cluster are written down, below the user's state folder."""
+    import platformdirs
+
+    parts = [re.sub(r"[^A-Za-z0-9._-]", "_", part) or "_" for part in (context, namespace, name)]
+    return Path(platformdirs.user_state_dir("kymatui")) / "journals" / parts[0] / parts[1] / f"{parts[2]}.jsonl"

@@ -1,0 +1,141 @@
+"""Names that a shell completes: kept from the last look at a cluster, and asked for only where nothing is kept.
+
+They come from clusters and kubeconfigs, so they are somebody else's: what is no name is dropped before it is kept, and
+once more after it was read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.domain.snapshot.snapshots import Snapshot
+
+LIFETIME: Final = 86400.0
+"""Seconds for which names are offered without asking the cluster for newer ones."""
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,127}")
+_MOST: Final = 10_000
+_PATIENCE: Final = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class CompletionNames:
+    """The modules of a cluster with the versions that are offered of each, and all channels."""
+
+    modules: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    channels: tuple[str, ...] = ()
+
+
+def names_in(snapshot: Snapshot) -> CompletionNames:
+    """What the templates and release metas of a snapshot name."""
+    from kymatui.domain.kubernetes.object_meta import MalformedObject
+    from kymatui.domain.kyma.module_templates import read_template
+    from kymatui.domain.kyma.release_metas import read_release_meta
+
+    modules: dict[str, set[str]] = {}
+    channels: set[str] = set()
+    for raw in (*snapshot.templates, *snapshot.outside):
+        template = read_template(raw)
+        if not isinstance(template, MalformedObject):
+            modules.setdefault(template.module, set()).add(template.version)
+            channels.add(template.channel)
+    for raw in snapshot.release_metas:
+        meta = read_release_meta(raw)
+        if not isinstance(meta, MalformedObject):
+            modules.setdefault(meta.module, set())
+            channels.update(meta.channels)
+    return _clean(modules, channels)
+
+
+def _clean(modules: dict[str, set[str]], channels: Iterable[str]) -> CompletionNames:
+    kept = {name: tuple(_only_names(versions)) for name, versions in modules.items() if _NAME.fullmatch(name)}
+    return CompletionNames(dict(sorted(kept.items())[:_MOST]), tuple(_only_names(channels)))
+
+
+def _only_names(words: Iterable[str]) -> list[str]:
+    return sorted(word for word in set(words) if _NAME.fullmatch(word))[:_MOST]
+
+
+def save_session_names(key: object, snapshot: Snapshot) -> None:
+    """Keeps what a session saw, where it saw the templates at all."""
+    from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS
+    from kymatui.domain.snapshot.snapshots import FeedState
+
+    feed = snapshot.feeds.get(KYMA_KINDS[1].feed)
+    if feed is not None and feed.state is FeedState.LIVE:
+        save_names(key, names_in(snapshot))
+
+
+def save_names(key: object, names: CompletionNames) -> None:
+    """Keeps the names of a cluster; a folder that cannot be written is as good as none."""
+    import msgspec
+
+    from kymatui.adapters.content.blob_cache import write_atomically
+    from kymatui.errors import KymatuiError
+
+    if names.modules:
+        with contextlib.suppress(KymatuiError, OSError):
+            write_atomically(_file(key), msgspec.json.encode(names))
+
+
+def load_names(key: object, *, now: float | None = None) -> tuple[CompletionNames, bool]:
+    """The names that are kept, and whether they are young enough not to be asked for again."""
+    import json
+
+    file = _file(key)
+    try:
+        age = (time.time() if now is None else now) - file.stat().st_mtime
+        found = json.loads(file.read_bytes())
+        modules = {str(name): {str(one) for one in versions} for name, versions in found["modules"].items()}
+        return _clean(modules, map(str, found["channels"])), age < LIFETIME
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return CompletionNames(), False
+
+
+def _file(key: object) -> Path:
+    import platformdirs
+
+    digest = hashlib.sha256(repr(key).encode()).hexdigest()[:32]
+    return platformdirs.user_cache_path("kymatui") / "names" / f"{digest}.json"
+
+
+def kubeconfig_contexts(kubeconfig: str = "") -> tuple[str, ...]:
+    """The contexts of a kubeconfig, or of those that are looked for; raises ConfigurationError."""
+    from kymatui.adapters.kube.auth.kubeconfig import read_kubeconfig
+
+    config = read_kubeconfig(kubeconfig)
+    return tuple(sorted(config.contexts)) if config is not None else ()
+
+
+def find_names(options: SessionOptions) -> CompletionNames:
+    """Names for a command line: those that are kept, or else of a cluster that answers within a second.
+
+    Raises KymatuiError where there is no usable kubeconfig.
+    """
+    from kymatui.adapters.kube.auth.kubeconfig import read_kubeconfig
+
+    config = read_kubeconfig(options.kubeconfig)
+    known, young = load_names(config.context(options.context).key) if config is not None else (CompletionNames(), False)
+    return known if young else _asked(options) or known
+
+
+def _asked(options: SessionOptions) -> CompletionNames | None:
+    from dataclasses import replace
+
+    from kymatui.adapters.sessions.cluster.catalog_session import open_session
+
+    session = open_session(replace(options, read_only=True, once=True))
+    try:
+        session.start(lambda: None)
+        session.wait_complete(_PATIENCE)
+        return names_in(session.snapshot())
+    finally:
+        session.close()

@@ -1,0 +1,65 @@
+"""lifecycle-manager's configuration, where it can be read: from the settings, else out of its Deployment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kymatui.adapters.sessions.cluster.configured_rules import read_configured_rules
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.controller_flags import POLICY_KEY, ControllerFlags, read_controller_flags
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
+from kymatui.errors import ClusterError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+
+FoundRules = tuple[ControllerSettings, tuple[str, ...]]
+"""The rules, and in sentences where they come from and what of them is not known."""
+_DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
+_CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
+
+
+def read_controller_rules(home: KubeCluster, namespace: str, options: SessionOptions) -> FoundRules:
+    """What a person configures wins.
+
+    The rest is read from lifecycle-manager's Deployment in the Kymas' namespace and the ConfigMap that it mounts.
+    Raises ConfigurationError for a configured file that is no policy.
+    """
+    given = read_configured_rules(options.maintenance_policy, options.restricted_modules) or ControllerSettings()
+    notes = [f"the policy of maintenance windows is {options.maintenance_policy}"] if given.windows else []
+    try:
+        flags = _flags(home, namespace)
+    except ClusterError as error:
+        return given, (*notes, f"lifecycle-manager's configuration is not known: {error}")
+    if flags is None:
+        told = f"lifecycle-manager's configuration is not known: {namespace} has no Deployment of it"
+        return given, (*notes, told)
+    windows = given.windows
+    if windows is None:
+        windows, note = _policy(home, namespace, flags)
+        notes.append(note)
+    return ControllerSettings(windows, given.restricted or flags.restricted, flags.least), tuple(notes)
+
+
+def _flags(home: KubeCluster, namespace: str) -> ControllerFlags | None:
+    """Of several Deployments that could be it, the one that mounts a policy."""
+    found = [flags for raw in home.list(_DEPLOYMENT, namespace, whole=True) if (flags := read_controller_flags(raw))]
+    return min(found, key=lambda flags: (not flags.policy, flags.deployment), default=None)
+
+
+def _policy(home: KubeCluster, namespace: str, flags: ControllerFlags) -> tuple[WindowPolicy | None, str]:
+    if not flags.policy:
+        return None, f"{flags.deployment} mounts no policy of maintenance windows"
+    ref = ObjectRef(_CONFIG_MAP, namespace, flags.policy)
+    try:
+        raw = home.get(ref)
+    except ClusterError as error:
+        return None, f"the policy of maintenance windows is not known: {error}"
+    text = ((raw or {}).get("data") or {}).get(POLICY_KEY)
+    if not isinstance(text, str):
+        return None, f"{ref}, which {flags.deployment} mounts, has no {POLICY_KEY}"
+    found = read_policy(text)
+    if isinstance(found, UnreadablePolicy):
+        return None, f"{ref} is no policy of maintenance windows: {found.reason}"
+    return found, f"the policy of maintenance windows is {ref}"

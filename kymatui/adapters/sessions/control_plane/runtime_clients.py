@@ -1,0 +1,160 @@
+"""The runtimes of a control plane: found by their access Secrets, connected to when they are needed, and let go of."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMESPACE
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.snapshot.runtime_access import (
+    AccessSecretAmbiguous,
+    AccessSecretMissing,
+    KubeconfigUnreadable,
+    RuntimeAccess,
+    find_runtime_access,
+)
+from kymatui.errors import ConfigurationError, ForbiddenError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.api.client import Client
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.domain.kyma.manifests import Manifest
+
+MAX_CLIENTS: Final = 64
+_RENEW: Final = "whoever makes the access Secrets has to make it again"
+_SECRET = GroupVersionKind("", "v1", "Secret")
+_KYMAS: Final = KYMA_KINDS[0]
+_OWNED_BY: Final = "deprecated-operator.kyma-project.io/owned-by"
+
+
+class SecretRuntimes:
+    """Implements `Runtimes` of the Manifest controller. Kubeconfigs stay in memory; they go when their Secret does."""
+
+    def __init__(self, home: KubeCluster, most: int = MAX_CLIENTS) -> None:
+        self.closing: Callable[[KubeCluster], None] = lambda cluster: None  # hears of each client that is let go of
+        self._home = home
+        self._most = most
+        self._lock = threading.Lock()
+        self._clusters: OrderedDict[str, tuple[bytes, KubeCluster]] = OrderedDict()
+        self._proven: dict[str, tuple[KubeCluster, str]] = {}  # by Secret: the client, and the Kyma it said it has
+
+    def of(self, manifest: Manifest, cancel: threading.Event) -> KubeCluster | None:
+        """Of a Manifest with `remote: false` its own cluster; else that of its Kyma's access Secret."""
+        if not manifest.remote:
+            return self._home
+        if not manifest.kyma:
+            raise ConfigurationError(
+                f"{manifest.ref} is for a runtime, and has no label {LABEL_KYMA_NAME}",
+                hint="label it, or set spec.remote to false",
+            )
+        return self.runtime(manifest.kyma, manifest.meta.namespace, cancel)
+
+    def runtime(self, kyma: str, namespace: str, cancel: threading.Event | None = None) -> KubeCluster | None:
+        """The cluster of a Kyma; None where there is no Secret.
+
+        Raises ConfigurationError for a Secret that is no use, or leads to the runtime of another Kyma, and what keeps
+        the runtime from being asked whose it is.
+        """
+        access, _ = read_access_secret(self._home, kyma, namespace, cancel)
+        if access is None:
+            return None
+        name = f"Secret {access.secret.namespace}/{access.secret.name}"
+        found = self._connected(name, access.kubeconfig)
+        self._require_own(found, name, f"{namespace}/{kyma}", cancel)
+        return found
+
+    def close(self) -> None:
+        with self._lock:
+            for _, cluster in self._clusters.values():
+                self._let_go(cluster)
+            self._clusters.clear()
+
+    def _connected(self, name: str, kubeconfig: bytes) -> KubeCluster:
+        from kymatui.adapters.kube.auth.secret_kubeconfig import require_unexpired
+
+        with self._lock:
+            known = self._clusters.pop(name, None)
+            if known is None or known[0] != kubeconfig:
+                if known is not None:
+                    self._let_go(known[1])
+                known = (kubeconfig, self._open(kubeconfig, name))
+            self._clusters[name] = known
+            while len(self._clusters) > self._most:
+                _, (_, oldest) = self._clusters.popitem(last=False)
+                self._let_go(oldest)
+        require_unexpired(known[1].client.transport.connection, time.time())
+        return known[1]
+
+    def _require_own(self, cluster: KubeCluster, name: str, kyma: str, cancel: threading.Event | None) -> None:
+        """Asked of each client until it has said so; one that has no Kyma yet, or hides it, is taken at its word."""
+        if self._proven.get(name) == (cluster, kyma):
+            return
+        try:
+            owner = owner_kyma(cluster.client, cancel)
+        except ForbiddenError:
+            return
+        if owner not in ("", kyma):
+            raise ConfigurationError(f"{name} leads to the runtime of {owner}, and not of {kyma}", hint=_RENEW)
+        if owner:
+            self._proven[name] = (cluster, kyma)
+
+    def _let_go(self, cluster: KubeCluster) -> None:
+        self._proven = {name: known for name, known in self._proven.items() if known[0] is not cluster}
+        self.closing(cluster)
+        cluster.client.transport.close()
+
+    def _open(self, kubeconfig: bytes, name: str) -> KubeCluster:
+        from kymatui.adapters.kube.api.client import Client
+        from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret
+        from kymatui.adapters.kube.transport.transport import Transport
+        from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+
+        connection = connect_from_secret(kubeconfig, name)
+        return KubeCluster(Client(Transport(connection, read_only=self._home.read_only)))
+
+
+Versions = frozenset[tuple[str, str]]
+"""Names of Secrets with their resource versions: what tells that one changed."""
+
+
+def read_access_secret(
+    home: KubeCluster, kyma: str, namespace: str, cancel: threading.Event | None = None
+) -> tuple[RuntimeAccess | None, Versions]:
+    """The kubeconfig of a Kyma's runtime, None where there is no Secret, and what was looked at.
+
+    Raises ConfigurationError for one that is no use, and for several.
+    """
+    secrets = home.list(_SECRET, namespace, labels=f"{LABEL_KYMA_NAME}={kyma}", cancel=cancel)
+    match find_runtime_access(kyma, secrets):
+        case RuntimeAccess() as access:
+            versions = ((raw["metadata"]["name"], raw["metadata"].get("resourceVersion", "")) for raw in secrets)
+            return access, frozenset(versions)
+        case AccessSecretMissing():
+            return None, frozenset()
+        case AccessSecretAmbiguous(_, found):
+            names = ", ".join(f"{ref.namespace}/{ref.name}" for ref in found)
+            hint = (
+                "lifecycle-manager takes none of several either, but keeps one that it has read until it restarts: "
+                "delete those that are old, then restart it"
+            )
+            raise ConfigurationError(f"more than one secret found for {kyma}: {names}", hint=hint)
+        case KubeconfigUnreadable(secret, reason):
+            raise ConfigurationError(f"{secret} is no access to {kyma}: {reason}", hint=_RENEW)
+
+
+def owner_kyma(client: Client, cancel: threading.Event | None = None) -> str:
+    """`namespace/name` of the Kyma on the control plane that a runtime's Kyma belongs to; "" where it does not say."""
+    resource = client.discovery.find_kind(_KYMAS.group, _KYMAS.kind, _KYMAS.versions)
+    if resource is None:
+        return ""
+    for raw in client.list(resource, KYMA_NAMESPACE, cancel=cancel).items:
+        owner = JsonReader(raw).child("metadata").labels("annotations").get(_OWNED_BY, "")
+        if owner:
+            return owner
+    return ""

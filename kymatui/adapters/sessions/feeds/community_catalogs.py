@@ -1,0 +1,124 @@
+"""Catalogs from outside the cluster, read beside the watches: each once, again when that failed, or when asked to."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, Object
+from kymatui.errors import KymatuiError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.content.community_catalog import CommunityCatalog
+
+MAX_SOURCES = 16
+_FIRST_WAIT, _LONGEST_WAIT = 15.0, 600.0
+
+Read = Callable[[str], "CommunityCatalog"]
+
+
+@dataclass(slots=True)
+class _Source:
+    address: str
+    name: str
+    feed: Feed = field(default_factory=lambda: Feed(FeedState.SYNCING))
+    templates: tuple[Object, ...] = ()
+    workloads: Mapping[tuple[str, str], tuple[Object, ...]] = field(default_factory=dict)
+    again: threading.Event = field(default_factory=threading.Event)
+
+
+class CommunityCatalogs:
+    """One thread a source; a source that fails later keeps what it offered, and says since when that is."""
+
+    def __init__(self, sources: Iterable[str], changed: Callable[[], None], read: Read | None = None) -> None:
+        given = tuple(dict.fromkeys(sources))
+        self._sources = tuple(map(_source, given[:MAX_SOURCES]))
+        self._left_out = given[MAX_SOURCES:]
+        self._changed = changed
+        self._read = read or _read
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+        self._templates: tuple[Object, ...] = ()
+        self._raw_manifests: Mapping[tuple[str, str], tuple[Object, ...]] = {}
+
+    def start(self) -> None:
+        for number, source in enumerate(self._sources):
+            threading.Thread(target=self._follow, args=(source,), name=f"catalog-{number}", daemon=True).start()
+
+    def retry(self) -> None:
+        """Reads every source again."""
+        for source in self._sources:
+            source.again.set()
+
+    def close(self) -> None:
+        """Returns at once; a transfer that is under way ends by its own limits, and nobody waits for it."""
+        self._closed.set()
+        self.retry()
+
+    @property
+    def templates(self) -> tuple[Object, ...]:
+        """All templates of all sources; the same tuple until something changes."""
+        return self._templates
+
+    @property
+    def raw_manifests(self) -> Mapping[tuple[str, str], tuple[Object, ...]]:
+        """The workloads of the raw manifests that lie beside templates; the same object until something changes."""
+        return self._raw_manifests
+
+    def feeds(self) -> dict[str, Feed]:
+        """How each source is doing, by the name of its feed; a password in an address is not in it."""
+        found = {source.name: source.feed for source in self._sources}
+        if self._left_out:
+            message = (
+                f"{format_count(len(self._left_out), 'more source')} of catalogs left out; {MAX_SOURCES} are the most"
+            )
+            found[f"{CATALOG_FEED}number {MAX_SOURCES + 1} and more"] = Feed(FeedState.FAILED, 0.0, message)
+        return found
+
+    def _follow(self, source: _Source) -> None:
+        wait = _FIRST_WAIT
+        while not self._closed.is_set():
+            source.again.clear()
+            wait = min(wait * 2, _LONGEST_WAIT) if not self._refresh(source) else _FIRST_WAIT
+            self._changed()
+            source.again.wait(wait if source.feed.state is not FeedState.LIVE else None)
+
+    def _refresh(self, source: _Source) -> bool:
+        """Reads a source once; whether that went well."""
+        try:
+            found = self._read(source.address)
+        except KymatuiError as error:
+            self._failed(source, str(error))
+            return False
+        except Exception as error:  # noqa: BLE001 (a thread that died would leave a feed that says it is still reading)
+            self._failed(source, f"{type(error).__name__}: {error}")
+            return False
+        with self._lock:
+            if (found.templates, found.workloads) != (source.templates, source.workloads):
+                source.templates, source.workloads = found.templates, found.workloads
+                self._templates = tuple(item for one in self._sources for item in one.templates)
+                self._raw_manifests = {
+                    key: items for one in reversed(self._sources) for key, items in one.workloads.items()
+                }
+            source.feed = Feed(FeedState.LIVE, time.time(), "; ".join(found.notes))
+        return True
+
+    def _failed(self, source: _Source, message: str) -> None:
+        state = FeedState.STALE if source.templates else FeedState.FAILED
+        source.feed = Feed(state, source.feed.since, message)
+
+
+def _source(address: str) -> _Source:
+    from kymatui.adapters.http.safe_urls import redact_url
+
+    return _Source(address, CATALOG_FEED + redact_url(address))
+
+
+def _read(address: str) -> CommunityCatalog:
+    from kymatui.adapters.content.community_catalog import read_catalog
+
+    return read_catalog(address)

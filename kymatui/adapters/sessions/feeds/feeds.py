@@ -1,0 +1,199 @@
+"""The watches of one session: begun and ended as kinds come and go, and read together."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.api.client import Client
+    from kymatui.adapters.kube.objects.api_resource import ApiResource
+    from kymatui.adapters.kube.watch.watch import Watch, WatchTiming
+    from kymatui.adapters.kube.watch.watch_cache import RowStore, Store
+
+
+_AT_ONCE = 6
+"""Lists at a time, where each kind is listed once: a connection for each would cost more than the lists do."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """One kind: its store, and its watch where the cluster serves it."""
+
+    store: Store
+    kind: GroupVersionKind | None = None
+    watch: Watch | None = None
+
+
+class Feeds:
+    """Watches by feed name; safe to share between threads. With `once` kinds are listed, and not watched."""
+
+    def __init__(
+        self, client: Client, changed: Callable[[], None], timing: WatchTiming | None = None, *, once: bool = False
+    ) -> None:
+        self._client = client
+        self._changed = changed
+        self._timing = timing
+        self._turns = threading.Semaphore(_AT_ONCE) if once else None
+        self._lock = threading.Lock()
+        self._lines: dict[str, _Line] = {}
+        self._closed = False
+        self._listens = False
+
+    def expect(self, names: Iterable[str]) -> None:
+        """Names that are wanted, before anything is known of the server: they are syncing."""
+        for name in names:
+            self._line(name)
+
+    def follow(
+        self,
+        name: str,
+        resource: ApiResource,
+        *,
+        namespaces: tuple[str, ...] = (),
+        decode: Any = None,
+        metadata_only: bool = False,
+        only: str = "",
+        newest: int = 0,
+        labels: str = "",
+        fields: str = "",
+        missing: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Watches a resource under a name, unless it is watched in the same version already.
+
+        `only` one namespace, `labels` and `fields` select; of `newest` objects only the last so many are kept (0: all).
+        """
+        from kymatui.adapters.kube.watch.watch import Watch, WatchSubject
+
+        line = self._line(name, newest)
+        with self._lock:
+            if self._closed or (line.watch is not None and line.kind == resource.gvk):
+                return
+            former = line.watch
+            subject = WatchSubject(resource, namespaces, decode, metadata_only, only, labels, fields)
+            line.watch = Watch(
+                self._client, subject, line.store, timing=self._timing, missing=missing, turns=self._turns
+            )
+            line.kind = resource.gvk
+        if former is not None:
+            former.stop()
+        self._listen()
+        line.store.publish(Feed(FeedState.SYNCING))
+        line.watch.start()
+
+    def _listen(self) -> None:
+        """Hear of a server that stops answering; lists that are asked for once say so themselves."""
+        from kymatui.adapters.kube.watch.watch import WatchTiming
+
+        with self._lock:
+            first, self._listens = not self._listens and self._turns is None, True
+        if first:
+            self._client.heartbeat.listen(self._changed, (self._timing or WatchTiming()).pulse)
+
+    def expect_rows(self, name: str, read: Callable[[Object], Any]) -> RowStore:
+        """Of each object under a name only what `read` makes of it is kept; to be said before it is followed."""
+        from kymatui.adapters.kube.watch.watch_cache import RowStore
+
+        store = RowStore(self._changed, read, ledger=self._client.ledger)
+        with self._lock:
+            self._lines[name] = _Line(store)
+        return store
+
+    def absent(self, name: str, message: str) -> None:
+        """The cluster does not serve it."""
+        line = self._line(name)
+        self._end(line)
+        if line.store.values():
+            line.store.replace({})
+        if line.store.feed.state is not FeedState.ABSENT:
+            line.store.publish(Feed(FeedState.ABSENT, time.time(), message))
+
+    def failed(self, message: str) -> None:
+        """The server cannot be asked: what has no watch yet has failed; the others know for themselves."""
+        for line in self._all():
+            if line.watch is None:
+                line.store.publish(Feed(FeedState.FAILED, line.store.feed.since, message))
+
+    def drop(self, name: str) -> None:
+        """Nobody wants it any more."""
+        with self._lock:
+            line = self._lines.pop(name, None)
+        if line is not None:
+            self._end(line)
+            line.store.close()
+            self._changed()
+
+    def retry(self) -> None:
+        """Everything that waits asks now."""
+        for line in self._all():
+            if line.watch is not None:
+                line.watch.retry()
+
+    def close(self, timeout: float = 2.0) -> None:
+        """Ends all watches, and waits for their threads for at most `timeout` seconds in all; never for a list."""
+        with self._lock:
+            self._closed = True
+        self._client.heartbeat.forget(self._changed)
+        watches = [line.watch for line in self._all() if line.watch is not None]
+        for watch in watches:
+            watch.stop()
+        for line in self._all():
+            line.store.close()
+        if self._turns is not None:
+            return
+        deadline = time.monotonic() + timeout
+        for watch in watches:
+            watch.join(max(0.0, deadline - time.monotonic()))
+
+    # reading
+
+    def states(self) -> dict[str, Feed]:
+        """How each kind is doing; while the server does not answer nothing is live, nor is anything on its way."""
+        with self._lock:
+            found = {name: line.store.feed for name, line in self._lines.items()}
+        silence = self._client.heartbeat.silence
+        if silence is None:
+            return found
+        instead = {
+            FeedState.LIVE: Feed(FeedState.STALE, silence.since, silence.message),
+            FeedState.SYNCING: Feed(FeedState.FAILED, silence.since, silence.message),  # its list never came
+        }
+        return {name: instead.get(feed.state, feed) for name, feed in found.items()}
+
+    def objects(self, name: str) -> tuple[Object, ...]:
+        with self._lock:
+            line = self._lines.get(name)
+        return line.store.values() if line is not None else ()
+
+    def kind(self, name: str) -> GroupVersionKind | None:
+        with self._lock:
+            line = self._lines.get(name)
+            return line.kind if line is not None else None
+
+    def _line(self, name: str, newest: int = 0) -> _Line:
+        from kymatui.adapters.kube.watch.watch_cache import NewestStore, Store
+
+        with self._lock:
+            if name not in self._lines:
+                ledger = self._client.ledger
+                store = (
+                    NewestStore(self._changed, newest, ledger=ledger) if newest else Store(self._changed, ledger=ledger)
+                )
+                self._lines[name] = _Line(store)
+            return self._lines[name]
+
+    def _all(self) -> list[_Line]:
+        with self._lock:
+            return list(self._lines.values())
+
+    def _end(self, line: _Line) -> None:
+        with self._lock:
+            watch, line.watch, line.kind = line.watch, None, None
+        if watch is not None:
+            watch.stop()

@@ -1,0 +1,72 @@
+"""Which kinds a catalog is made of: Kyma's own, workloads that can be managers, definitions, modules' own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+
+OPERATOR = "operator.kyma-project.io"
+KYMA_NAMESPACE = "kyma-system"
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedKind:
+    """A kind that is always wanted, with the name that its feed has even while nothing is known of the server."""
+
+    feed: str
+    group: str
+    kind: str
+    versions: tuple[str, ...]
+
+
+KYMA_KINDS = (
+    WatchedKind(f"kymas.{OPERATOR}", OPERATOR, "Kyma", ("v1beta2", "v1beta1")),
+    WatchedKind(f"moduletemplates.{OPERATOR}", OPERATOR, "ModuleTemplate", ("v1beta2", "v1beta1")),
+    WatchedKind(f"modulereleasemetas.{OPERATOR}", OPERATOR, "ModuleReleaseMeta", ("v1beta2",)),
+    WatchedKind(f"manifests.{OPERATOR}", OPERATOR, "Manifest", ("v1beta2", "v1beta1")),
+)
+WORKLOADS = (
+    WatchedKind("deployments.apps", "apps", "Deployment", ("v1",)),
+    WatchedKind("statefulsets.apps", "apps", "StatefulSet", ("v1",)),
+    WatchedKind("daemonsets.apps", "apps", "DaemonSet", ("v1",)),
+)
+DEFINITION = WatchedKind(DEFINITIONS, "apiextensions.k8s.io", "CustomResourceDefinition", ("v1",))
+WATCHED_KINDS = (*KYMA_KINDS, *WORKLOADS, DEFINITION)
+_FIXED = {(fixed.group, fixed.kind) for fixed in WATCHED_KINDS}
+
+
+def module_kinds(
+    templates: Iterable[Mapping[str, Any]], outside: Iterable[Mapping[str, Any]] = ()
+) -> dict[tuple[str, str], tuple[str, ...]]:
+    """The kinds of modules' own resources by group and kind, with the versions that templates ask for.
+
+    Templates may say anything: what names no kind is passed over here, and told of by the domain. Those from outside
+    of the cluster are not trusted to name built-in kinds: nobody wants every Secret listed for a file on the web.
+    """
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    trusted = [kind for template in templates if (kind := _data_kind(template)) is not None]
+    others = [kind for template in outside if (kind := _data_kind(template)) is not None and _is_custom(kind)]
+    for kind in (*trusted, *others):
+        if (kind.group, kind.kind) not in _FIXED:
+            found.setdefault((kind.group, kind.kind), {})[kind.version] = None
+    return {key: tuple(versions) for key, versions in sorted(found.items())}
+
+
+def _is_custom(kind: GroupVersionKind) -> bool:
+    """Whether a kind is of a group that CustomResourceDefinitions make: with a dot, and not of Kubernetes itself."""
+    return "." in kind.group and not kind.group.endswith(".k8s.io")
+
+
+def _data_kind(template: Mapping[str, Any]) -> GroupVersionKind | None:
+    spec = template.get("spec")
+    data = spec.get("data") if isinstance(spec, Mapping) else None
+    if not isinstance(data, Mapping):
+        return None
+    api_version, kind = data.get("apiVersion"), data.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
+        return None
+    return GroupVersionKind.of(api_version, kind)

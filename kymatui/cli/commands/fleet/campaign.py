@@ -1,0 +1,210 @@
+"""`kymatui enable|disable|… MODULE --fleet`: one edit over many runtimes, shown as one table before it is made."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.options.confirmation import confirm, no_changes_on_interrupt
+from kymatui.cli.options.direct_install import cancellable
+from kymatui.cli.options.editing import action_words
+from kymatui.cli.options.uninstalls import consent_of
+from kymatui.cli.options.unknown_names import require_in_fleet
+from kymatui.cli.output.plan_header import plan_document, plan_text
+from kymatui.cli.output.printing import markdown, say, table
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kymatui.composition.sessions.remote_session import RemoteOptions
+    from kymatui.domain.fleet.campaigns import CampaignStep
+    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+
+_HEADER = ("RUNTIME", "SERVER", "OUTCOME", "FIELD", "BEFORE", "AFTER", "WHAT BECOMES OF IT")
+
+
+def add_fleet_options(parser: argparse.ArgumentParser) -> None:
+    """`--fleet` with what chooses runtimes, and at which pace they are edited."""
+    group = parser.add_argument_group("many runtimes of a control plane")
+    group.add_argument("--fleet", action="store_true", help="all runtimes that are chosen by what follows")
+    group.add_argument("--allow-fleet-writes", action="store_true", help="without it the plan is shown, and no more")
+    group.add_argument("--runtime", action="append", metavar="NAME", help="only this one; repeatable")
+    group.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
+    group.add_argument("--plan", metavar="PLAN", help="only runtimes of this plan")
+    group.add_argument("--region", metavar="REGION", help="only runtimes in this region")
+    group.add_argument("--state", action="append", metavar="STATE", help="only runtimes in this state; repeatable")
+    group.add_argument("--in-channel", metavar="CHANNEL", help="only runtimes in this channel")
+    group.add_argument("--having", metavar="NAME[@VERSION]", help="only runtimes that have this module")
+    group.add_argument("--drifting", action="store_true", help="only runtimes with a module that drifts")
+    group.add_argument("--canaries", type=int, default=1, metavar="N", help="edited first, one by one (default: 1)")
+    group.add_argument("--at-once", type=int, default=4, metavar="N", help="edited at once after them (default: 4)")
+
+
+def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
+    """Plans, asks, and edits; stops at the first failure. The same words go on where it stopped."""
+    from kymatui.cli.session_arguments import remote_options_of
+    from kymatui.composition.sessions.campaign import MAX_PARALLEL, Campaign, CampaignPace
+    from kymatui.domain.fleet.campaigns import CampaignOutcome
+
+    if not 1 <= args.at_once <= MAX_PARALLEL or args.canaries < 0:
+        raise UsageError(f"--at-once is within 1 and {MAX_PARALLEL}, and --canaries not negative")
+    options, _ = remote_options_of(args)
+    if options.by_hand is not None or options.runtime:
+        raise UsageError("--fleet is about many runtimes", hint="leave --remote, --skr-kubeconfig, --skr-context out")
+    with no_changes_on_interrupt():
+        pace = CampaignPace(args.canaries, args.at_once, args.wait, args.timeout)
+        campaign = Campaign(options, toggle, pace, consent_of(args))
+        legs = campaign.plan(selected_runtimes(args, options))
+        target = campaign.target
+        assert target is not None
+        if all(leg.outcome in (CampaignOutcome.REFUSED, CampaignOutcome.UNREACHED) for leg in legs):
+            require_in_fleet(options.control, [toggle.module], [toggle.channel] if toggle.channel else [])
+        planned, begun = (
+            sum(leg.outcome is one for leg in legs) for one in (CampaignOutcome.PLANNED, CampaignOutcome.UNDER_WAY)
+        )
+        if args.dry_run or not planned + begun:
+            say(_text(target, legs, toggle, args.output))
+            say(_pace(legs, args), sys.stderr)
+            return 0 if planned or all(leg.is_good for leg in legs) else RefusedError.exit_code
+        say(_text(target, legs, toggle, "table"), sys.stderr)
+        say(_pace(legs, args), sys.stderr)
+        _require_consent(args)
+        many = format_count(planned or begun, "runtime")
+        action = f"{action_words([toggle])} in {many}" if planned else f"Wait for {many}"
+        confirm(target, action, yes=args.yes)
+    with cancellable() as cancel:
+        ended = campaign.carry_out(legs, _tell, cancel)
+        return _answer(target, ended, toggle, args, cancelled=cancel.is_set())
+
+
+def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
+    """The names (with their namespaces) of the runtimes that the words choose, in order."""
+    from kymatui.cli.commands.fleet.fleet import choose, read_selected_fleet, require_drift
+
+    _, fleet, notes = read_selected_fleet(options.control, args.selector)
+    for note in notes:
+        say(f"kymatui: {note}", sys.stderr)
+    words = argparse.Namespace(
+        state=args.state,
+        channel=args.in_channel,
+        plan=args.plan,
+        region=args.region,
+        drifting=args.drifting,
+        module=args.having,
+    )
+    require_drift(fleet, words)
+    known = [runtime.name for runtime in fleet.runtimes]
+    for name in args.runtime or ():
+        if name not in known:
+            raise UnknownNameError.near("runtime", name, known, hint="`kymatui fleet` lists the runtimes")
+    chosen_ones = choose(fleet, options.control, words)
+    found = [one for one in chosen_ones if not args.runtime or one.name in args.runtime]
+    if not found:
+        raise UsageError("no runtime is chosen", hint="`kymatui fleet` takes the same words, and shows which are")
+    return [f"{runtime.ref.namespace}/{runtime.name}" for runtime in found]
+
+
+def _pace(legs: Sequence[CampaignStep], args: argparse.Namespace) -> str:
+    """In which order it goes, and what stops it."""
+    from kymatui.domain.fleet.campaigns import CampaignOutcome
+
+    begun = [leg.name for leg in legs if leg.outcome is CampaignOutcome.UNDER_WAY]
+    planned = [leg.name for leg in legs if leg.outcome is CampaignOutcome.PLANNED]
+    canaries, rest = planned[: args.canaries], len(planned) - args.canaries
+    said = [f"followed first, for an earlier run has edited them: {', '.join(begun)}"] if begun else []
+    said += [f"one by one: {', '.join(canaries)}"] if canaries else []
+    said += [f"{'then ' if canaries else ''}{rest} more, {args.at_once} at once"] if rest > 0 else []
+    return "; ".join([*said, "no further after a failure"]) if said else ""
+
+
+def _require_consent(args: argparse.Namespace) -> None:
+    if not args.allow_fleet_writes:
+        raise RefusedError(
+            "many runtimes are edited only with --allow-fleet-writes; nothing was changed",
+            hint="--dry-run shows the plan alone",
+        )
+
+
+def _tell(leg: CampaignStep) -> None:
+    say(f"  {leg.runtime}: {leg.outcome.value}" + (f": {sanitize(leg.words)}" if leg.words else ""), sys.stderr)
+
+
+def _answer(
+    target: ClusterTarget,
+    legs: Sequence[CampaignStep],
+    toggle: ModuleEdit,
+    args: argparse.Namespace,
+    *,
+    cancelled: bool,
+) -> int:
+    say(_text(target, legs, toggle, args.output))
+    error = _error(legs, cancelled=cancelled)
+    if error is not None:
+        raise error
+    return 0
+
+
+def _error(legs: Sequence[CampaignStep], *, cancelled: bool) -> KymatuiError | None:
+    """What is to be said of an end that is not whole."""
+    from kymatui.domain.fleet.campaigns import format_outcomes
+
+    hint = "run the same again: what is done is done"
+    if cancelled:
+        return CancelledError(format_outcomes(legs), hint=hint)
+    if not all(leg.is_good for leg in legs):
+        return PartlyDoneError(format_outcomes(legs), hint=hint)
+    return None
+
+
+def _text(target: ClusterTarget, legs: Sequence[CampaignStep], toggle: ModuleEdit, form: str) -> str:
+    from kymatui.domain.fleet.campaigns import format_outcomes
+
+    if form in ("json", "yaml"):
+        return plan_document(target, _json(legs, toggle), form)
+    rows = [row for leg in legs for row in _rows(leg)]
+    warnings = dict.fromkeys(f"warning: {sanitize(text)}" for leg in legs for text in leg.warnings)
+    drawn = (markdown if form == "md" else table)(_HEADER, rows)
+    text = "\n\n".join([drawn, *warnings, f"{format_count(len(legs), 'runtime')}: {format_outcomes(legs)}"])
+    return plan_text(target, text, form)
+
+
+def _rows(leg: CampaignStep) -> list[tuple[str, ...]]:
+    first = [f"deletes {', '.join(leg.blocking)} first"] if leg.blocking and not leg.words else []
+    words = leg.words or "; ".join([*leg.effects, *first])
+    lines = leg.lines or (("", "", ""),)
+    return [
+        (
+            *((leg.runtime, leg.server, leg.outcome.value) if not index else ("", "", "")),
+            *line,
+            words if not index else "",
+        )
+        for index, line in enumerate(lines)
+    ]
+
+
+def _json(legs: Sequence[CampaignStep], toggle: ModuleEdit) -> dict[str, Any]:
+    from kymatui.domain.fleet.campaigns import count_outcomes
+
+    return {
+        "module": toggle.module,
+        "verb": toggle.verb.value,
+        "counts": {outcome.value: number for outcome, number in count_outcomes(legs).items()},
+        "runtimes": [
+            {
+                "runtime": leg.runtime,
+                "server": leg.server or None,
+                "outcome": leg.outcome.value,
+                "words": leg.words or None,
+                "changes": [{"field": line[0], "before": line[1], "after": line[2]} for line in leg.lines],
+                "effects": list(leg.effects),
+                "uninstalls": list(leg.uninstalls),
+                "blocking": list(leg.blocking),
+                "warnings": list(leg.warnings),
+            }
+            for leg in legs
+        ],
+    }

@@ -1,0 +1,216 @@
+"""`kymatui fleet` and `kymatui matrix`: the runtimes of a control plane, and their modules by version."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.options.unknown_names import require_in_fleet
+from kymatui.cli.output.printing import FORMATS, document, markdown, say, table
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.states import StateSource
+from kymatui.domain.versions.drift import DriftKind
+from kymatui.domain.versions.evidence import VersionSource
+from kymatui.errors import InvalidError, KymatuiError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.domain.fleet.runtimes import Fleet, Runtime, VersionCounts
+    from kymatui.domain.snapshot.missing_lists import UnknownFact
+
+REPORTED = VersionSource.REPORTED.value
+_HEADER = ("RUNTIME", "SHOOT", "REGION", "PLAN", "CHANNEL", "STATE", "MODULES", "DRIFT", "WORST MODULE", "AGE")
+
+
+@dataclass(frozen=True, slots=True)
+class FleetCommand:
+    """`fleet` lists runtimes, `matrix` counts versions of modules over them."""
+
+    matrix: bool = False
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        from kymatui.cli.main import add_cluster_options
+        from kymatui.cli.session_arguments import add_remote_options
+
+        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+        parser.add_argument("--state", action="append", metavar="STATE", help="only runtimes in this state; repeatable")
+        parser.add_argument("--channel", metavar="CHANNEL", help="only runtimes in this channel")
+        parser.add_argument("--plan", metavar="PLAN", help="only runtimes of this plan")
+        parser.add_argument("--region", metavar="REGION", help="only runtimes in this region")
+        parser.add_argument("--module", metavar="NAME[@VERSION]", help="only runtimes that have this module")
+        parser.add_argument("--drifting", action="store_true", help="only runtimes with a module that drifts")
+        parser.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
+        if not self.matrix:
+            from kymatui.domain.fleet.runtimes import GROUPS
+
+            parser.add_argument("--group", choices=GROUPS, help="count runtimes instead of listing them")
+        add_cluster_options(parser, default=argparse.SUPPRESS)
+        add_remote_options(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.cli.session_arguments import remote_options_of
+        from kymatui.domain.fleet.runtimes import version_matrix
+
+        control = remote_options_of(args)[0].control
+        cluster, fleet, notes = read_selected_fleet(control, args.selector)
+        require_drift(fleet, args)
+        chosen = choose(fleet, control, args)
+        for note in (*notes, *(f"{item.ref} is malformed: {item.reason}" for item in fleet.malformed)):
+            say(f"kymatui: {note}", sys.stderr)
+        if self.matrix:
+            say(_matrix(cluster, version_matrix(chosen), args.output))
+        elif args.group:
+            say(_groups(cluster, chosen, args))
+        else:
+            say(_runtimes(cluster, chosen, fleet.unknown_drift, args.output))
+        return 0
+
+
+FLEET, MATRIX = FleetCommand(), FleetCommand(matrix=True)
+
+
+def read_selected_fleet(options: SessionOptions, selector: str) -> tuple[str, Fleet, tuple[str, ...]]:
+    """As `read_fleet`, of what the server selects; UsageError for what it does not take as a selector."""
+    from kymatui.composition.sessions.fleet_lists import read_fleet
+
+    try:
+        return read_fleet(options, labels=selector)
+    except InvalidError as error:
+        if not selector:
+            raise
+        hint = "write key=value, key!=value, key, !key or key in (a, b), joined by commas"
+        raise UsageError(f"{selector!r} is no selector: {error}", hint=hint) from error
+
+
+def require_drift(fleet: Fleet, args: argparse.Namespace) -> None:
+    """Raise KymatuiError where runtimes are to be chosen by a drift that is not known."""
+    if args.drifting and fleet.unknown_drift is not None:
+        raise KymatuiError(f"drift is not known: {fleet.unknown_drift}", hint="leave out --drifting")
+
+
+def choose(fleet: Fleet, control: SessionOptions, args: argparse.Namespace) -> list[Runtime]:
+    """Return the runtimes that the words choose; raise UnknownNameError where a name chose none and nothing has it."""
+    found = [runtime for runtime in fleet.runtimes if is_chosen(runtime, args)]
+    if not found:
+        modules = [args.module.partition("@")[0]] if args.module else []
+        require_in_fleet(control, modules, [args.channel] if args.channel else [])
+    return found
+
+
+def is_chosen(runtime: Runtime, args: argparse.Namespace) -> bool:
+    """Whether `--state`, `--channel`, `--plan`, `--region`, `--module` and `--drifting` choose it."""
+    if args.state and runtime.state.lower() not in [state.lower() for state in args.state]:
+        return False
+    pairs = ((args.channel, runtime.channel), (args.plan, runtime.plan), (args.region, runtime.region))
+    if any(wanted and wanted != found for wanted, found in pairs):
+        return False
+    if args.drifting and not runtime.drifting:
+        return False
+    return _has_module(runtime, args.module)
+
+
+def _has_module(runtime: Runtime, wanted: str | None) -> bool:
+    from kymatui.domain.kyma.versions import same_version
+
+    if not wanted:
+        return True
+    name, _, version = wanted.partition("@")
+    module = runtime.module(name)
+    return module is not None and (not version or same_version(module.version, version))
+
+
+def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | None, form: str) -> str:
+    from kymatui.domain.catalog.catalog_json import unknown_json
+
+    problems = sum(runtime.has_problem for runtime in runtimes)
+    is_known = unknown is None and not any(runtime.unknown_drift and not runtime.has_problem for runtime in runtimes)
+    if form in ("json", "yaml"):
+        counts = {"runtimes": len(runtimes), "withProblems": problems if is_known else None}
+        why = {} if unknown is None else {"drift": unknown_json(unknown)}
+        listed = [_json(runtime, unknown) for runtime in runtimes]
+        return document({"cluster": cluster, "runtimes": listed, "counts": counts, "unknown": why}, form)
+    rows = [_row(runtime, unknown) for runtime in runtimes]
+    drawn = (markdown if form == "md" else table)(_HEADER, rows)
+    more = "" if is_known else "+"
+    return (
+        f"{drawn}\n\n{format_count(len(runtimes), 'runtime')}, {problems}{more} with problems (as their Kymas report)"
+    )
+
+
+def _row(runtime: Runtime, unknown: UnknownFact | None) -> list[str]:
+    from kymatui.domain.versions.messages import format_duration
+
+    worst = runtime.worst
+    state = f"{runtime.state} (skipped)" if runtime.skipped else runtime.state
+    return [
+        runtime.name,
+        runtime.shoot,
+        runtime.region,
+        runtime.plan,
+        runtime.channel,
+        f"{state} (deleting)" if runtime.deleting else state,
+        str(len(runtime.modules)),
+        unknown.gap.value if unknown is not None else runtime.drift_words,
+        f"{worst.name} {worst.state}" if worst is not None else "",
+        format_duration(time.time() - runtime.created) if runtime.created is not None else "",
+    ]
+
+
+def _json(runtime: Runtime, unknown: UnknownFact | None) -> dict[str, Any]:
+    return {
+        "name": runtime.name,
+        "namespace": runtime.ref.namespace,
+        "shoot": runtime.shoot or None,
+        "region": runtime.region or None,
+        "platformRegion": runtime.platform_region or None,
+        "plan": runtime.plan or None,
+        "globalAccount": runtime.account or None,
+        "channel": runtime.channel or None,
+        "state": runtime.state or None,
+        "deleting": runtime.deleting,
+        "skipped": runtime.skipped,
+        "problem": runtime.has_problem or (None if unknown is not None or runtime.unknown_drift else False),
+        "modules": [
+            {
+                "name": module.name,
+                "channel": module.channel or None,
+                "version": module.version or None,
+                "versionSource": REPORTED if module.version else None,
+                "desired": module.desired or None,
+                "drifts": None if unknown is not None or module.unknown_drift else module.drifts,
+                "drift": (DriftKind.UNKNOWN if unknown is not None else module.drift.kind).value,
+                "state": module.state.value,
+                "stateSource": StateSource.KYMA.value,
+                "maintenance": module.maintenance,
+                "actor": module.actor.value or None,
+            }
+            for module in runtime.modules
+        ],
+    }
+
+
+def _groups(cluster: str, runtimes: Sequence[Runtime], args: argparse.Namespace) -> str:
+    from kymatui.domain.fleet.runtimes import Fleet
+
+    counts = Fleet(tuple(runtimes), ()).count(args.group)
+    if args.output in ("json", "yaml"):
+        return document({"cluster": cluster, "group": args.group, "counts": dict(counts)}, args.output)
+    draw = markdown if args.output == "md" else table
+    return draw((args.group.upper(), "RUNTIMES"), [[name, str(count)] for name, count in counts.items()])
+
+
+def _matrix(cluster: str, rows: Sequence[VersionCounts], form: str) -> str:
+    if form in ("json", "yaml"):
+        found = {row.module: {version or "unknown": count for version, count in row.counts} for row in rows}
+        return document({"cluster": cluster, "versionSource": REPORTED, "modules": found}, form)
+    lines = [[row.module, str(row.total), _counts(row)] for row in rows]
+    return (markdown if form == "md" else table)(("MODULE", "RUNTIMES", "REPORTED VERSIONS"), lines)
+
+
+def _counts(row: VersionCounts) -> str:
+    return ", ".join(f"{version or 'unknown'}: {count}" for version, count in row.counts)

@@ -1,0 +1,176 @@
+"""`kymatui sync RUNTIME [--label KEY=VALUE]`: what of the catalog a runtime gets, and why; what labels would change."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.commands.fleet.compare import configure_runtime, read_pair
+from kymatui.cli.options.editing import effects_json
+from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.errors import KymatuiError, NotFoundError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kymatui.domain.kyma_edit.label_effects import LabelEffects
+    from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan
+    from kymatui.domain.remote.runtime_pair import RuntimePair
+
+_KEY = re.compile(r"([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
+_VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
+_HEADER = ("STANDING", "KIND", "NAME", "MODULE", "VERSION", "WHY")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    configure_runtime(parser, runtime="?")
+    parser.add_argument(
+        "--label",
+        action="append",
+        metavar="KEY=VALUE",
+        default=[],
+        help="what this label on the control plane's Kyma would change (`kymatui label` sets it); KEY- takes it away; "
+        "repeatable",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    labels = read_labels(args.label)
+    pair = read_pair(args)
+    return _preview(pair, labels, args.output) if labels else _explain(pair, args.output)
+
+
+def read_labels(words: Sequence[str]) -> dict[str, str | None]:
+    """As kubectl reads them: `key=value` sets, `key-` takes away; `beta` and `internal` stand for their full names."""
+    from kymatui.domain.kyma_edit.label_edit import LABELS
+
+    found: dict[str, str | None] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        taken = not sign and key.endswith("-")
+        key = key[:-1] if taken else key
+        if not _KEY.fullmatch(key) or not (sign or taken) or not _VALUE.fullmatch(value):
+            hint = "write KEY=VALUE to set a label, or KEY- to take it away"
+            raise UsageError(f"{word!r} is no label", hint=hint)
+        wanted = None if taken else value
+        if found.setdefault(LABELS.get(key, key), wanted) != wanted:
+            raise UsageError(f"{key} is given twice, with different values")
+    return found
+
+
+def _no_kyma(pair: RuntimePair) -> KymatuiError:
+    """Return the error for a Kyma that is not there, or not known."""
+    from kymatui.domain.snapshot.cluster_index import KYMA_FEED
+    from kymatui.domain.snapshot.missing_lists import explain_missing
+
+    why = explain_missing(pair.control.feeds, [KYMA_FEED])
+    if why is not None:
+        return KymatuiError(f"the Kyma of {pair.name} is not known: {why}")
+    return NotFoundError(f"the control plane has no Kyma of {pair.name}", status=404)
+
+
+def _explain(pair: RuntimePair, form: str) -> int:
+    from kymatui.domain.remote.catalog_sync import SyncStatus, plan_pair_sync
+
+    plan = plan_pair_sync(pair)
+    if plan is None:
+        raise _no_kyma(pair)
+    say(_plan_text(pair, plan, form))
+    amiss = (SyncStatus.MISSING, SyncStatus.LEFT_OVER, SyncStatus.UNKNOWN)
+    return RefusedError.exit_code if plan.unknown is not None or any(plan.count(standing) for standing in amiss) else 0
+
+
+def _plan_text(pair: RuntimePair, plan: SyncPlan, form: str) -> str:
+    from kymatui.domain.remote.catalog_sync import SyncStatus
+
+    if form in ("json", "yaml"):
+        from kymatui.domain.catalog.catalog_json import unknown_json
+
+        unknown = {} if plan.unknown is None else {"catalog": unknown_json(plan.unknown)}
+        found = {"runtime": pair.name, "catalog": [_json(entry, plan) for entry in plan.entries], "unknown": unknown}
+        return document(found, form)
+    order = (SyncStatus.MISSING, SyncStatus.LEFT_OVER, SyncStatus.UNKNOWN)
+    entries = sorted(plan.entries, key=lambda entry: entry.standing not in order)
+    drawn = (markdown if form == "md" else table)(_HEADER, [_row(entry) for entry in entries])
+    counts = ", ".join(f"{plan.count(standing)} {standing.value}" for standing in SyncStatus if plan.count(standing))
+    return f"{drawn}\n\n{pair.name}: {counts or _nothing(plan)}"
+
+
+def _nothing(plan: SyncPlan) -> str:
+    return (
+        "the control plane has no catalog" if plan.unknown is None else f"the control plane's catalog: {plan.unknown}"
+    )
+
+
+def _row(entry: SyncEntry) -> Sequence[str]:
+    return (
+        entry.standing.value,
+        entry.ref.kind.kind,
+        entry.ref.name,
+        entry.module,
+        entry.version,
+        entry.why,
+    )
+
+
+def _json(entry: SyncEntry, plan: SyncPlan | None = None) -> dict[str, Any]:
+    return {
+        "kind": entry.ref.kind.kind,
+        "name": entry.ref.name,
+        "module": entry.module or None,
+        "version": entry.version or None,
+        "wanted": None if plan is not None and plan.unknown is not None else entry.wanted,
+        "standing": entry.standing.value,
+        "why": entry.why,
+        "channels": [
+            {"channel": one.channel, "version": one.version, "wanted": one.is_wanted, "why": one.why or None}
+            for one in entry.channels
+        ],
+    }
+
+
+# what labels would change
+
+
+def _preview(pair: RuntimePair, labels: dict[str, str | None], form: str) -> int:
+    from kymatui.domain.kyma_edit.label_effects import preview_label_effects
+
+    found = preview_label_effects(pair, labels, time.time())
+    if found is None:
+        raise _no_kyma(pair)
+    say(_preview_text(pair, found, form))
+    return 0
+
+
+def _preview_text(pair: RuntimePair, found: LabelEffects, form: str) -> str:
+    if form in ("json", "yaml"):
+        return document(_preview_json(pair, found), form)
+    draw = markdown if form == "md" else table
+    rows = [
+        (word, entry.ref.kind.kind, entry.ref.name, entry.version)
+        for word, entries in (("comes", found.offered), ("goes", found.withdrawn), ("changes", found.changed))
+        for entry in entries
+    ]
+    parts = [draw(("CATALOG", "KIND", "NAME", "VERSION"), rows)] if rows else ["the runtime's catalog stays as it is"]
+    if found.effects:
+        parts.append(draw(("MODULE", "EFFECT"), [(effect.module, effect.words) for effect in found.effects]))
+    else:
+        parts.append("no module is installed or uninstalled")
+    parts += [f"warning: {sanitize(text)}" for text in found.warnings]
+    return "\n\n".join([*parts, "Nothing was changed."])
+
+
+def _preview_json(pair: RuntimePair, found: LabelEffects) -> dict[str, Any]:
+    return {
+        "runtime": pair.name,
+        "labels": dict(found.labels),
+        "comes": [_json(entry) for entry in found.offered],
+        "goes": [_json(entry) for entry in found.withdrawn],
+        "changes": [_json(entry) for entry in found.changed],
+        "effects": effects_json(found.effects),
+        "uninstalls": list(found.uninstalls),
+        "warnings": list(found.warnings),
+    }

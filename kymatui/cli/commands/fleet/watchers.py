@@ -1,0 +1,52 @@
+"""`kymatui watchers [RUNTIME]`: whether what changes in a runtime reaches the control plane; exit status 2 if not."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from kymatui.cli.commands.fleet.compare import configure_runtime
+from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kymatui.domain.remote.watcher_chains import WatcherChain
+
+_HEADER = ("WATCHER", "WATCHES", "LINK", "OBJECT", "HEALTH", "WHY")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    configure_runtime(parser, runtime="?")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kymatui.cli.session_arguments import remote_options_of
+    from kymatui.composition.sessions.watcher_chains import read_chains
+    from kymatui.domain.remote.watcher_chains import LinkHealth
+
+    if args.timeout <= 0:
+        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+    options, _ = remote_options_of(args, args.runtime or "", read_only=True)
+    found = read_chains(options, args.timeout)
+    say(_text(found, args.output))
+    return 0 if all(chain.health is LinkHealth.WHOLE for chain in found) else RefusedError.exit_code
+
+
+def _text(found: Sequence[WatcherChain], form: str) -> str:
+    from kymatui.domain.remote.watcher_chains import LinkHealth, chain_json
+
+    if form in ("json", "yaml"):
+        return document({"watchers": [chain_json(chain) for chain in found]}, form)
+    if not found:
+        return "the control plane has no Watchers: it hears of changes when it reconciles, and not before"
+    rows = [
+        (chain.watcher, chain.watches, link.what, link.object, link.health.value, link.why)
+        for chain in found
+        for link in chain.links
+    ]
+    whole = sum(chain.health is LinkHealth.WHOLE for chain in found)
+    drawn = (markdown if form == "md" else table)(_HEADER, rows)
+    return f"{drawn}\n\n{whole} of {format_count(len(found), 'chain')} whole"

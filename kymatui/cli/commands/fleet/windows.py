@@ -1,0 +1,110 @@
+"""`kymatui windows [RUNTIME]`: the next maintenance window of each runtime, and the upgrades that wait for it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.commands.fleet.compare import FORMATS
+from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.domain.catalog.catalog_json import unknown_json
+from kymatui.domain.kubernetes.terminal_text import format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kymatui.domain.fleet.maintenance import Maintenance
+    from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
+
+_HEADER = ("RUNTIME", "NEXT WINDOW", "MODULE", "INSTALLED", "OFFERED", "HOW IT STANDS")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    from kymatui.cli.main import add_cluster_options
+    from kymatui.cli.session_arguments import add_remote_options
+
+    parser.add_argument("runtime", metavar="RUNTIME", nargs="?", help="only this one: its name, its shoot or its id")
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    parser.add_argument("--waiting", action="store_true", help="only runtimes with an upgrade that needs a downtime")
+    parser.add_argument(
+        "--policy", metavar="FILE", help="lifecycle-manager's policy (default: the configured one, else the cluster's)"
+    )
+    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_remote_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from kymatui.cli.session_arguments import remote_options_of
+    from kymatui.composition.reports.maintenance import read_maintenance
+
+    options, _ = remote_options_of(args, args.runtime or "", read_only=True)
+    now = time.time()
+    found, notes = read_maintenance(options, args.policy or "", now)
+    shown = [one for one in found if one.upgrades or one.unknown is not None or not args.waiting]
+    for note in notes:
+        say(f"kymatui: {note}", sys.stderr)
+    say(_text(shown, args.output))
+    return 0
+
+
+def _text(found: Sequence[Maintenance], form: str) -> str:
+    if form in ("json", "yaml"):
+        return document({"runtimes": [_json(one) for one in found]}, form)
+    rows = [row for one in found for row in _rows(one)]
+    drawn = (markdown if form == "md" else table)(_HEADER, rows)
+    waiting = sum(bool(one.upgrades) for one in found)
+    more = "+" if any(one.unknown is not None for one in found) else ""
+    many = format_count(len(found), "runtime")
+    return f"{drawn}\n\n{many}, {waiting}{more} with upgrades that need a downtime"
+
+
+def _rows(one: Maintenance) -> list[Sequence[str]]:
+    first = (one.ref.name, _when(one))
+    upgrades = [(u.module, u.installed, u.offered, u.waiting.value) for u in one.upgrades] or [
+        ("", "", "", _upgrades_unknown(one))
+    ]
+    return [(*(first if not index else (one.ref.name, "")), *upgrade) for index, upgrade in enumerate(upgrades)]
+
+
+def _upgrades_unknown(one: Maintenance) -> str:
+    return "" if one.unknown is None else str(one.unknown)
+
+
+def _when(one: Maintenance) -> str:
+    if one.window is None:
+        return "not known"
+    begin, end = (datetime.fromtimestamp(edge, UTC) for edge in (one.window.begin, one.window.end))
+    words = f"{begin:%a %Y-%m-%d %H:%M} to {end:%a %H:%M} UTC"
+    return f"{words} (open)" if one.open else words
+
+
+def _json(one: Maintenance) -> dict[str, Any]:
+    return {
+        "runtime": one.ref.name,
+        "namespace": one.ref.namespace,
+        "window": _window(one.window),
+        "open": one.open,
+        "skipsWindows": one.skips,
+        "upgrades": [
+            {
+                "module": upgrade.module,
+                "installed": upgrade.installed or None,
+                "offered": upgrade.offered or None,
+                "standing": upgrade.waiting.value,
+            }
+            for upgrade in one.upgrades
+        ]
+        if one.unknown is None
+        else None,
+        "unknown": {} if one.unknown is None else {"upgrades": unknown_json(one.unknown)},
+    }
+
+
+def _window(window: MaintenanceWindow | None) -> dict[str, str] | None:
+    if window is None:
+        return None
+    edges = {"begin": window.begin, "end": window.end}
+    return {name: datetime.fromtimestamp(edge, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") for name, edge in edges.items()}

@@ -1,0 +1,59 @@
+"""`kymatui helm lint PATH…`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from kymatui.cli.commands.helm.chart_options import add_values, read_values
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="charts, as folders or archives")
+    parser.add_argument("--strict", action="store_true", help="warnings fail too")
+    parser.add_argument("--quiet", action="store_true", help="only warnings and errors")
+    parser.add_argument("--with-subcharts", action="store_true", help="the charts below charts/ too")
+    parser.add_argument("--skip-schema-validation", action="store_true", help="do not check values.schema.json")
+    parser.add_argument("--kube-version", default="", metavar="VERSION", help="for deprecations and capabilities")
+    parser.add_argument("-n", "--namespace", default="default")
+    add_values(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """1 where a chart fails, as helm does."""
+    from kymatui.helm.linting import lint
+    from kymatui.helm.linting.results import Linting
+
+    linting = Linting(args.namespace, args.kube_version, check_schema=not args.skip_schema_validation)
+    values = read_values(args)
+    paths = _with_subcharts(args.paths) if args.with_subcharts else args.paths
+    failed = noticed = 0
+    for path in paths:
+        result = lint(path, values, linting)
+        noticed += result.is_noticed
+        if args.quiet and not result.is_noticed:
+            continue
+        print(f"==> Linting {path}")
+        for line in result.lines(quiet=args.quiet):
+            print(line)
+        print()
+        failed += result.failed(strict=args.strict)
+    summary = f"{len(paths)} chart(s) linted, {failed} chart(s) failed"
+    if failed:
+        print(f"Error: {summary}", file=sys.stderr)
+        return 1
+    if not args.quiet or noticed:
+        print(summary)
+    return 0
+
+
+def _with_subcharts(paths: list[str]) -> list[str]:
+    found = list(paths)
+    for path in paths:
+        for inner in sorted((Path(path) / "charts").rglob("*")):
+            if inner.name == "Chart.yaml":
+                found.append(str(inner.parent))
+            elif inner.name.endswith((".tgz", ".tar.gz")):
+                found.append(str(inner))
+    return found

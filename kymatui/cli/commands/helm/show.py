@@ -1,0 +1,21 @@
+"""`kymatui helm show all|chart|values|readme|crds CHART`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from kymatui.cli.commands.helm.chart_options import add_source, load
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=("all", "chart", "values", "readme", "crds"))
+    parser.add_argument("chart", help="a path, a URL, oci://…, or a name in --repo")
+    add_source(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from kymatui.helm.showing import shown
+
+    sys.stdout.write(shown(load(args, args.chart), args.what))
+    return 0

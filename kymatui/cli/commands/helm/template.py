@@ -1,0 +1,166 @@
+"""`kymatui helm template [NAME] CHART`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kymatui.cli.commands.helm.chart_options import add_source, add_values, load, read_values
+from kymatui.errors import HelmError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.helm.rendering import Rendered
+
+# flags of helm that change nothing of what is printed; scripts that give them go on working
+_IDLE_FLAGS = (
+    *("--create-namespace", "--disable-openapi-validation", "--force-conflicts", "--force-replace", "--hide-notes"),
+    *("--render-subchart-notes", "--replace", "--rollback-on-failure", "--take-ownership", "--wait-for-jobs"),
+)
+_IDLE_OPTIONS = ("--description", "--labels", "-l", "--timeout")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("words", nargs="+", metavar="[NAME] CHART", help="the release's name, and the chart")
+    parser.add_argument("-g", "--generate-name", action="store_true", help="make up a name")
+    parser.add_argument("--name-template", default="", metavar="TEXT", help="the name, as a template")
+    parser.add_argument("-n", "--namespace", default="default", help="the release's namespace")
+    parser.add_argument("--kube-version", default="", metavar="VERSION", help="for .Capabilities.KubeVersion")
+    parser.add_argument("-a", "--api-versions", action="append", default=[], help="for .Capabilities.APIVersions")
+    parser.add_argument("--include-crds", action="store_true", help="print the files below crds/ too")
+    parser.add_argument("--skip-crds", action="store_true", help="what is installed; nothing here")
+    parser.add_argument("--is-upgrade", action="store_true", help="render as for an upgrade")
+    parser.add_argument("--no-hooks", action="store_true", help="leave hooks out")
+    parser.add_argument("--skip-tests", action="store_true", help="leave test hooks out")
+    parser.add_argument("--enable-dns", action="store_true", help="let getHostByName ask the network")
+    parser.add_argument("--skip-schema-validation", action="store_true", help="do not check values.schema.json")
+    parser.add_argument("-s", "--show-only", action="append", default=[], metavar="TEMPLATE", help="only these")
+    parser.add_argument("--output-dir", default="", metavar="DIR", help="write files instead of printing")
+    parser.add_argument(
+        "--release-name", action="store_true", help="put the release's name into the path of --output-dir"
+    )
+    parser.add_argument("--debug", action="store_true", help="print what was rendered even where it is no YAML")
+    parser.add_argument("--dry-run", nargs="?", const="client", choices=("client", "none"), help=argparse.SUPPRESS)
+    parser.add_argument("--wait", nargs="?", const="watcher", help=argparse.SUPPRESS)
+    for flag in _IDLE_FLAGS:
+        parser.add_argument(flag, action="store_true", help=argparse.SUPPRESS)
+    for option in _IDLE_OPTIONS:
+        parser.add_argument(option, help=argparse.SUPPRESS)
+    add_values(parser)
+    add_source(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from kymatui.helm.manifests import ManifestError
+    from kymatui.helm.naming import check_release_name
+    from kymatui.helm.output import files, manifest_text, only
+
+    name, reference = _names(args)
+    chart = load(args, reference)
+    check_release_name(name)
+    rendered = _render(args, name, chart)
+    try:
+        text = manifest_text(rendered, hooks=not args.no_hooks, tests=not args.skip_tests)
+    except ManifestError as error:
+        if args.debug:
+            sys.stdout.write("".join(files(sorted(rendered.files.items())).values()))
+        else:
+            error.hint = "Use --debug flag to render out invalid YAML"
+        raise
+    if args.output_dir:
+        _write(args, name, rendered)
+        text = "\n"  # as in helm, which then finds nothing that --show-only names
+    sys.stdout.write(only(text, args.show_only) if args.show_only else text)
+    return 0
+
+
+def _render(args: argparse.Namespace, name: str, chart: object) -> Rendered:
+    from kymatui.composition.modules.chart_fetch import cached_templates
+    from kymatui.helm.capabilities import KUBE_VERSION
+    from kymatui.helm.charts import Chart
+    from kymatui.helm.language.environment import Environment
+    from kymatui.helm.rendering import render
+
+    assert isinstance(chart, Chart)
+    return render(
+        chart,
+        read_values(args),
+        release_name=name,
+        namespace=args.namespace or "default",
+        is_upgrade=args.is_upgrade,
+        kube_version=args.kube_version or KUBE_VERSION,
+        api_versions=[one for line in args.api_versions for one in line.split(",") if one],
+        include_crds=args.include_crds,
+        check_schema=not args.skip_schema_validation,
+        check_manifests=False,
+        environment=Environment(resolve=_resolve if args.enable_dns else None),
+        cache=cached_templates(),
+    )
+
+
+def _names(args: argparse.Namespace) -> tuple[str, str]:
+    """The release's name and the chart."""
+    words = args.words
+    if len(words) > 2:
+        raise UsageError(
+            f"expected at most two arguments, unexpected arguments: {', '.join(words[2:])}",
+            hint="kymatui helm template [NAME] CHART",
+        )
+    if len(words) == 2:
+        for flag in ("generate_name", "name_template"):
+            if getattr(args, flag):
+                raise UsageError(f"cannot set --{flag.replace('_', '-')} and also specify a name")
+        return words[0], words[1]
+    if args.name_template:
+        return _named_by(args.name_template), words[0]
+    if args.generate_name:
+        import time
+
+        return f"{Path(words[0]).name.partition('.tgz')[0] or 'chart'}-{int(time.time())}", words[0]
+    return "release-name", words[0]
+
+
+def _named_by(template: str) -> str:
+    """A name from a template without values, as `--name-template "web-{{ randAlpha 4 | lower }}"`."""
+    from kymatui.helm.functions import FUNCTIONS
+    from kymatui.helm.language.environment import Environment
+    from kymatui.helm.language.templates import TemplateSet
+
+    return TemplateSet.parse({"name-template": template}, FUNCTIONS).execute("name-template", {}, Environment())
+
+
+def _resolve(host: str) -> str:
+    import socket
+
+    try:
+        return socket.gethostbyname(host)
+    except OSError:
+        return ""
+
+
+def _write(args: argparse.Namespace, name: str, rendered: Rendered) -> None:
+    """Writes one file a template, as helm does, and never outside of the folder; says so for each document."""
+    from kymatui.helm.output import files, parts
+
+    folder = Path(args.output_dir)
+    documents = parts(rendered, hooks=not args.no_hooks, tests=not args.skip_tests)
+    below = folder / name if args.release_name else folder
+    crds = len(rendered.crds)  # they come first, and not below the release's name
+    for path, text in files(documents[:crds]).items():
+        _write_file(folder, path, text)
+    for path, text in files(documents[crds:]).items():
+        _write_file(below, path, text)
+    for position, (path, _) in enumerate(documents):
+        print(f"wrote {(folder if position < crds else below) / path}")
+
+
+def _write_file(root: Path, path: str, text: str) -> None:
+    target = root / path
+    if not target.resolve().is_relative_to(root.resolve()):
+        raise HelmError(f"{path} leads out of {root}; nothing of it was written")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise HelmError(f"{target} cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,303 @@
+"""`kymatui audit`, `kymatui audit rules`, `kymatui audit explain ID`: findings about a cluster that is only read."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
+from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.reports.fleet_audit import AuditProgress
+    from kymatui.domain.audit.findings import AuditFinding, AuditRule
+    from kymatui.domain.audit.ignores import IgnoreEntry
+    from kymatui.domain.audit.report import AuditReport
+
+FORMATS = ("table", "json", "yaml", "md", "sarif", "html", "junit")
+FLEET = "*"
+"""What `--remote` without a runtime means."""
+_EVERY, _MANY = 2.0, 100
+"""Seconds between two words on how far it is, and from how many runtimes on the end is told, too."""
+_SEVERITIES = ("error", "warning", "info")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    from kymatui.cli.main import add_cluster_options
+    from kymatui.cli.session_arguments import add_remote_options
+
+    parser.add_argument(
+        "what", nargs="?", choices=("rules", "explain"), help="rules: list what is looked for; explain: one rule"
+    )
+    parser.add_argument("rule", nargs="?", metavar="ID", help="for explain: the rule")
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    parser.add_argument(
+        "--ignore", metavar="FILE", help="findings that somebody answers for, each with a reason and an end"
+    )
+    parser.add_argument("--baseline", metavar="FILE", help="count only what an earlier audit did not find")
+    parser.add_argument("--save-baseline", metavar="FILE", help="keep what is found now, for a later --baseline")
+    parser.add_argument(
+        "--fail-on",
+        choices=(*_SEVERITIES, "never"),
+        default="warning",
+        help="the least severity that makes the exit status 2 (default: warning)",
+    )
+    parser.add_argument(
+        "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for all lists (default: 30)"
+    )
+    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_remote_options(parser)
+    parser.add_argument(
+        "--remote",
+        metavar="RUNTIME",
+        nargs="?",
+        const=FLEET,
+        help="all runtimes of the control plane, or this one, which is looked into in more depth",
+    )
+    parser.add_argument(
+        "--objects",
+        action="store_true",
+        help="with --remote alone: read every object of every module in each runtime, too; a request an object",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.what == "rules":
+        return _list_rules(args.output)
+    if args.what == "explain":
+        return _explain(args.rule, args.output)
+    ignores = _ignores(args.ignore)
+    known = _baseline(args.baseline)
+    report = _audited(args, ignores)
+    if args.save_baseline:
+        _save(Path(args.save_baseline), report)
+    new = replace(report, findings=tuple(item for item in report.findings if item.fingerprint not in known))
+    say(_text(new, args.output))
+    return RefusedError.exit_code if _fails(new, args.fail_on) else 0
+
+
+def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditReport:
+    """Opens the cluster with the gate shut, whatever else was said."""
+    from kymatui.cli.session_arguments import (
+        is_remote,
+        open_configured_pair,
+        open_configured_session,
+        session_options_of,
+    )
+    from kymatui.composition.reports.audit import audit_session, unreached_report
+    from kymatui.composition.sessions.pair_session import PairSession
+
+    if args.timeout <= 0:
+        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+    if args.remote == FLEET:
+        return _fleet(args, ignores)
+    options, settings = session_options_of(args)
+    if is_remote(args):
+        session: CatalogSession | PairSession = open_configured_pair(args, read_only=True, once=True)
+    else:
+        session = open_configured_session(replace(options, read_only=True), settings, once=True)
+    changed = threading.Event()
+    try:
+        session.start(changed.set)
+        session.wait_complete(args.timeout)
+        session.require_kyma()
+        return audit_session(session, ignores)
+    except KymatuiError as error:
+        by_hand = args.skr_kubeconfig or args.skr_context  # then it is the words that are wrong, and not the runtime
+        if isinstance(session, PairSession) and error is session.failure and not by_hand:
+            return unreached_report(session, error, ignores)
+        raise
+    finally:
+        session.close()
+
+
+def _fleet(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditReport:
+    """Every runtime; those that cannot be looked at are findings."""
+    from kymatui.cli.options.direct_install import cancellable
+    from kymatui.cli.session_arguments import remote_options_of
+    from kymatui.composition.reports.fleet_audit import audit_fleet
+
+    args.remote = None
+    options, _ = remote_options_of(args, read_only=True)
+    with cancellable() as cancel:
+        report, notes = audit_fleet(options, ignores, deep=args.objects, tell=_Progress(), cancel=cancel)
+    for note in notes:
+        say(f"kymatui: {note}", sys.stderr)
+    return report
+
+
+class _Progress:
+    """A line on standard error now and then: a fleet of thousands takes minutes."""
+
+    def __init__(self) -> None:
+        self._said = time.monotonic()
+
+    def __call__(self, tally: AuditProgress) -> None:
+        if time.monotonic() - self._said < _EVERY and (tally.done < tally.total or tally.total < _MANY):
+            return
+        self._said = time.monotonic()
+        bad = f", {tally.unreached} of them could not be" if tally.unreached else ""
+        say(f"  {tally.done} of {format_count(tally.total, 'runtime')} looked at{bad}", sys.stderr)
+
+
+def _fails(report: AuditReport, threshold: str) -> bool:
+    from kymatui.domain.kyma.problems import Severity
+
+    return threshold != "never" and report.at_least(Severity(threshold))
+
+
+# files
+
+
+def _ignores(path: str | None) -> tuple[IgnoreEntry, ...]:
+    from kymatui.domain.audit.ignores import read_ignores
+
+    if path is None:
+        return ()
+    import yaml
+
+    try:
+        found = yaml.safe_load(_content(path))
+    except yaml.YAMLError as error:
+        raise ConfigurationError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+    return read_ignores(found, path)
+
+
+def _baseline(path: str | None) -> frozenset[str]:
+    if path is None:
+        return frozenset()
+    try:
+        found = json.loads(_content(path))
+        return frozenset(str(item["fingerprint"]) for item in found["findings"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise ConfigurationError(
+            f"{path} is no baseline", hint="`kymatui audit --save-baseline FILE` makes one"
+        ) from error
+
+
+def _content(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"cannot read {path}: {error_reason(error)}") from error
+
+
+def _save(path: Path, report: AuditReport) -> None:
+    from kymatui.adapters.files.user_files import write_file
+    from kymatui.cli.output.audit_formats import as_json
+
+    write_file(path, json.dumps(as_json(report), indent=2) + "\n")
+
+
+# answers
+
+
+def _text(report: AuditReport, form: str) -> str:
+    from kymatui.cli.output import audit_formats
+
+    if form in ("json", "yaml"):
+        return document(audit_formats.as_json(report), form)
+    if form == "sarif":
+        return document(audit_formats.as_sarif(report), "json")
+    if form == "junit":
+        return audit_formats.as_junit(report)
+    if form == "html":
+        return audit_formats.as_html(report)
+    return _for_people(report, form)
+
+
+def _for_people(report: AuditReport, form: str) -> str:
+    draw = markdown if form == "md" else table
+    parts = []
+    if report.findings:
+        header = ("SEVERITY", "RULE", "MODULE", "FINDING", "SINCE", "WHO ACTS")
+        parts.append(draw(header, [row for item in report.findings for row in _rows(report, item, form)]))
+        rules = {item.rule.id: item.rule for item in report.findings}
+        parts.append(draw(("RULE", "WHAT TO DO"), [[rule.id, rule.remedy] for rule in rules.values()]))
+    return "\n\n".join([*parts, summary(report)])
+
+
+def _rows(report: AuditReport, item: AuditFinding, form: str) -> list[list[str]]:
+    """The finding; and below it, or in a document behind it, where exactly and what stands there."""
+    since = _ago(report.taken_at - item.since) if item.since is not None else ""
+    first = [item.severity.value, item.rule.id, item.module, _sentence(item), since, item.actor.value]
+    place = " = ".join(part for part in (item.path, item.value) if part)
+    if item.path in item.message and item.value in item.message:
+        return [first]
+    if form == "md":
+        return [[*first[:3], f"{first[3]} ({place})", *first[4:]]]
+    return [first, [" ", " ", " ", f"  {place}", " ", " "]]
+
+
+def _ago(seconds: float) -> str:
+    """As kubectl writes ages: one unit, the largest that is there twice or more."""
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{max(0.0, seconds):.0f}s"
+
+
+def _sentence(item: AuditFinding) -> str:
+    """The message, with the object where it does not say which one it is about."""
+    named = not item.object or item.object in item.message or item.object.rpartition("/")[2] in item.message
+    words = item.message if named else f"{item.object}: {item.message}"
+    return f"{item.runtime}: {words}" if item.runtime else words
+
+
+def summary(report: AuditReport) -> str:
+    """How much was found, in one line."""
+    from kymatui.domain.kyma.problems import Severity
+
+    counts = ", ".join(f"{report.count(severity)} {severity.value}" for severity in Severity)
+    ignored = f", {len(report.ignored)} ignored" if report.ignored else ""
+    return f"{report.cluster}: {counts}{ignored}"
+
+
+def _list_rules(form: str) -> int:
+    from kymatui.domain.audit.report import RULES
+
+    if form in ("json", "yaml"):
+        say(document({"rules": [_rule_json(rule) for rule in RULES]}, form))
+        return 0
+    if form not in ("table", "md"):
+        raise UsageError(f"rules are not listed as {form}", hint="as table, md, json or yaml")
+    draw = markdown if form == "md" else table
+    say(draw(("RULE", "SEVERITY", "LOOKS FOR"), [[rule.id, rule.severity.value, rule.title] for rule in RULES]))
+    return 0
+
+
+def _explain(identifier: str | None, form: str) -> int:
+    from difflib import get_close_matches
+
+    from kymatui.domain.audit.report import RULES, find_rule
+
+    if not identifier:
+        raise UsageError("explain needs a rule", hint="`kymatui audit rules` lists them")
+    rule = find_rule(identifier)
+    if rule is None:
+        near = get_close_matches(identifier, [rule.id for rule in RULES], n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else "`kymatui audit rules` lists them"
+        raise UsageError(f"there is no rule {identifier!r}", hint=hint)
+    if form in ("json", "yaml"):
+        say(document(_rule_json(rule), form))
+    else:
+        say(f"{rule.id} ({rule.severity.value}): {rule.title}\n\nWhy: {rule.why}\nWhat to do: {rule.remedy}")
+    return 0
+
+
+def _rule_json(rule: AuditRule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "severity": rule.severity.value,
+        "title": rule.title,
+        "why": rule.why,
+        "remedy": rule.remedy,
+    }

@@ -1,0 +1,67 @@
+"""`kymatui drift`: modules whose installed version is not the one it should be.
+
+Exit status 2 where a module drifts, 1 where that is not known of every module.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.options.reading import configure_reading, follow
+from kymatui.cli.output.printing import document, markdown, table
+from kymatui.domain.catalog.catalog_json import unknown_json
+from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.errors import KymatuiError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.domain.catalog.rows import Catalog, ModuleRow
+
+_HEADER = ("NAME", "INSTALLED", "DESIRED", "DRIFT", "WAITING FOR")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    configure_reading(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    return follow(args, lambda catalog: _answer(catalog, args.output))
+
+
+def _answer(catalog: Catalog, form: str) -> tuple[str, int]:
+    from kymatui.domain.versions.messages import drift_words
+
+    rows = [row for row in catalog.rows if row.drift.is_drift]
+    unknown = [row for row in catalog.rows if RowFact.DRIFT in row.unknown]
+    why = catalog.modules_unknown
+    status = RefusedError.exit_code if rows else KymatuiError.exit_code if unknown or why is not None else 0
+    if form in ("json", "yaml"):
+        found = {"cluster": catalog.cluster, "drift": [_json(row) for row in rows]}
+        reasons = {row.name: unknown_json(row.unknown[RowFact.DRIFT]) for row in unknown}
+        complete = {} if why is None else {"modules": unknown_json(why)}
+        return document({**found, "unknownDrift": reasons, "unknown": complete}, form), status
+    draw = markdown if form == "md" else table
+    lines = [[r.name, r.installed_words, r.desired, drift_words(r.drift), r.reason.actor.value] for r in rows]
+    lines += [_unknown(row) for row in unknown]
+    parts = [draw(_HEADER, lines)] if lines else []
+    parts += [f"modules: {why}"] if why is not None else []
+    return "\n\n".join(parts) or "no module drifts", status
+
+
+def _unknown(row: ModuleRow) -> list[str]:
+    return [row.name, row.installed_words, row.text(RowFact.DESIRED, row.desired), str(row.unknown[RowFact.DRIFT]), ""]
+
+
+def _json(row: ModuleRow) -> dict[str, Any]:
+    from kymatui.domain.versions.messages import drift_words
+
+    return {
+        "name": row.name,
+        "installed": row.installed or None,
+        "installedSource": row.version_source.value if row.version_source is not None else None,
+        "desired": row.desired or None,
+        "kind": row.drift.kind.value,
+        "distance": str(row.drift.distance) if row.drift.distance else None,
+        "words": drift_words(row.drift),
+        "waitingFor": row.reason.actor.value or None,
+    }

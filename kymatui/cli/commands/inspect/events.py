@@ -1,0 +1,128 @@
+"""`kymatui events NAME`: the events of a module's objects and of the Pods that its workloads own, the newest first."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Final
+
+from kymatui.cli.options.reading import configure_reading, row_of, watch_sessions
+from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.domain.catalog.module_events import (
+    EventsAvailability,
+    event_objects,
+    events_about,
+    events_availability,
+    module_objects,
+)
+from kymatui.errors import ForbiddenError, ServerError, UnreachableError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.domain.catalog.module_events import Event
+    from kymatui.domain.catalog.rows import ModuleRow
+    from kymatui.domain.snapshot.snapshots import Snapshot
+
+_HEADER: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", help="the module, as the catalog names it")
+    parser.add_argument(
+        "--types",
+        metavar="TYPE",
+        type=_types,
+        default=frozenset(),
+        help="only these: Warning, Normal, or both by comma",
+    )
+    configure_reading(parser)
+
+
+def _types(text: str) -> frozenset[str]:
+    known = {"warning": "Warning", "normal": "Normal"}
+    names = [name.strip().lower() for name in text.split(",")]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no type of events {unknown[0]!r}; choose Warning or Normal")
+    return frozenset(known[name] for name in names)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the events, and with --watch again whenever they change.
+
+    Raises ForbiddenError where events may not be listed, UnreachableError where they were not listed in time.
+    """
+    last = ""
+    with closing(watch_sessions(args)) as seen:
+        for session in seen:
+            row, snapshot = _followed(session, args)
+            text = _text(row, snapshot, args)
+            if text != last:
+                say(text)
+                last = text
+    return 0
+
+
+def _followed(session: CatalogSession | PairSession, args: argparse.Namespace) -> tuple[ModuleRow, Snapshot]:
+    """Return the module's row and a snapshot with its events, its ReplicaSets and its Pods listed."""
+    from kymatui.domain.catalog.catalog import build_catalog
+
+    row = row_of(build_catalog(session.snapshot(), time.time()), args.name)
+    objects = module_objects(row)
+    session.follow_events(objects)
+    session.follow_owned(objects)
+    whole = session.wait_complete(args.timeout)
+    snapshot = session.snapshot()
+    match events_availability(row, snapshot):
+        case EventsAvailability.FORBIDDEN:
+            raise ForbiddenError(
+                f"you may not list events in the namespaces of {row.name}",
+                hint="ask for the right to list events (core/v1)",
+                status=403,
+            )
+        case EventsAvailability.FAILED:
+            raise ServerError(f"events of {row.name} could not be listed", hint="`kymatui catalog` shows why")
+        case EventsAvailability.LOADING if not whole:
+            raise UnreachableError(
+                f"events of {row.name} were not listed within {args.timeout:g} s", hint="wait longer with --timeout"
+            )
+    return row, snapshot
+
+
+def _text(row: ModuleRow, snapshot: Snapshot, args: argparse.Namespace) -> str:
+    from kymatui.domain.snapshot.object_index import index_objects
+    from kymatui.domain.snapshot.read_cache import ReadCache
+
+    objects = event_objects(row, index_objects(snapshot, ReadCache()))
+    found = [one for one, _ in events_about(snapshot, objects) if not args.types or one.type in args.types]
+    if args.output in ("json", "yaml"):
+        answer = {"cluster": snapshot.cluster, "module": row.name, "events": [event_json(one) for one in found]}
+        return document(answer, args.output, one_line=args.watch)
+    if not found:
+        return f"no events of {row.name} (a cluster keeps events for an hour)"
+    now = time.time()
+    return (markdown if args.output == "md" else table)(_HEADER, [_cells(one, now) for one in found])
+
+
+def _cells(event: Event, now: float) -> tuple[str, ...]:
+    from kymatui.domain.versions.messages import format_duration
+
+    subject = f"{event.kind}/{event.name}"
+    seen = format_duration(now - event.seen) if event.seen else ""
+    return seen, event.type, event.reason, subject, str(event.count or ""), " ".join(event.message.split())
+
+
+def event_json(event: Event) -> dict[str, Any]:
+    """Return an event's JSON; `lastSeen` is null where the server does not say when."""
+    from datetime import UTC, datetime
+
+    return {
+        "lastSeen": datetime.fromtimestamp(event.seen, UTC).isoformat() if event.seen else None,
+        "type": event.type,
+        "reason": event.reason,
+        "object": {"kind": event.kind, "namespace": event.namespace or None, "name": event.name},
+        "count": event.count or None,
+        "message": event.message,
+    }

@@ -1,0 +1,118 @@
+"""`kymatui module NAME`: one module from every side."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.options.reading import configure_reading, follow, row_of
+from kymatui.cli.output.printing import document, markdown, table
+from kymatui.domain.snapshot.missing_lists import RowFact
+
+if TYPE_CHECKING:
+    from kymatui.domain.catalog.rows import Catalog, ModuleRow
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", help="the module, as the catalog names it")
+    configure_reading(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    return follow(args, lambda catalog: (_text(catalog, args.name, args.output), 0))
+
+
+def _text(catalog: Catalog, name: str, form: str) -> str:
+    row = row_of(catalog, name)
+    if form in ("json", "yaml"):
+        return document(module_json(row), form)
+    lines = [list(line) for line in facts(row)]
+    return markdown(["FACT", "VALUE"], lines) if form == "md" else table(["FACT", "VALUE"], lines)
+
+
+def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
+    """Label and value of everything that is known, declared first, then observed, then reported."""
+    from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, source_words
+
+    yield "module", row.name
+    yield "origin", row.origin.value
+    yield "fetched from", ", ".join(row.sources)
+    yield "state", row.text(RowFact.STATE, row.state.value)
+    yield "decided by", source_words(row.state_source)
+    yield "reason", row.reason.text
+    yield "waiting for", row.reason.actor.value
+    source = row.resolution.channel_source.value
+    yield "channel", row.text(RowFact.CHANNEL, f"{row.channel} ({source})" if row.channel else "")
+    yield "channels", ", ".join(f"{channel}={version}" for channel, version in row.channels.items())
+    yield "desired", row.text(RowFact.DESIRED, row.desired)
+    yield "installed", row.installed_words
+    yield "newest", row.text(RowFact.NEWEST, row.newest)
+    yield "drift", row.text(RowFact.DRIFT, drift_words(row.drift))
+    yield "presence", row.text(RowFact.STATE, row.presence.value)
+    yield "managed", row.text(RowFact.MANAGED, "yes" if row.managed else "no")
+    yield "policy", row.text(RowFact.POLICY, row.policy)
+    yield "template", str(row.template or "")
+    yield "manager", str(row.manager or "")
+    yield "manager ready", row.readiness.words if row.readiness else ""
+    yield "Kyma reports", _said(row.reports.kyma, row.reports.kyma_message)
+    yield "Manifest reports", row.text(RowFact.MANIFEST, _said(row.reports.manifest, row.reports.manifest_message))
+    for fact, why in row.unknown.items():
+        yield f"{fact.value} is not known", str(why)
+    for checked in row.checked:
+        yield "resource", f"{checked.resource}: {_said(checked.klm.state.value, checked.message)}"
+    for item in row.evidence:
+        yield (
+            f"version by {item.source.value}",
+            f"{item.version or item.text}{f' of {item.where}' if item.where else ''}",
+        )
+    if row.refusal is not None:
+        yield "refused", refusal_words(row.refusal)
+    for note in row.resolution.notes:
+        yield "note", note_words(note)
+    for problem in row.problems:
+        yield problem.severity.value, problem.message
+
+
+def _said(state: str, message: str) -> str:
+    return f"{state}: {message}" if message else state
+
+
+def module_json(row: ModuleRow) -> dict[str, Any]:
+    """The row of `catalog -o json` with what explains it."""
+    from kymatui.domain.catalog.catalog_json import problem_json, reports_json, row_json
+    from kymatui.domain.versions.messages import refusal_words
+
+    refusal = row.refusal
+    return {
+        **row_json(row),
+        "presence": row.presence.value,
+        "waitingFor": row.reason.actor.value or None,
+        "channelSource": row.resolution.channel_source.value if row.channel else None,
+        "policy": None if RowFact.POLICY in row.unknown else str(row.policy) or None,
+        "template": str(row.template) if row.template else None,
+        "manager": str(row.manager) if row.manager else None,
+        "managerReady": row.readiness.words if row.readiness else None,
+        "reports": reports_json(row.reports),
+        "resources": None
+        if RowFact.CHECKS in row.unknown
+        else [
+            {"resource": str(one.resource), "klm": one.klm.state.value, "strict": one.strict.state.value}
+            for one in row.checked
+        ],
+        "evidence": [
+            {"source": one.source.value, "version": one.version or None, "text": one.text} for one in row.evidence
+        ],
+        "offers": [
+            {
+                "version": one.version,
+                "channels": list(one.channels),
+                "template": str(one.template),
+                "origin": one.origin.value,
+                "source": one.source or None,
+            }
+            for one in row.offers
+        ],
+        "refused": refusal_words(refusal) if refusal is not None else None,
+        "problems": [problem_json(problem) for problem in row.problems],
+    }

@@ -1,0 +1,116 @@
+"""`kymatui catalog --remote RUNTIME`: each module with its Manifest on the control plane, and who says what of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.options.reading import watch_sessions
+from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.snapshot.missing_lists import RowFact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kymatui.domain.catalog.rows import Catalog, ModuleRow
+    from kymatui.domain.kubernetes.refs import ObjectRef
+    from kymatui.domain.kyma.manifests import Manifest
+
+    Manifests = Mapping[ObjectRef, Manifest]
+
+_HEADER = ("NAME", "CHANNEL", "INSTALLED", "DESIRED", "DRIFT", "STATE", "KYMA", "MANIFEST", "RESOURCE", "MANAGER")
+_WIDE = (*_HEADER, "TAGS", "MANIFEST NAME", "MANIFEST CONDITIONS", "REASON")
+
+
+def show(args: argparse.Namespace) -> int:
+    """Prints it, and with --watch again whenever it is another."""
+    from kymatui.cli.commands.inspect.catalog import no_modules
+    from kymatui.domain.catalog.catalog import build_catalog
+    from kymatui.domain.kyma.manifests import Manifest, read_manifest
+
+    last = ""
+    with closing(watch_sessions(args)) as seen:
+        for session in seen:
+            snapshot = session.snapshot()
+            found = build_catalog(snapshot, time.time())
+            read = (read_manifest(raw) for raw in snapshot.manifests)
+            text = _text(found, {one.ref: one for one in read if isinstance(one, Manifest)}, args)
+            if text != last:
+                if found.rows or args.output in ("json", "yaml"):
+                    say(text)
+                else:
+                    say(no_modules(found), sys.stderr)
+                _tell(found)
+                last = text
+    return 0
+
+
+def _tell(found: Catalog) -> None:
+    for problem in found.problems:
+        if not problem.module:
+            say(f"{problem.severity.value}: {sanitize(problem.message)}", sys.stderr)
+
+
+def _text(found: Catalog, manifests: Manifests, args: argparse.Namespace) -> str:
+    form = args.output
+    if form in ("json", "yaml"):
+        return document(as_json(found, manifests), form, one_line=args.watch)
+    wide = form in ("wide", "md")
+    rows = [_row(row, manifests.get(row.manifest) if row.manifest else None, wide=wide) for row in found.rows]
+    return (markdown if form == "md" else table)(_WIDE if wide else _HEADER, rows)
+
+
+def _row(row: ModuleRow, manifest: Manifest | None, *, wide: bool) -> Sequence[str]:
+    from kymatui.domain.versions.messages import drift_words
+
+    reports = row.reports
+    short = (
+        row.name,
+        row.text(RowFact.CHANNEL, row.channel),
+        row.installed_words,
+        row.text(RowFact.DESIRED, row.desired),
+        row.text(RowFact.DRIFT, drift_words(row.drift)),
+        row.text(RowFact.STATE, row.state.value),
+        reports.kyma,
+        row.text(RowFact.MANIFEST, reports.manifest),
+        row.text(RowFact.CHECKS, reports.resource),
+        reports.manager,
+    )
+    if not wide:
+        return short
+    tags = (("mandatory", row.mandatory), ("beta", row.beta), ("internal", row.internal))
+    names = ",".join(name for name, holds in tags if holds)
+    where = f"{manifest.meta.namespace}/{manifest.meta.name}" if manifest is not None else ""
+    conditions = ", ".join(f"{one.type}={one.status}" for one in manifest.conditions) if manifest is not None else ""
+    return (*short, names, where, conditions, row.reason.text)
+
+
+def as_json(found: Catalog, manifests: Manifests) -> dict[str, Any]:
+    """The JSON of `kymatui catalog`; each module has `reports` and `manifest` besides."""
+    from kymatui.domain.catalog.catalog_json import catalog_to_json, reports_json
+
+    document_of = catalog_to_json(found)
+    for row, entry in zip(found.rows, document_of["modules"], strict=True):
+        manifest = manifests.get(row.manifest) if row.manifest else None
+        entry["reports"] = reports_json(row.reports)
+        entry["manifest"] = _manifest(manifest) if manifest is not None else None
+    return document_of
+
+
+def _manifest(manifest: Manifest) -> dict[str, Any]:
+    return {
+        "name": manifest.meta.name,
+        "namespace": manifest.meta.namespace,
+        "version": manifest.version or None,
+        "state": manifest.state or None,
+        "deleting": manifest.meta.deleting,
+        "operation": manifest.operation or None,
+        "conditions": [
+            {"type": one.type, "status": one.status, "reason": one.reason, "message": one.message}
+            for one in manifest.conditions
+        ],
+    }

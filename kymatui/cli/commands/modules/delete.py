@@ -1,0 +1,286 @@
+"""`kymatui delete NAME …`: one plan of all of them, one question, and then one deletion after the other.
+
+One module is a batch of one. What cannot be deleted refuses the whole; what fails on the way keeps no other from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.options.confirmation import confirm
+from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, add_running, cancellable, open_context
+from kymatui.cli.output.deletion import deletion_consequence, deletion_json, deletion_text
+from kymatui.cli.output.plan_header import plan_document, plan_text
+from kymatui.cli.output.printing import markdown, say, table
+from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.actions.delete import DeletionResult
+    from kymatui.actions.plans import DeletionPlan, DeletionRequest
+    from kymatui.composition.sessions.deletion_port import SessionDeletions
+    from kymatui.engine.deletion.deletion_state import DeletionState
+
+
+class DeleteCommand:
+    """The guided deletion: no manager before what it manages, nothing of others, through the Kyma where that is due."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        what = "a module, or the name of a release; several are one plan, and go one after the other"
+        parser.add_argument("names", metavar="NAME", nargs="+", help=what)
+        parser.add_argument("--cascade", action="store_true", help="also delete what users made and the module manages")
+        parser.add_argument("--accept-unknown", action="store_true", help="take kinds that you may not list for empty")
+        parser.add_argument(
+            "--way",
+            choices=("let", "ignore", "unmanage"),
+            default="let",
+            help="where lifecycle-manager is in charge: let it delete the module's resource (default), set the policy "
+            "to Ignore first and delete it by hand, or unmanage the module instead of deleting it",
+        )
+        parser.add_argument("--backup", metavar="FILE", help="where what is deleted is kept (default: a new file)")
+        parser.add_argument("--no-backup", action="store_true", help="keep nothing of what is deleted")
+        add_running(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        names = list(dict.fromkeys(args.names))
+        if args.backup and len(names) > 1:
+            raise UsageError("--backup is about one module", hint="several have a file each, which is told")
+        with open_context(args, once=args.dry_run) as place:
+            return _Deletions(place).go(names)
+
+
+DELETE = DeleteCommand()
+
+
+@dataclass(frozen=True, slots=True)
+class _Leg:
+    """One deletion with its plan, and what became of it."""
+
+    plan: DeletionPlan
+    failed: KymatuiError | None = None
+    ended: DeletionResult | None = None
+
+    @property
+    def name(self) -> str:
+        return self.plan.module
+
+    @property
+    def seen(self) -> DeletionState:
+        return self.plan.seen
+
+    @property
+    def refusal(self) -> RefusedError | None:
+        """Why it is refused, with the option that lets it continue."""
+        error = self.plan.refusal
+        if error is None or self.seen.refusal:
+            return error
+        hint = "--accept-unknown goes on all the same" if self.seen.remaining.unknown else "--cascade deletes them, too"
+        return RefusedError(str(error), hint=hint)
+
+    @property
+    def trouble(self) -> str:
+        """Why it was refused or did not come to its end, "" where neither is so."""
+        error = self.refusal or self.failed
+        if error is None:
+            return ""
+        named = str(error) if str(error).startswith(self.name) else f"{self.name}: {error}"
+        return f"{named} ({error.hint})" if error.hint else named
+
+    @property
+    def outcome(self) -> str:
+        if self.refusal or self.failed:
+            return "refused" if self.refusal or isinstance(self.failed, RefusedError) else "unfinished"
+        return "unchanged" if self.plan.is_gone else "done" if self.ended is not None else "planned"
+
+
+class _Deletions:
+    """One run of `kymatui delete`."""
+
+    def __init__(self, place: CommandContext) -> None:
+        from kymatui.composition.sessions.deletion_port import SessionDeletions
+
+        self._place, self._args = place, place.args
+        self._departing: SessionDeletions = SessionDeletions(place.session, place.cluster)
+
+    def go(self, names: Sequence[str]) -> int:
+        legs = self._planned(names)
+        args, todo = self._args, [leg for leg in legs if not leg.plan.is_gone]
+        if args.dry_run:
+            return self._answer(legs, "planned")
+        if any(leg.refusal for leg in legs):
+            raise self._refused(legs)
+        if not todo:
+            return self._answer(legs, "unchanged", _nothing_left(legs))
+        if args.output == "table":
+            say(self._text(legs, "table"), sys.stderr)
+        self._confirm(todo)
+        return self._ended(self._carried_out(legs))
+
+    def _confirm(self, todo: Sequence[_Leg]) -> None:
+        from kymatui.engine.deletion.deletion_state import NextStep
+
+        args, names = self._args, ", ".join(leg.name for leg in todo)
+        seen = [leg.seen for leg in todo if leg.plan.turn is not NextStep.UNMANAGE]
+        following = deletion_consequence(seen, backup=not args.no_backup) if seen else ""
+        confirm(self._place.target, f"{'Delete' if seen else 'Unmanage'} {names}", following, yes=args.yes)
+
+    # the plan
+
+    def _planned(self, names: Sequence[str]) -> list[_Leg]:
+        from kymatui.actions.delete import plan_deletions
+
+        plans = plan_deletions(self._departing, [self._request(name) for name in names])
+        for plan in plans:
+            self._place.require_module(plan.seen)
+        return [_Leg(plan) for plan in plans]
+
+    def _request(self, name: str) -> DeletionRequest:
+        from kymatui.actions.plans import DeletionRequest
+        from kymatui.adapters.files.backups import backup_path
+        from kymatui.engine.deletion.deletion_state import ModuleCRHandling
+
+        args = self._args
+        where = Path(args.backup) if args.backup else backup_path(self._place.cluster.name, name, time.time())
+        return DeletionRequest(
+            name,
+            self._place.namespace,
+            ModuleCRHandling(args.way),
+            args.cascade,
+            args.accept_unknown,
+            None if args.no_backup else where,
+            args.timeout if args.wait else 0.0,
+        )
+
+    def _refused(self, legs: Sequence[_Leg]) -> KymatuiError:
+        """What refuses one refuses all; of one module its own words are enough."""
+        refused = [leg for leg in legs if leg.refusal is not None]
+        alone = legs[0].refusal if len(legs) == 1 else None
+        if alone is None or not legs[0].seen.refusal:
+            self._answer(legs, "refused", to_errors=alone is None and self._args.output == "table")
+        return alone or RefusedError("; ".join(leg.trouble for leg in refused), hint="nothing was changed")
+
+    # doing it
+
+    def _carried_out(self, legs: Sequence[_Leg]) -> list[_Leg]:
+        """A person who stops it stops all that has not begun."""
+        ended: list[_Leg] = []
+        with cancellable() as cancel:
+            for leg in legs:
+                if leg.plan.is_gone:
+                    ended.append(leg)
+                    continue
+                if len(legs) > 1:
+                    say(f"{leg.name} {leg.seen.installed}".rstrip(), sys.stderr)
+                try:
+                    ended.append(replace(leg, ended=self._run(leg.plan, cancel)))
+                except CancelledError:
+                    self._unfinished([*ended, *legs[len(ended) :]])
+                    raise
+                except KymatuiError as error:
+                    ended.append(replace(leg, failed=error))
+        return ended
+
+    def _run(self, plan: DeletionPlan, cancel: threading.Event) -> DeletionResult:
+        from kymatui.actions.delete import RunControls, run_deletion
+        from kymatui.adapters.files.job_journal import JobPurpose, recorded_job
+
+        purpose = JobPurpose("delete", (plan.module,))
+        with recorded_job(self._place.cluster.name, f"delete {plan.module}", purpose):
+            return run_deletion(self._departing, plan, RunControls(ProgressPrinter(), cancel))
+
+    def _ended(self, legs: Sequence[_Leg]) -> int:
+        failed = [leg for leg in legs if leg.failed is not None]
+        lines = [_line(leg) for leg in legs if leg.ended is not None]
+        if not failed:
+            return self._answer(legs, "done", "\n".join(lines))
+        if len(legs) == 1 and legs[0].failed is not None:
+            self._unfinished(legs)
+            raise legs[0].failed
+        said = "; ".join(leg.trouble for leg in failed)
+        if not lines and all(leg.outcome == "refused" for leg in failed):
+            self._answer(legs, "refused", to_errors=self._args.output == "table")
+            raise RefusedError(said, hint="nothing was changed")
+        self._answer(legs, "unfinished", "\n".join(lines) or "none of them is gone")
+        raise PartlyDoneError(f"{len(failed)} of {len(legs)} are not gone: {said}", hint="run it again to go on")
+
+    # telling it
+
+    def _unfinished(self, legs: Sequence[_Leg]) -> None:
+        """Of one module the error says all there is to a person; a document says what is left of it now."""
+        form = self._args.output
+        if len(legs) > 1:
+            self._answer(legs, "unfinished", to_errors=form == "table")
+        elif form != "table":
+            now = self._planned([legs[0].name])[0].seen
+            target = self._place.target
+            if form == "md":
+                say(plan_text(target, deletion_text(now, form), form))
+            else:
+                outcome = "refused" if isinstance(legs[0].failed, RefusedError) else "unfinished"
+                say(plan_document(target, deletion_json(now, outcome), form))
+
+    def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "", *, to_errors: bool = False) -> int:
+        form = self._args.output
+        if form in ("json", "yaml"):
+            say(plan_document(self._place.target, self._json(legs, outcome), form))
+        elif words:
+            say(words)
+        else:
+            say(self._text(legs, form), sys.stderr if to_errors else sys.stdout)
+        return 0
+
+    def _text(self, legs: Sequence[_Leg], form: str) -> str:
+        return plan_text(self._place.target, _text(legs, form), form)
+
+    def _json(self, legs: Sequence[_Leg], outcome: str) -> dict[str, Any]:
+        """Of one module its own document; of several `{"cluster", "modules": […], "failed": […], "outcome"}`."""
+        if len(legs) == 1:
+            return _leg_json(legs[0], "planned" if outcome == "planned" else legs[0].outcome)
+        return {
+            "cluster": self._place.cluster.name,
+            "modules": [_leg_json(leg, leg.outcome) for leg in legs],
+            "failed": [{"name": leg.name, "reason": leg.trouble} for leg in legs if leg.trouble],
+            "outcome": outcome,
+        }
+
+
+def _nothing_left(legs: Sequence[_Leg]) -> str:
+    if len(legs) > 1:
+        return "nothing is left of them"
+    return f"{legs[0].name}: {legs[0].seen.refusal or f'nothing is left of {legs[0].name}'}"
+
+
+def _leg_json(leg: _Leg, outcome: str) -> dict[str, Any]:
+    gone, kept, lost = (leg.ended.gone, leg.ended.kept, leg.ended.lost) if leg.ended is not None else ((), (), ())
+    return deletion_json(leg.seen, outcome, gone, kept, lost)
+
+
+def _line(leg: _Leg) -> str:
+    assert leg.ended is not None
+    ended = leg.ended
+    stays = ", ".join(f"{ref} ({reason})" for ref, reason in ended.kept)
+    said = [ended.words] if ended.words else []
+    said += [f"{len(ended.gone)} deleted"] if ended.gone or not ended.words else []
+    return f"{leg.name}: {', '.join(said)}" + (f"; kept: {stays}" if stays else "")
+
+
+def _text(legs: Sequence[_Leg], form: str) -> str:
+    """Of one module what is left of it and will be deleted; of several a table before that."""
+    if len(legs) == 1:
+        return deletion_text(legs[0].seen, form)
+    draw = markdown if form == "md" else table
+    parts = [draw(("MODULE", "VERSION", "IN CHARGE", "STILL THERE", "NEXT"), [_row(leg) for leg in legs])]
+    parts += [deletion_text(leg.seen, form) for leg in legs if not leg.plan.is_gone]
+    return "\n\n".join(parts)
+
+
+def _row(leg: _Leg) -> list[str]:
+    seen = leg.seen
+    following = f"refused: {leg.trouble}" if leg.refusal else leg.trouble or leg.plan.turn.value
+    return [seen.module, seen.installed, seen.charge.value, str(len(seen.theirs)) if seen.theirs else "", following]

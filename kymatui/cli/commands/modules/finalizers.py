@@ -1,0 +1,111 @@
+"""`kymatui finalizers NAME`: what holds the deletion of a module up; letting go of one finalizer is a last resort."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from kymatui.cli.options.confirmation import confirm_by_typing
+from kymatui.cli.options.direct_install import FORMATS, add_clusters, add_fetching, open_context
+from kymatui.cli.output.plan_header import plan_text
+from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.versions.messages import format_duration
+from kymatui.errors import RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.actions.finalizers import BlockedObject
+
+
+class FinalizersCommand:
+    """Lists what is held; with --object and --remove it takes one finalizer from one object."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
+        group = parser.add_argument_group(
+            "last resort", "what the finalizer stands for is done by nobody then; one finalizer of one object"
+        )
+        group.add_argument("--object", metavar="[NS/]NAME", help="the object, in full; KIND:[NS/]NAME where several")
+        group.add_argument("--remove", metavar="FINALIZER", help="the finalizer to take away")
+        group.add_argument(
+            "--typed", metavar="[NS/]NAME", help="the object's name once more, where nobody can be asked"
+        )
+        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+        add_fetching(parser)
+        add_clusters(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.actions.finalizers import blocked_objects, remove_finalizer
+        from kymatui.composition.sessions.deletion_port import SessionDeletions
+
+        if bool(args.object) != bool(args.remove):
+            raise UsageError("--object and --remove belong together", hint="one finalizer of one object")
+        with open_context(args, once=True) as place:
+            seen = SessionDeletions(place.session, place.cluster).look(args.name, place.namespace)
+            place.require_module(seen)
+            found = blocked_objects(seen, place.cluster)
+            if not args.remove:
+                return _show(args.name, found, args.output)
+            one = _one(found, args.object, args.name)
+            say(plan_text(place.target, _warning(one, args.remove), "table"), sys.stderr)
+            name = args.typed
+            if name is None:
+                name = confirm_by_typing(
+                    place.target, f"Remove {args.remove} from {one.ref}", one.typed, f"--typed {one.typed}"
+                )
+            gone = remove_finalizer(place.cluster, one, args.remove, name)
+        say(f"{one.ref} {'is gone' if gone else 'is still held by other finalizers'}")
+        return 0
+
+
+FINALIZERS = FinalizersCommand()
+
+
+def _one(found: tuple[BlockedObject, ...], wanted: str, module: str) -> BlockedObject:
+    kind, _, name = wanted.rpartition(":")
+    matching = [one for one in found if one.typed == name and kind in ("", one.ref.kind.kind)]
+    if not matching:
+        raise RefusedError(
+            f"nothing of {module} that is being deleted is called {wanted}", hint=f"`kymatui finalizers {module}`"
+        )
+    if len(matching) > 1:
+        kinds = ", ".join(one.ref.kind.kind for one in matching)
+        raise RefusedError(f"several objects are called {wanted}: {kinds}", hint="write KIND:[NS/]NAME")
+    return matching[0]
+
+
+def _warning(one: BlockedObject, finalizer: str) -> str:
+    return (
+        f"{one.ref} is held by {finalizer}. {sanitize(one.expected[:1].upper() + one.expected[1:])}.\n"
+        "Without the finalizer it goes at once, and whatever was to be cleaned up for it outside of the cluster stays."
+    )
+
+
+def _show(module: str, found: tuple[BlockedObject, ...], form: str) -> int:
+    if form in ("json", "yaml"):
+        say(document({"name": module, "held": [_json(one) for one in found]}, form))
+        return 0
+    if not found:
+        say(f"nothing of {module} is held by finalizers")
+        return 0
+    rows = [[str(one.ref), _since(one), name, owner or "unknown"] for one in found for name, owner in one.finalizers]
+    draw = markdown if form == "md" else table
+    heads = ("OBJECT", "BEING DELETED FOR", "FINALIZER", "SET BY")
+    say(draw(heads, rows) + f"\n\n{sanitize(found[0].expected)}")
+    return 0
+
+
+def _since(one: BlockedObject) -> str:
+    return format_duration(max(0.0, time.time() - one.since)) if one.since is not None else ""
+
+
+def _json(one: BlockedObject) -> dict[str, object]:
+    return {
+        "object": str(one.ref),
+        "name": one.typed,
+        "deleted": one.since,
+        "finalizers": [{"name": name, "setBy": owner or None} for name, owner in one.finalizers],
+        "expected": one.expected,
+    }

@@ -1,0 +1,73 @@
+"""`kymatui enable|disable|channel|manage|unmanage|policy NAME`: the plan first, then the edit, then the wait.
+
+The answer (what was planned, or what came of it) goes to standard output, and everything on the way to standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kymatui.cli.options.editing import add_editing, open_for_edit, refuse_timeout
+from kymatui.cli.options.uninstalls import add_uninstalling
+from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.errors import UsageError
+
+if TYPE_CHECKING:
+    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
+
+_OWN_CHANNEL = "default"
+_POLICIES = ("CreateAndDelete", "Ignore")
+
+
+@dataclass(frozen=True, slots=True)
+class KymaEditCommand:
+    """One of the verbs of `kymatui.domain.kyma_edit.module_edit`, as a command."""
+
+    verb: str
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        from kymatui.cli.commands.fleet.campaign import add_fleet_options
+
+        parser.add_argument("names", metavar="NAME", nargs="+", help="a module; several are one plan")
+        parser.set_defaults(verb=self.verb)
+        channel_help = f"the channel; `{_OWN_CHANNEL}` is the one that the Kyma has for all modules"
+        if self.verb == "channel":
+            parser.add_argument("channel", metavar="CHANNEL", help=channel_help)
+        if self.verb == "policy":
+            parser.add_argument("policy", choices=_POLICIES, help="what becomes of the module's default resource")
+        if self.verb == "enable":
+            parser.add_argument("--channel", metavar="CHANNEL", help=channel_help)
+            parser.add_argument("--policy", choices=_POLICIES, help="what becomes of the module's default resource")
+        add_editing(parser, remote="in this runtime of the control plane: its name, its shoot or its id")
+        add_uninstalling(parser)
+        add_fleet_options(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.cli.commands.modules.kyma_edit_run import EditRun
+
+        refuse_timeout(args)
+        toggles = [self._toggle(args, name) for name in dict.fromkeys(args.names)]
+        if args.backup and (len(toggles) > 1 or args.fleet):
+            raise UsageError("--backup is about one module", hint="without it each has a file of its own")
+        if args.fleet:
+            from kymatui.cli.commands.fleet import campaign
+
+            if len(toggles) > 1:
+                raise UsageError("--fleet is about one module at a time", hint="many runtimes are the plan there")
+            return campaign.run(args, toggles[0])
+        with open_for_edit(args) as (session, changed):
+            return EditRun(args, toggles, session, changed).go()
+
+    def _toggle(self, args: argparse.Namespace, name: str) -> ModuleEdit:
+        from kymatui.domain.kyma.kymas import Policy
+        from kymatui.domain.kyma_edit.module_edit import ModuleEdit
+
+        channel, policy = getattr(args, "channel", None), getattr(args, "policy", None)
+        own = "" if channel == _OWN_CHANNEL else channel
+        return ModuleEdit(EditVerb(self.verb), name, own, Policy(policy) if policy else None)
+
+
+ENABLE, DISABLE, CHANNEL = KymaEditCommand("enable"), KymaEditCommand("disable"), KymaEditCommand("channel")
+MANAGE, UNMANAGE, POLICY = KymaEditCommand("manage"), KymaEditCommand("unmanage"), KymaEditCommand("policy")

@@ -1,0 +1,261 @@
+"""`kymatui enable|disable|… NAME …`: the edits of all modules as one plan, then all edits, then the wait for all."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.options import uninstalls as uninstalling
+from kymatui.cli.options.confirmation import confirm
+from kymatui.cli.options.direct_install import ProgressPrinter, cancellable
+from kymatui.cli.options.editing import (
+    action_words,
+    complete_handover,
+    is_in_progress,
+    plan_json,
+    print_handover_notice,
+    print_stage,
+    require_rights,
+)
+from kymatui.cli.output.plan_header import plan_document, plan_text
+from kymatui.cli.output.printing import markdown, say, table
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.actions.plans import Uninstall
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.domain.kyma_edit.edit_progress import EditProgress
+    from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
+
+_SAME = "the Kyma says so already"
+
+
+@dataclass(frozen=True, slots=True)
+class _Leg:
+    """One edit: what is proposed, what it uninstalls with what was agreed to, and how it ended.
+
+    `on_its_way` is one that the Kyma says already, and whose end is still to come; `refusals` say why it is not made.
+    """
+
+    proposal: EditProposal
+    uninstalls: tuple[Uninstall, ...]
+    refusals: tuple[str, ...]
+    on_its_way: bool = False
+    generation: int = 0
+    is_made: bool = False
+    words: str = ""
+    error: KymatuiError | None = None
+
+    @property
+    def module(self) -> str:
+        return self.proposal.toggle.module
+
+    @property
+    def unblocks(self) -> bool:
+        """Whether it is under way, and what blocks it is deleted."""
+        return self.on_its_way and any(one.blocking for one in self.uninstalls)
+
+    @property
+    def is_todo(self) -> bool:
+        return self.unblocks if self.on_its_way else not self.proposal.is_done or bool(self.refusals)
+
+    def outcome(self, whole: str) -> str:
+        if self.error is not None:
+            return "unfinished" if self.is_made or self.on_its_way else "failed"
+        if self.on_its_way:
+            return whole
+        if self.refusals:
+            return "refused"
+        return "unchanged" if self.proposal.is_done else whole
+
+
+class EditRun:
+    """One run of one command, with one name or several."""
+
+    def __init__(
+        self,
+        args: argparse.Namespace,
+        toggles: Sequence[ModuleEdit],
+        session: CatalogSession | PairSession,
+        changed: threading.Event,
+    ) -> None:
+        from kymatui.composition.sessions.runtime_kyma_edit import edits_of
+
+        self._args, self._toggles = args, toggles
+        self._session, self._changed = session, changed
+        self._toggling: ClusterKymaEdits = edits_of(session)
+
+    def go(self) -> int:
+        legs = [self._leg(toggle) for toggle in self._toggles]
+        todo = [leg for leg in legs if leg.is_todo]
+        if any(leg.refusals for leg in todo):
+            return self._refused(legs)
+        if not todo and any(leg.on_its_way for leg in legs):
+            return self._ended(self._carry_out(legs))
+        if not todo:
+            return self._answer(legs, "unchanged", _SAME)
+        if self._args.dry_run:
+            return self._answer(legs, "planned")
+        for leg in todo:
+            require_rights(self._session, self._toggling, leg.proposal)
+        say(self._text(legs, "table"), sys.stderr)
+        for leg in todo:
+            print_handover_notice(self._session, leg.proposal.toggle)
+        following = uninstalling.uninstall_consequence(one for leg in todo for one in leg.uninstalls)
+        action = action_words([leg.proposal.toggle for leg in todo])
+        confirm(self._session.target, action, following, yes=self._args.yes)
+        return self._ended(self._carry_out(legs))
+
+    def _leg(self, toggle: ModuleEdit) -> _Leg:
+        """What is proposed, with what still exists of a module that goes."""
+        proposal = self._toggling.propose(toggle)
+        on_its_way = is_in_progress(self._args, self._toggling, proposal)
+        modules = [effect.module for effect in proposal.effects if effect.uninstalls]
+        if on_its_way and toggle.verb is EditVerb.DISABLE and self._args.cascade:
+            modules = [toggle.module]
+        refused = proposal.is_refused and not on_its_way
+        consent = uninstalling.consent_of(self._args)
+        found = () if refused else self._toggling.uninstalls(modules, consent, self._args.timeout)
+        said = () if on_its_way else proposal.refusals
+        return _Leg(proposal, found, (*said, *uninstalling.uninstall_refusals(found)), on_its_way)
+
+    def _refused(self, legs: Sequence[_Leg]) -> int:
+        if self._args.output != "table":
+            self._answer(legs, "refused")
+            return RefusedError.exit_code
+        if any(leg.uninstalls for leg in legs):
+            say(self._text(legs, "table"), sys.stdout if self._args.dry_run else sys.stderr)
+        others = ", of the others neither" if len(legs) > 1 else ""
+        raise RefusedError(
+            "; ".join(text for leg in legs for text in leg.refusals), hint=f"nothing was changed{others}"
+        )
+
+    # doing it
+
+    def _carry_out(self, legs: Sequence[_Leg]) -> list[_Leg]:
+        """All edits, one patch each, then what follows from each; a failure keeps no other from going on."""
+        with cancellable() as cancel:
+            now = list(legs)
+            try:
+                for at, leg in enumerate(now):
+                    now[at] = self._edit(leg, cancel)
+                return self._follow(now, cancel) if self._args.wait else now
+            except CancelledError:
+                if self._args.output != "table":
+                    self._answer(now, "unfinished")
+                raise
+
+    def _edit(self, leg: _Leg, cancel: threading.Event) -> _Leg:
+        if not leg.is_todo:
+            return leg
+        try:
+            if leg.unblocks:
+                self._toggling.unblock(leg.uninstalls, cancel, ProgressPrinter())
+                return leg
+            generation = self._toggling.carry_out(leg.proposal, cancel, leg.uninstalls, ProgressPrinter())
+        except CancelledError:
+            raise
+        except KymatuiError as error:
+            return replace(leg, error=error)
+        if len(self._toggles) > 1:
+            say(f"  the entry of {leg.module} is edited", sys.stderr)
+        return replace(leg, generation=generation, is_made=True, words="the Kyma is edited")
+
+    def _follow(self, legs: list[_Leg], cancel: threading.Event) -> list[_Leg]:
+        """Side by side: what waits for a person keeps no other from being seen to its end."""
+        from kymatui.composition.sessions.kyma_edit import StartedEdit
+
+        at = [place for place, leg in enumerate(legs) if leg.error is None and (leg.is_made or leg.on_its_way)]
+        started = [StartedEdit(legs[place].proposal, legs[place].generation) for place in at]
+
+        def tell(number: int, stage: EditProgress) -> None:
+            print_stage(stage, f"{legs[at[number]].module}: " if len(legs) > 1 else "")
+
+        ends = self._toggling.follow_all(started, self._changed, self._args.timeout, tell, cancel, unattended=True)
+        for place, end in zip(at, ends, strict=True):
+            leg = legs[place]
+            if end.failed:
+                hint = f"`kymatui module {leg.module}`"
+                legs[place] = replace(leg, error=PartlyDoneError(end.failed, hint=hint))
+                continue
+            try:
+                handed = complete_handover(self._session, leg.proposal.toggle)
+            except KymatuiError as error:
+                legs[place] = replace(leg, error=error)
+                continue
+            legs[place] = replace(leg, words=handed or end.stage.words)
+        return legs
+
+    def _ended(self, legs: Sequence[_Leg]) -> int:
+        failed = [leg for leg in legs if leg.error is not None]
+        whole = "done" if self._args.wait else "accepted"
+        ended = [f"{leg.module}: {sanitize(leg.words)}" for leg in legs if leg.words and leg.error is None]
+        alone = len(legs) == 1
+        if not alone or not failed or self._args.output != "table":
+            self._answer(legs, "unfinished" if failed else whole, "\n".join(ended) or "none has come to its end")
+        if failed and alone:
+            assert failed[0].error is not None
+            raise failed[0].error
+        if failed:
+            said = "; ".join(f"{leg.module}: {leg.error}" for leg in failed)
+            hint = "run it again to go on: what is done is done"
+            raise PartlyDoneError(f"{len(failed)} of {len(legs)} are not done: {said}", hint=hint)
+        return 0
+
+    # telling it
+
+    def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "") -> int:
+        form = self._args.output
+        if form in ("json", "yaml"):
+            say(plan_document(self._session.target, self._document(legs, outcome, words), form))
+        elif words:
+            alone = legs[0].module if len(legs) == 1 and not words.startswith(f"{legs[0].module}:") else ""
+            say(f"{alone}: {words}" if alone else words)
+        else:
+            say(self._text(legs, form))
+        return 0
+
+    def _document(self, legs: Sequence[_Leg], outcome: str, words: str) -> dict[str, Any]:
+        """Of one name its edit alone; of several all of them."""
+        whole = "done" if outcome == "unfinished" else outcome
+        edits = [
+            plan_json(
+                self._session.name,
+                leg.proposal,
+                leg.outcome(whole),
+                str(leg.error) if leg.error is not None else leg.words or (words if len(legs) == 1 else ""),
+                refusals=leg.refusals,
+                uninstalls=uninstalling.uninstalls_json(leg.uninstalls),
+            )
+            for leg in legs
+        ]
+        if len(edits) == 1:
+            return {**edits[0], "outcome": outcome}
+        return {"cluster": self._session.name, "verb": self._args.verb, "edits": edits, "outcome": outcome}
+
+    def _text(self, legs: Sequence[_Leg], form: str) -> str:
+        return plan_text(self._session.target, "\n\n".join(self._parts(legs, form)), form)
+
+    def _parts(self, legs: Sequence[_Leg], form: str) -> Iterator[str]:
+        """One table of the edits, one of what becomes of which module, what still exists, and what is to be known."""
+        draw = markdown if form == "md" else table
+        edits = [leg.proposal.edit for leg in legs if leg.proposal.edit is not None]
+        if lines := [list(line) for edit in edits for line in edit.lines()]:
+            yield draw(("FIELD", "BEFORE", "AFTER"), lines)
+        effects = dict.fromkeys((one.module, one.words) for leg in legs for one in leg.proposal.effects)
+        same = [(leg.module, _SAME) for leg in legs if leg.proposal.is_done or leg.on_its_way]
+        if rows := [list(one) for one in (*effects, *same)]:
+            yield draw(("MODULE", "EFFECT"), rows)
+        yield from uninstalling.uninstall_tables([one for leg in legs for one in leg.uninstalls], form)
+        yield from (f"refused: {sanitize(text)}" for leg in legs for text in leg.refusals)
+        yield from (
+            f"warning: {sanitize(one)}" for one in dict.fromkeys(t for leg in legs for t in leg.proposal.warnings)
+        )

@@ -1,0 +1,183 @@
+"""`kymatui label NAME=VALUE|NAME- …`: which modules the Kyma may have; what it installs and uninstalls comes first."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.commands.fleet.sync import read_labels
+from kymatui.cli.options import uninstalls
+from kymatui.cli.options.confirmation import confirm
+from kymatui.cli.options.direct_install import ProgressPrinter, cancellable
+from kymatui.cli.options.editing import (
+    add_editing,
+    effects_json,
+    open_for_edit,
+    print_stage,
+    refuse_timeout,
+    require_rights,
+)
+from kymatui.cli.options.uninstalls import add_uninstalling
+from kymatui.cli.output.plan_header import plan_document, plan_text
+from kymatui.cli.output.printing import markdown, say, table
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.errors import KymatuiError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.actions.plans import Uninstall
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "labels",
+        metavar="NAME=VALUE",
+        nargs="+",
+        help="beta=true or internal=true allows such modules, beta- or internal- no longer; several are one edit",
+    )
+    add_editing(parser, remote="of this runtime's Kyma in the control plane: its name, its shoot or its id")
+    add_uninstalling(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    refuse_timeout(args)
+    labels = _labels(args.labels)
+    with open_for_edit(args) as (session, changed):
+        return _Run(args, labels, session, changed).go()
+
+
+def _labels(words: Sequence[str]) -> Mapping[str, str | None]:
+    """The labels by their full names; what says nothing about modules is left to kubectl."""
+    from kymatui.domain.kyma_edit.label_edit import LABELS
+
+    found = read_labels(words)
+    for label, value in found.items():
+        if label not in LABELS.values():
+            raise UsageError(f"{label} is no label that decides about modules", hint=f"those are {', '.join(LABELS)}")
+        if value not in (None, "true", "false"):
+            raise UsageError(f"{label}={value}: it is true or false", hint=f"{label}- takes the label away")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run of the command."""
+
+    args: argparse.Namespace
+    labels: Mapping[str, str | None]
+    session: CatalogSession | PairSession
+    changed: threading.Event
+
+    def go(self) -> int:
+        from kymatui.composition.sessions.runtime_kyma_edit import edits_of
+
+        toggling = edits_of(self.session)
+        proposal = toggling.propose_labels(self.labels)
+        if proposal.edit is None or proposal.refusal:
+            return self._refused(proposal)
+        if proposal.edit.is_empty:
+            return self._answer(proposal, "unchanged", "the Kyma says so already")
+        modules = [one.module for one in proposal.effects if one.uninstalls]
+        found = toggling.uninstalls(modules, uninstalls.consent_of(self.args), self.args.timeout)
+        if refusals := uninstalls.uninstall_refusals(found):
+            return self._refused(replace(proposal, refusal="; ".join(refusals)), found)
+        if self.args.dry_run:
+            return self._answer(proposal, "planned", "nothing was done", found)
+        require_rights(self.session, toggling, proposal)
+        say(self._text(proposal, found, "table"), sys.stderr)
+        following = uninstalls.uninstall_consequence(found)
+        confirm(self.session.target, _action(proposal.edit), following, yes=self.args.yes)
+        with cancellable() as cancel:
+            toggling.carry_out_labels(proposal, cancel, found, ProgressPrinter())
+            if not self.args.wait:
+                return self._answer(proposal, "accepted", "the Kyma is edited")
+            return self._wait(toggling, proposal, cancel)
+
+    def _refused(self, proposal: LabelProposal, found: Sequence[Uninstall] = ()) -> int:
+        if self.args.output == "table":
+            if found:
+                say(self._text(proposal, found, "table"), sys.stdout if self.args.dry_run else sys.stderr)
+            raise RefusedError(proposal.refusal, hint="nothing was changed")
+        self._answer(proposal, "refused", "nothing was changed", found)
+        return RefusedError.exit_code
+
+    def _wait(self, toggling: ClusterKymaEdits, proposal: LabelProposal, cancel: threading.Event) -> int:
+        try:
+            last = toggling.follow_labels(proposal, self.changed, self.args.timeout, print_stage, cancel)
+        except KymatuiError as error:
+            if self.args.output != "table":
+                self._answer(proposal, "unfinished", str(error))
+            raise
+        return self._answer(proposal, "done", last.words)
+
+    def _answer(self, proposal: LabelProposal, outcome: str, words: str, found: Sequence[Uninstall] = ()) -> int:
+        form = self.args.output
+        if form in ("json", "yaml"):
+            say(plan_document(self.session.target, _json(self.session.name, proposal, outcome, words, found), form))
+        elif outcome in ("planned", "refused"):
+            say(self._text(proposal, found, form))
+        else:
+            say(sanitize(words))
+        return 0
+
+    def _text(self, proposal: LabelProposal, found: Sequence[Uninstall], form: str) -> str:
+        return plan_text(self.session.target, _plan(proposal, form, found), form)
+
+
+def _action(edit: LabelEdit) -> str:
+    """What is asked: each label with its new value."""
+    changes = (f"{one.label}={one.after}" if one.after is not None else f"{one.label}-" for one in edit.changes)
+    return f"Label Kyma {edit.kyma.namespace}/{edit.kyma.name} {' '.join(changes)}"
+
+
+def _plan(proposal: LabelProposal, form: str, found: Sequence[Uninstall]) -> str:
+    """The edit, what of the catalog comes and goes, and what becomes of which module; for people."""
+    draw = markdown if form == "md" else table
+    changes = proposal.edit.changes if proposal.edit is not None else ()
+    rows = [[one.label, one.before or "", one.after or ""] for one in changes]
+    parts = [draw(("LABEL", "BEFORE", "AFTER"), rows)] if rows else []
+    copies = [
+        [word, ref.kind.kind, ref.name]
+        for word, refs in (("comes", proposal.comes), ("goes", proposal.goes), ("changes", proposal.changes))
+        for ref in refs
+    ]
+    if copies:
+        parts.append(draw(("CATALOG", "KIND", "NAME"), copies))
+    if proposal.effects:
+        parts.append(draw(("MODULE", "EFFECT"), [[one.module, one.words] for one in proposal.effects]))
+    else:
+        parts.append("no module is installed or uninstalled")
+    parts += uninstalls.uninstall_tables(found, form)
+    parts += [f"refused: {sanitize(proposal.refusal)}"] if proposal.refusal else []
+    parts += [f"warning: {sanitize(text)}" for text in proposal.warnings]
+    return "\n\n".join(parts)
+
+
+def _json(
+    cluster: str, proposal: LabelProposal, outcome: str, words: str, found: Sequence[Uninstall]
+) -> dict[str, Any]:
+    edit = proposal.edit
+    copies = (("comes", proposal.comes), ("goes", proposal.goes), ("changes", proposal.changes))
+    return {
+        "cluster": cluster,
+        "kyma": f"{edit.kyma.namespace}/{edit.kyma.name}" if edit is not None else None,
+        "labels": [
+            {"label": one.label, "before": one.before, "after": one.after}
+            for one in (edit.changes if edit is not None else ())
+        ],
+        "catalog": {word: [{"kind": ref.kind.kind, "name": ref.name} for ref in refs] for word, refs in copies},
+        "effects": effects_json(proposal.effects),
+        "uninstalls": [one.module for one in proposal.effects if one.uninstalls],
+        "managed": uninstalls.uninstalls_json(found),
+        "refusals": [proposal.refusal] if proposal.refusal else [],
+        "warnings": list(proposal.warnings),
+        "outcome": outcome,
+        "words": words,
+    }

@@ -1,0 +1,190 @@
+"""`kymatui restore [NAME|FILE]`: what a deletion kept is created again; without a word, what is kept is listed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.options.confirmation import confirm
+from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context
+from kymatui.cli.output.plan_header import plan_document, plan_text
+from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.errors import PartlyDoneError, UnknownNameError
+
+if TYPE_CHECKING:
+    from kymatui.actions.restore import RestoreResult, RestoreStep
+    from kymatui.adapters.files.backups import BackupInfo
+
+
+class RestoreCommand:
+    """Creates again what a backup holds; what is there already is left as it is."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        what = (
+            "a backup of `kymatui delete`, or the module whose newest backup of this cluster is meant (default: list)"
+        )
+        parser.add_argument("file", metavar="FILE", nargs="?", default="", help=what)
+        parser.set_defaults(creates_namespace=True)
+        add_running(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        if not args.file:
+            return _list(args.output)
+        with open_context(args, once=True) as place:
+            return _Restoration(place).go()
+
+
+RESTORE = RestoreCommand()
+
+
+def _list(form: str) -> int:
+    """All backups of this machine; asks no server."""
+    from kymatui.adapters.files.backups import backups_folder, list_backups
+
+    found = list_backups()
+    if form in ("json", "yaml"):
+        say(document({"folder": str(backups_folder()), "backups": [_json(one) for one in found]}, form))
+    elif found:
+        heads = ("MODULE", "VERSION", "CLUSTER", "DELETED", "OBJECTS", "FILE")
+        rows = [
+            [one.module, one.version, one.cluster, format_moment(one), str(one.count), str(one.path)] for one in found
+        ]
+        say((markdown if form == "md" else table)(heads, rows))
+    else:
+        say(f"no backups are in {backups_folder()}; `kymatui delete` makes them", sys.stderr)
+    return 0
+
+
+def format_moment(one: BackupInfo) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(one.made_at))
+
+
+def _json(one: BackupInfo) -> dict[str, Any]:
+    return {
+        "file": str(one.path),
+        "module": one.module or None,
+        "version": one.version or None,
+        "cluster": one.cluster or None,
+        "madeAt": one.made_at,
+        "objects": one.count,
+        "installedByLifecycleManager": one.by_klm,
+    }
+
+
+class _Restoration:
+    """One run of `kymatui restore FILE`."""
+
+    def __init__(self, place: CommandContext) -> None:
+        from kymatui.adapters.files.backups import cluster_identity, read_backup, read_heading
+
+        self._place, self._args = place, place.args
+        self._identity = cluster_identity(place.cluster)
+        self._path = self._found(place.args.file)
+        self._heading = read_heading(self._path)
+        self._objects = read_backup(self._path)
+
+    def _found(self, word: str) -> Path:
+        """The file; of a module's name its newest backup of this cluster."""
+        from kymatui.adapters.files.backups import backups_folder, list_backups
+
+        path = Path(word)
+        if path.exists() or len(path.parts) > 1 or path.suffix:
+            return path
+        named = [one for one in list_backups() if one.module == word]
+        ours = [one for one in named if not one.not_of(self._place.cluster.name, self._identity)]
+        if ours:
+            return ours[0].path
+        others = f"of other clusters: {', '.join(str(one.path) for one in named[:3])}" if named else ""
+        hint = others or "`kymatui restore` lists all backups"
+        where = f"of {self._place.cluster.name} in {backups_folder()}"
+        known = [one.module for one in list_backups()]
+        raise UnknownNameError.near("backup of", word, known if not named else (), where=where, hint=hint)
+
+    def go(self) -> int:
+        from kymatui.actions.restore import plan_restore
+
+        args, name = self._args, self._place.cluster.name
+        number = len(self._objects)
+        if not args.dry_run:
+            say(f"{self._place.target.line}\n", sys.stderr)
+        say(f"{self._path}: {format_count(number, 'object')}", sys.stderr)
+        stranger = self._heading.not_of(name, self._identity)
+        if stranger:
+            say(f"warning: {stranger}", sys.stderr)
+        if self._heading.by_klm:
+            module = self._heading.module
+            said = f"lifecycle-manager had installed {module}: `kymatui enable {module}` asks for it again, before this"
+            say(said, sys.stderr)
+        plan = plan_restore(self._objects, self._place.cluster)
+        if args.dry_run:
+            return self._print_plan(plan)
+        if args.output == "table":
+            say(_table(_planned(plan), "table"), sys.stderr)
+        confirm(
+            self._place.target,
+            f"Create what is missing of {format_count(number, 'object')}",
+            sanitize(stranger),
+            yes=args.yes,
+        )
+        return self._carry_out(plan)
+
+    def _carry_out(self, plan: Sequence[RestoreStep]) -> int:
+        from kymatui.actions.restore import restore, was_installed_here
+
+        def tell(words: str) -> None:
+            say(f"  {words}", sys.stderr)
+
+        args = self._args
+        with cancellable() as cancel:
+            timeout = args.timeout if args.wait else 0.0
+            cluster = self._place.cluster
+            ended = restore(self._objects, cluster, plan, tell=tell, wait=tell, cancel=cancel, timeout=timeout)
+        self._print(ended)
+        module = self._heading.module
+        if ended.made and module and was_installed_here(self._objects):
+            say(f"`kymatui adopt {module}` makes it kymatui's again, to be upgraded and deleted", sys.stderr)
+        if ended.failed:
+            said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
+            raise PartlyDoneError(
+                f"{len(ended.failed)} of {format_count(len(self._objects), 'object')} not created: {said}",
+                hint="install the module (or its definitions and namespaces) first, then restore again",
+            )
+        return 0
+
+    # printing
+
+    def _print_plan(self, seen: Sequence[RestoreStep]) -> int:
+        self._say(_planned(seen), "planned")
+        return 0
+
+    def _print(self, ended: RestoreResult) -> None:
+        rows = [(str(ref), "created", "") for ref in ended.made]
+        rows += [(str(ref), "there", "") for ref in ended.there]
+        rows += [(str(ref), "failed", reason) for ref, reason in ended.failed]
+        if self._args.output != "table":
+            self._say(rows, "unfinished" if ended.failed else "done")
+            return
+        failed = f", {len(ended.failed)} failed" if ended.failed else ""
+        say(f"{len(ended.made)} created, {len(ended.there)} were there already{failed}")
+
+    def _say(self, rows: Sequence[tuple[str, str, str]], outcome: str) -> None:
+        form = self._args.output
+        if form in ("json", "yaml"):
+            objects = [{"object": ref, "result": word, "reason": reason or None} for ref, word, reason in rows]
+            found = {"file": str(self._path), "objects": objects, "outcome": outcome}
+            say(plan_document(self._place.target, found, form))
+        else:
+            say(plan_text(self._place.target, _table(rows, form), form))
+
+
+def _planned(plan: Sequence[RestoreStep]) -> list[tuple[str, str, str]]:
+    return [(str(one.ref), one.fate.value, one.reason) for one in plan]
+
+
+def _table(rows: Sequence[tuple[str, str, str]], form: str) -> str:
+    return (markdown if form == "md" else table)(("OBJECT", "RESULT", "REASON"), [list(row) for row in rows])

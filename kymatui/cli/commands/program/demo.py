@@ -1,0 +1,98 @@
+"""`kymatui demo`: the screen on an embedded cluster, for whoever has nothing but Python."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kymatui.cli.session_arguments import open_configured_session, session_options_of
+from kymatui.errors import UsageError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.composition.sessions.remote_session import RemoteSession
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--check", action="store_true", help="print the catalog, or the fleet, as a table and leave")
+    parser.add_argument("--remote", action="store_true", help="two clusters: a control plane with a small fleet")
+    parser.add_argument("--fleet", type=int, metavar="N", help="two clusters: a control plane with N Kymas")
+    parser.add_argument(
+        "--allow-fleet-writes", action="store_true", help="marked runtimes of the fleet may be edited together"
+    )
+    parser.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS, help="only ASCII signs and borders")
+    parser.add_argument("--audit", action="store_true", default=argparse.SUPPRESS, help="the screen that cannot write")
+
+
+def run(args: argparse.Namespace) -> int:
+    from kymatui.composition.sandbox import MAX_KYMAS
+
+    if args.fleet is not None and not 1 <= args.fleet <= MAX_KYMAS:
+        raise UsageError(f"--fleet {args.fleet} is no fleet", hint=f"1 to {MAX_KYMAS} Kymas")
+    return _check(args) if args.check else _show(args)
+
+
+def _is_fleet(args: argparse.Namespace) -> bool:
+    return args.remote or args.fleet is not None
+
+
+def _show(args: argparse.Namespace) -> int:
+    """The screen paints while the cluster starts.
+
+    Whoever leaves before it has started leaves nothing behind: the folder is this process's, and the cluster ends with
+    it.
+    """
+    from tempfile import TemporaryDirectory
+
+    from kymatui.cli.commands.program.screen import show
+    from kymatui.composition.sandbox import start_sandbox
+    from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+
+    options, settings = session_options_of(args)
+    fleet = _is_fleet(args)
+
+    def connect() -> CatalogSession | RemoteSession:
+        path = Path(folder, "kubeconfig")
+        sandbox = running.enter_context(start_sandbox(kubeconfig=path, clusters=_clusters(args), fleet=args.fleet))
+        chosen = _on(options, sandbox.kubeconfig)
+        return open_remote(RemoteOptions(chosen)) if fleet else open_configured_session(chosen, settings)
+
+    with TemporaryDirectory(prefix="kymatui-demo-", ignore_cleanup_errors=True) as folder, ExitStack() as running:
+        return show(args, settings, connect, replace(options, context=_clusters(args)[0]), fleet=fleet)
+
+
+def _clusters(args: argparse.Namespace) -> tuple[str, ...]:
+    """The contexts of the embedded clusters; the first is the one that the header, plans and backups name."""
+    return ("kcp", "skr") if _is_fleet(args) else ("kcp",)
+
+
+def _on(options: SessionOptions, kubeconfig: Path) -> SessionOptions:
+    """The same wishes for the embedded cluster, whose kubeconfig has one context."""
+    return replace(options, kubeconfig=str(kubeconfig), context="")
+
+
+def _check(args: argparse.Namespace) -> int:
+    """Starts the cluster, waits until everything in it has come to rest, opens the screen unseen, prints the catalog.
+
+    An installation without its stylesheets, or whose screen does not show the modules, fails.
+    """
+    from kymatui.cli.commands.program.screen_check import PATIENCE_SECONDS, require_fleet, require_screen
+    from kymatui.cli.main import main
+    from kymatui.composition.sandbox import start_sandbox
+    from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+    from kymatui.ui.terminal.stylesheets import styles_dir
+
+    styles_dir()  # what is missing here is told before a cluster is started
+    options, settings = session_options_of(args)
+    mode = ["--read-only"] if options.read_only else []
+    with start_sandbox(settled=True, clusters=_clusters(args), fleet=args.fleet) as sandbox:
+        if _is_fleet(args):
+            patience = PATIENCE_SECONDS + (args.fleet or 0) / 100
+            require_fleet(lambda: open_remote(RemoteOptions(_on(options, sandbox.kubeconfig))), patience)
+            return main(["fleet", "--kubeconfig", str(sandbox.kubeconfig), *mode])
+        require_screen(lambda: open_configured_session(_on(options, sandbox.kubeconfig), settings))
+        return main(["catalog", "--kubeconfig", str(sandbox.kubeconfig), "--timeout", "60", *mode])

@@ -1,0 +1,180 @@
+"""`kymatui reconcile manifest NAME` and `kymatui operator`: the Manifest controller, once or until it is stopped."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kymatui.cli.options.direct_install import add_fetching
+from kymatui.cli.output.plan_header import plan_document
+from kymatui.cli.output.printing import say
+from kymatui.errors import (
+    ClusterError,
+    ConfigurationError,
+    KymatuiError,
+    PartlyDoneError,
+    RefusedError,
+    UnknownNameError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from kymatui.domain.kubernetes.refs import ObjectRef
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
+
+
+class ReconcileCommand:
+    """One Manifest, until its turn needs nothing more."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("kind", choices=("manifest",), help="what to reconcile")
+        parser.add_argument("name", metavar="NAME", help="its name; -n says in which namespace")
+        parser.add_argument(
+            "--timeout", type=float, default=300.0, metavar="SECONDS", help="for all turns together (default: 300)"
+        )
+        _configure(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.domain.kubernetes.refs import ObjectRef
+        from kymatui.domain.kyma.manifests import Manifest, read_manifest
+        from kymatui.engine.controllers.manifest.controller import manifest_kind
+
+        if args.timeout <= 0:
+            raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
+        site, namespace = _site(args)
+        ref = ObjectRef(manifest_kind(site), namespace, args.name)
+        if site.home.get(ref) is None:
+            raise _unknown(site, ref)
+        target = _say_target(site, namespace)
+        words = _turns(site, ref, args.timeout)
+        if args.output == "table":
+            say(f"{ref}{words}")
+        else:
+            found = read_manifest(site.home.get(ref) or {})
+            state = found.state if isinstance(found, Manifest) else None
+            value = {"object": str(ref), "state": state, "words": f"{ref}{words}", "outcome": "done"}
+            say(plan_document(target, value, args.output))
+        return 0
+
+
+class OperatorCommand:
+    """All Manifests of a cluster, until it is stopped."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--workers", type=int, default=4, metavar="N", help="Manifests at a time (default: 4)")
+        parser.add_argument(
+            "--resync",
+            type=float,
+            default=1800.0,
+            metavar="SECONDS",
+            help="how often a Manifest is looked at of which nothing changes (default: 1800)",
+        )
+        _configure(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.engine.controllers.manifest.controller import ManifestController
+
+        if args.workers < 1 or args.resync <= 0:
+            raise UsageError("--workers and --resync must be more than nothing")
+        site, _ = _site(args)
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        target = _say_target(site, "")
+        if args.output != "table":
+            say(plan_document(target, {"outcome": "started"}, args.output))
+        say(f"kymatui: reconciling the Manifests of {site.home.name}", sys.stderr)
+        ManifestController(site, _told, tell=_say, workers=args.workers, resync=args.resync).run(stop)
+        return 0
+
+
+RECONCILE, OPERATOR = ReconcileCommand(), OperatorCommand()
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    from kymatui.cli.main import add_cluster_options
+
+    parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table", help="default: table")
+    add_fetching(parser)
+    parser.add_argument(
+        "--kustomizations",
+        metavar="DIR",
+        help="Manifests may name kustomizations below it by their paths (default: by addresses only)",
+    )
+    add_cluster_options(parser, default=argparse.SUPPRESS)
+
+
+def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
+    """The place of work and the namespace."""
+    from kymatui.cli.session_arguments import session_options_of
+    from kymatui.composition.modules.manifest_controller import FetchOptions, manifest_controller_context
+
+    options, _ = session_options_of(args)
+    folder = Path(args.kustomizations) if args.kustomizations else None
+    if folder is not None and not folder.is_dir():
+        raise ConfigurationError(f"--kustomizations {folder} is no folder")
+    site = manifest_controller_context(
+        options, FetchOptions(tuple(args.insecure_registry), args.registry_ca), folder=folder
+    )
+    return site, options.namespace or "kcp-system"
+
+
+def _say_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
+    """Name the cluster on standard error before anything is reconciled."""
+    from kymatui.composition.modules.manifest_controller import site_target
+
+    target = site_target(site, namespace)
+    say(target.line, sys.stderr)
+    return target
+
+
+def _unknown(site: ReconcileContext, ref: ObjectRef) -> UnknownNameError:
+    known: list[str] = []
+    with contextlib.suppress(ClusterError):
+        known = [str(one["metadata"]["name"]) for one in site.home.list(ref.kind, ref.namespace)]
+    return UnknownNameError.near("Manifest", ref.name, known, where=f"in {ref.namespace} of {site.home.name}")
+
+
+def _turns(site: ReconcileContext, ref: ObjectRef, timeout: float) -> str:
+    """Reconcile until nothing more is needed; return what follows the Manifest's name in the answer."""
+    from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
+    from kymatui.domain.kyma.manifests import Manifest, read_manifest
+    from kymatui.engine.controllers.manifest.reconciler import SOON, ManifestReconciler
+
+    reconciler, cancel = ManifestReconciler(site), threading.Event()
+    deadline, last = time.monotonic() + timeout, ""
+    while True:
+        again = reconciler.reconcile(ref, cancel)
+        manifest = read_manifest(site.home.get(ref) or {})
+        if not isinstance(manifest, Manifest):
+            return " is gone"
+        if manifest.skipped:
+            return f" was left alone: its label {LABEL_SKIP} says so"
+        words = f"{manifest.state}: {manifest.operation}"
+        if words != last:
+            say(words, sys.stderr)
+            last = words
+        if again is None:
+            return f": {manifest.state}"
+        if again > SOON:
+            raise PartlyDoneError(f"{ref} is {manifest.state}: {manifest.operation}")
+        if time.monotonic() + 1.0 > deadline:
+            raise PartlyDoneError(f"{ref} is not done within {timeout:g} s; {words}", hint="run it again to go on")
+        time.sleep(1.0)
+
+
+def _say(words: str) -> None:
+    say(f"{time.strftime('%H:%M:%S')} {words}", sys.stderr)
+
+
+def _told(ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:
+    when = f"; again in {seconds:.0f} s" if seconds is not None else ""
+    mark = "left alone" if isinstance(error, RefusedError) else "failed"
+    say(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {error}{when}", sys.stderr)

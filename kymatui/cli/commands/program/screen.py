@@ -1,0 +1,155 @@
+"""`kymatui` without a command: the terminal UI on the cluster of the current context."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.commands.program.splash import splash_screen
+from kymatui.cli.options.unknown_names import require_namespace
+from kymatui.cli.session_arguments import (
+    add_remote_options,
+    is_remote,
+    open_configured_session,
+    remote_options_of,
+    session_options_of,
+)
+from kymatui.errors import KymatuiError, UsageError
+from kymatui.settings.config_file import Settings
+from kymatui.settings.options_schema import THEME_NAMES
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.composition.sessions.remote_session import RemoteSession
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("screen")
+    group.add_argument("--theme", choices=THEME_NAMES, default=None, help="default: dark, or the configuration's")
+    group.add_argument("--ascii", action="store_true", default=None, help="only ASCII signs and borders")
+    group.add_argument(
+        "--audit", action="store_true", help="all screens and plans, and no way to write; counts prove it"
+    )
+    group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    group.add_argument(
+        "--remote",
+        metavar="RUNTIME",
+        nargs="?",
+        const="",
+        default=None,
+        help="the fleet of a control plane; with a name, a shoot or an id straight to that runtime",
+    )
+    group.add_argument(
+        "--allow-fleet-writes", action="store_true", help="with --remote: marked runtimes may be edited together"
+    )
+    add_remote_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if getattr(args, "remote", None) is not None or is_remote(args):
+        return _show_fleet(args)
+    options, settings = session_options_of(args)
+    return show(args, settings, lambda: _connected(args, options, settings), options)
+
+
+def _connected(args: argparse.Namespace, options: SessionOptions, settings: Settings) -> CatalogSession:
+    session = open_configured_session(options, settings)
+    try:
+        require_namespace(session, args)
+    except KymatuiError:
+        session.close()
+        raise
+    return session
+
+
+def _show_fleet(args: argparse.Namespace) -> int:
+    from kymatui.composition.sessions.remote_session import open_remote
+
+    options, settings = remote_options_of(args)
+    return show(args, settings, lambda: open_remote(options), options.control, fleet=True)
+
+
+def show(
+    args: argparse.Namespace,
+    settings: Settings,
+    connect: Callable[[], CatalogSession | RemoteSession],
+    options: SessionOptions,
+    *,
+    fleet: bool = False,
+) -> int:
+    """Runs the screen until it is left.
+
+    What ended it, or kept it from showing anything of Kyma until it was left, is raised on the terminal that is there
+    again.
+    """
+    _require_terminal()
+    # while lists are read in other threads, the screen gets its turn five times as soon
+    sys.setswitchinterval(0.001)
+    opened: list[CatalogSession | RemoteSession] = []
+
+    def opening() -> Any:
+        opened.append(connect())
+        return opened[-1]
+
+    settings = replace(
+        settings,
+        theme=getattr(args, "theme", None) or settings.theme,
+        ascii=bool(getattr(args, "ascii", None)) or settings.ascii,
+    )
+    with splash_screen(ascii_only=settings.ascii, place="fleet" if fleet else "modules"):
+        more = {"allow_fleet_writes": bool(getattr(args, "allow_fleet_writes", None))} if fleet else {}
+        app = _app(fleet=fleet)(
+            opening,
+            **more,
+            context=options.context,
+            namespace=options.namespace,
+            read_only=options.read_only,
+            audit=bool(getattr(args, "audit", None)),
+            settings=settings,
+        )
+    result = app.run(mouse=settings.mouse and not getattr(args, "no_mouse", False))
+    if app.fatal is not None:
+        raise app.fatal
+    status = app.return_code or result or 0
+    if not status:
+        _require_success(opened, app.failure)
+    return status
+
+
+def _app(*, fleet: bool) -> Callable[..., KymatuiApp]:
+    if fleet:
+        from kymatui.ui.application.fleet_app import FleetApp
+
+        return FleetApp
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+
+    return KymatuiApp
+
+
+def _require_terminal() -> None:
+    """Standard error, too: it is what the screen is drawn on, so that its output can be piped nowhere by mistake."""
+    named = (("input", sys.stdin), ("output", sys.stdout), ("error", sys.stderr))
+    others = [name for name, stream in named if stream is None or not stream.isatty()]
+    if others:
+        raise UsageError(
+            f"the screen needs a terminal, which standard {', '.join(others)} is not",
+            hint="`kymatui catalog` prints the same rows anywhere",
+        )
+
+
+def _require_success(opened: Sequence[CatalogSession | RemoteSession], failure: KymatuiError | None) -> None:
+    """Raises what is still wrong when the screen is left, where it never came to show anything."""
+    if not opened:
+        if failure is not None:
+            raise failure
+        return
+    session = opened[-1]
+    try:
+        session.require_kyma()
+    except KymatuiError as error:
+        raise session.failure or error from None

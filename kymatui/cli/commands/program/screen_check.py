@@ -1,0 +1,94 @@
+"""Opens the screen where nobody sees it, and tells what it shows: the check that an installation is whole."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kymatui.errors import KymatuiError
+
+if TYPE_CHECKING:
+    from kymatui.ui.application.fleet_app import FleetApp
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.connection.cluster_link import ClusterSession
+    from kymatui.ui.connection.fleet_view import FleetSource
+    from kymatui.ui.screens.catalog_screen import CatalogScreen
+
+App = TypeVar("App", bound="KymatuiApp")
+PATIENCE_SECONDS = 30.0
+_SIZE = (120, 40)
+
+
+def require_screen(connect: Callable[[], ClusterSession]) -> None:
+    """Raises KymatuiError where the first screen does not come to show every row of the catalog."""
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+
+    _require(KymatuiApp(connect), _look)
+
+
+def require_fleet(connect: Callable[[], FleetSource], patience: float = PATIENCE_SECONDS) -> None:
+    """Raises KymatuiError where the first screen does not come to show every runtime within `patience` seconds."""
+    from kymatui.ui.application.fleet_app import FleetApp
+
+    _require(FleetApp(connect), partial(_look_at_fleet, patience))
+
+
+def _require(app: App, look: Callable[[App], Coroutine[Any, Any, None]]) -> None:
+    from textual.css.errors import StylesheetError
+    from textual.css.stylesheet import Stylesheet
+
+    try:
+        # a screen whose styles cannot be read never starts, and whoever waits for it waits half a minute
+        sheet = Stylesheet(variables=app.get_css_variables())
+        sheet.read_all(app.css_path)
+        sheet.parse()
+        asyncio.run(look(app))
+    except StylesheetError as error:
+        raise KymatuiError(
+            f"the screen's stylesheets cannot be used: {_places(error)}", hint="install kymatui again"
+        ) from error
+
+
+def _places(error: Exception) -> str:
+    """File and line of every fault that the parser of the stylesheets found."""
+    rules = getattr(getattr(error, "errors", None), "rules", ())
+    tokens = [token for rule in rules for token, _ in rule.errors]
+    return ", ".join(f"{token.read_from[0]}, line {token.location[0] + 1}" for token in tokens) or str(error)
+
+
+async def _look(app: KymatuiApp) -> None:
+    from kymatui.ui.screens.catalog_screen import CatalogScreen
+
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    async with app.run_test(size=_SIZE) as pilot:
+        while time.monotonic() < deadline:
+            if app.failure is not None:
+                raise app.failure
+            if isinstance(app.screen, CatalogScreen) and app.connection.word == "live" and _agree(app, app.screen):
+                return
+            await pilot.pause(0.05)
+    raise KymatuiError(f"the screen did not show the modules within {PATIENCE_SECONDS:g} s")
+
+
+async def _look_at_fleet(patience: float, app: FleetApp) -> None:
+    deadline = time.monotonic() + patience
+    async with app.run_test(size=_SIZE) as pilot:
+        while time.monotonic() < deadline:
+            if app.failure is not None:
+                raise app.failure
+            table = app.shown.table if app.shown is not None else None
+            known = len(app.fleet.picture.runtimes) if app.fleet is not None else 0
+            if known and app.connection.word == "live" and table is not None and len(table.rows) == known:
+                return
+            await pilot.pause(0.05)
+    raise KymatuiError(f"the screen did not show the fleet within {patience:g} s")
+
+
+def _agree(app: KymatuiApp, screen: CatalogScreen) -> bool:
+    """Whether the table has the rows that the catalog has."""
+    wanted = {row.name for row in app.catalog.rows} if app.catalog is not None else set()
+    table = screen.table
+    return bool(wanted) and table is not None and {row.key for row in table.rows} == wanted

@@ -1,1 +1,0 @@
-"""Direct installation as commands: install, upgrade, plan, apply, check, delete, restore."""

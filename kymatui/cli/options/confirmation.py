@@ -1,0 +1,45 @@
+"""The question before something is written."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from kymatui.errors import CancelledError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+
+
+@contextmanager
+def no_changes_on_interrupt() -> Iterator[None]:
+    """While nothing is written: whoever interrupts is told that there is nothing to tidy up."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise CancelledError("interrupted; nothing was changed") from None
+
+
+def confirm(target: ClusterTarget, action: str, consequence: str = "", *, yes: bool) -> None:
+    """Ask on standard error whether to do `action` ("Delete nats") in the cluster, unless `yes` was given.
+
+    Raises RefusedError for any other answer than y or yes.
+    """
+    if yes:
+        return
+    if _answer(f"{target.question(action, consequence)} [y/N] ", "--yes").lower() not in ("y", "yes"):
+        raise RefusedError("not confirmed; nothing was changed")
+
+
+def confirm_by_typing(target: ClusterTarget, action: str, word: str, instead: str) -> str:
+    """Return what a person types to confirm `action`; `instead` is the option that makes the question needless."""
+    return _answer(f"{target.question(action)} Type {word} to confirm: ", instead)
+
+
+def _answer(question: str, instead: str) -> str:
+    if not sys.stdin.isatty():
+        raise RefusedError("not a terminal; no changes made", hint=f"use {instead} to confirm")
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip()

@@ -1,0 +1,337 @@
+"""The words that the commands of direct installation share, and the way from them to a cluster and a bundle."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.options.confirmation import no_changes_on_interrupt
+from kymatui.cli.options.unknown_names import require_namespace, unknown_module
+from kymatui.cli.output.printing import say
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.errors import CancelledError, ConfigurationError, RefusedError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.modules.manifest_controller import FetchOptions, LazyFetcher
+    from kymatui.composition.modules.module_sources import ModuleSource
+    from kymatui.composition.modules.signatures import SignatureOptions
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.domain.catalog.rows import Catalog
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.plans.direct_install import InstallChoice
+    from kymatui.engine.bundles.bundle import Bundle
+    from kymatui.engine.cluster.ports import Cluster
+    from kymatui.engine.deletion.deletion_state import DeletionState
+    from kymatui.engine.jobs.run import Progress
+    from kymatui.engine.plans.plan import Intent
+    from kymatui.engine.sources.chart_source import LoadedChart
+
+FORMATS = ("table", "json", "yaml", "md")
+LISTED = 30.0
+"""Seconds until what the cluster has not listed counts as unknown."""
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """What is installed: by default the catalog's template of that name."""
+    group = parser.add_argument_group("source", "by default the template of that name in the catalog")
+    group.add_argument("--version", metavar="VERSION", default="", help="of template or chart (default: newest)")
+    group.add_argument("--file", metavar="PATH", default="", help="raw YAML: a file, a folder, or an https:// address")
+    group.add_argument("--chart", metavar="CHART", default="", help="a path, a URL, oci://…, or a name with --repo")
+    group.add_argument("--repo", metavar="URL", default="", help="the repository of the chart")
+    group.add_argument(
+        "--kustomize",
+        metavar="PATH",
+        default="",
+        help="a kustomization: a folder, or an archive[//FOLDER], also at an https:// address",
+    )
+    group.add_argument("-f", "--values", action="append", default=[], metavar="FILE", help="values of the chart")
+    group.add_argument("--set", action="append", default=[], metavar="K=V", help="a value of the chart")
+    group.add_argument("--set-string", action="append", default=[], metavar="K=V", help="a value that stays a text")
+    group.add_argument("--set-json", action="append", default=[], metavar="K=JSON", help="a value as JSON")
+    _add_signers(parser)
+
+
+def _add_signers(parser: argparse.ArgumentParser) -> None:
+    """Whose signature is asked for; each of these words asks for one."""
+    group = parser.add_argument_group("signature", "refused, and nothing of it used, unless it is signed as asked here")
+    group.add_argument("--verify", action="store_true", help="a chart by its provenance, a module by its component")
+    group.add_argument("--keyring", metavar="FILE", default="", help="OpenPGP certificates of who signs charts")
+    group.add_argument("--public-key", metavar="FILE", default="", help="the PEM key of who signs modules")
+    group.add_argument("--ca-cert", metavar="FILE", default="", help="or PEM roots of the certificates they sign with")
+    group.add_argument("--signature", metavar="NAME", default="", help="which, where a module has several")
+    group.add_argument("--issuer", metavar="DN", default="", help="the name that the certificate has to have")
+
+
+def add_intent(parser: argparse.ArgumentParser) -> None:
+    """How it is installed."""
+    group = parser.add_argument_group("installation")
+    group.add_argument("--direct", action="store_true", help="also past a lifecycle-manager that offers it, or may")
+    group.add_argument("--force", action="store_true", help="take over fields that others own; the plan shows which")
+    group.add_argument("--no-prune", dest="prune", action="store_false", help="keep what an earlier version had")
+    group.add_argument("--prune-definitions", action="store_true", help="also delete CRDs that are no longer there")
+    group.add_argument("--prune-namespaces", action="store_true", help="also delete namespaces that are gone from it")
+    group.add_argument(
+        "--policy",
+        choices=("CreateAndDelete", "Ignore"),
+        default="CreateAndDelete",
+        help="of the default resource (default: CreateAndDelete, on the first installation only)",
+    )
+    group.add_argument("--allow-downgrade", action="store_true", help="a lower version than is installed")
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Asking, waiting, printing, and which cluster."""
+    parser.add_argument("--dry-run", action="store_true", help="print the plan, and do nothing")
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    wait = parser.add_mutually_exclusive_group()
+    wait.add_argument("--wait", dest="wait", action="store_true", default=True, help="until it is ready (default)")
+    wait.add_argument("--no-wait", dest="wait", action="store_false", help="leave when everything is written")
+    parser.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS", help="for each wait (default: 300)")
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    add_fetching(parser)
+    add_clusters(parser)
+
+
+def add_clusters(parser: argparse.ArgumentParser) -> None:
+    """The cluster that is worked on: one, or a runtime of a control plane."""
+    from kymatui.cli.main import add_cluster_options
+    from kymatui.cli.session_arguments import add_remote_options
+
+    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_remote_options(parser, remote="in this runtime of the control plane: its name, its shoot or its id")
+
+
+def add_fetching(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--insecure-registry",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="a registry that may go without TLS",
+    )
+    parser.add_argument("--registry-ca", metavar="FILE", help="certificates to trust instead of the system's")
+
+
+@dataclass(slots=True)
+class CommandContext:
+    """A cluster to work on, with its catalog as it is now; of a runtime, with what its control plane says."""
+
+    args: argparse.Namespace
+    session: CatalogSession | PairSession
+    cluster: Cluster
+    namespace: str
+    memory: ReadCache = field(default_factory=ReadCache)
+    """What was read of the catalog, for whoever reads it again."""
+
+    @property
+    def fetch(self) -> FetchOptions:
+        from kymatui.composition.modules.manifest_controller import FetchOptions
+
+        return FetchOptions(tuple(self.args.insecure_registry), self.args.registry_ca)
+
+    @property
+    def blobs(self) -> LazyFetcher:
+        """What sources are fetched with."""
+        from kymatui.composition.modules.manifest_controller import LazyFetcher
+
+        return LazyFetcher(self.fetch)
+
+    @property
+    def signers(self) -> SignatureOptions | None:
+        """Whose signature is asked for; None where nobody's is."""
+        from kymatui.composition.modules.signatures import SignatureOptions
+
+        args = self.args
+        given = SignatureOptions(args.keyring, args.public_key, args.ca_cert, args.signature, args.issuer)
+        return given if args.verify or given != SignatureOptions() else None
+
+    @property
+    def source(self) -> ModuleSource:
+        from kymatui.composition.modules.module_sources import ModuleSource
+
+        args = self.args
+        return ModuleSource(
+            file=args.file,
+            chart=args.chart,
+            kustomization=args.kustomize,
+            repository=args.repo,
+            version=args.version,
+            value_files=tuple(args.values),
+            set=tuple(args.set),
+            set_string=tuple(args.set_string),
+            set_json=tuple(args.set_json),
+            keeps_values=getattr(args, "keeps_values", False),
+        )
+
+    @property
+    def target(self) -> ClusterTarget:
+        """The cluster, as plans and questions name it."""
+        return self.session.target
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog as it is now."""
+        from kymatui.domain.catalog.catalog import build_catalog
+
+        return build_catalog(self.session.snapshot(), time.time(), memory=self.memory)
+
+    def require_module(self, seen: DeletionState) -> None:
+        """Raise UnknownNameError where neither the catalog nor the cluster has what was looked for."""
+        from kymatui.engine.deletion.deletion_state import ManagedBy
+
+        if seen.charge is ManagedBy.NOBODY and (found := self.catalog).row(seen.module) is None:
+            raise unknown_module(found, seen.module)
+
+
+@contextmanager
+def open_context(args: argparse.Namespace, *, once: bool = False) -> Iterator[CommandContext]:
+    """The cluster of a command line, listed; with `--remote` the runtime, which its control plane has a say in.
+
+    `once` says that the catalog as it is now is all that is wanted of it: whoever writes looks again on the way.
+    """
+    from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
+    from kymatui.cli.session_arguments import (
+        is_remote,
+        open_configured_pair,
+        open_configured_session,
+        session_options_of,
+    )
+
+    if getattr(args, "timeout", 1.0) <= 0:
+        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
+    options, settings = session_options_of(args)
+    remote = is_remote(args)
+    session = (
+        open_configured_pair(args, elsewhere=True, once=once)
+        if remote
+        else open_configured_session(options, settings, once=once)
+    )
+    try:
+        with no_changes_on_interrupt():  # whoever writes does it within `cancellable`, which tells more
+            session.start(lambda: None)
+            session.wait_complete(LISTED)  # what is missing then is refused where it counts, see `refuse_managed`
+            if not getattr(args, "creates_namespace", False):
+                require_namespace(session, args)
+            yield CommandContext(args, session, cluster_of(session.client), options.namespace)
+    finally:
+        session.close()
+
+
+def intent_of(place: CommandContext, name: str, source: ModuleSource, namespace: str) -> Intent:
+    """What a command line wants installed. Raises RefusedError where something speaks against it."""
+    from kymatui.domain.kyma.kymas import Policy
+    from kymatui.engine.plans.plan import Intent
+
+    bundle, associated = _bundle(place, name, source, namespace)
+    args = place.args
+    return Intent(
+        bundle,
+        force=args.force,
+        prune=args.prune,
+        prune_definitions=args.prune_definitions,
+        prune_namespaces=args.prune_namespaces,
+        policy=Policy(args.policy),
+        associated=associated,
+        adopt=getattr(args, "adopt", False),
+    )
+
+
+def refuse_managed(place: CommandContext, name: str, *, direct: bool) -> None:
+    """Raises RefusedError where lifecycle-manager has the module, or nobody can tell and `direct` does not insist."""
+    from kymatui.domain.catalog.catalog import build_catalog
+    from kymatui.domain.plans.cluster_management import detect_management
+    from kymatui.domain.plans.direct_install import install_refusals
+
+    snapshot = place.session.snapshot()
+    seen = build_catalog(snapshot, time.time(), memory=place.memory)
+    keeper = detect_management(snapshot).keeper
+    against = list(install_refusals(seen, name, seen.row(name), snapshot.feeds, direct=direct, keeper=keeper))
+    if against:
+        raise RefusedError("; ".join(against), hint="nothing was changed")
+
+
+def _bundle(place: CommandContext, name: str, source: ModuleSource, namespace: str) -> tuple[Bundle, tuple[Any, ...]]:
+    from kymatui.composition.modules.module_sources import catalog_bundle, load_bundle
+    from kymatui.domain.plans.direct_install import choose_template
+    from kymatui.domain.snapshot.cluster_index import index_cluster
+
+    refuse_managed(place, name, direct=place.args.direct)
+    signers = place.signers
+    if not source.is_catalog:
+        chart = _signed_chart(source, signers, place.fetch) if signers is not None else None
+        return load_bundle(name, namespace or "default", source, place.blobs, place.cluster, chart=chart), ()
+    if source.has_values or source.repository:
+        raise UsageError("values and --repo belong to a chart", hint="name it with --chart")
+    shelf = index_cluster(place.session.snapshot(), memory=place.memory).shelf
+    choice = choose_template(shelf, name, source.version, namespace)
+    if isinstance(choice, str):
+        if not shelf.offers(name):
+            raise unknown_module(place.catalog, name)
+        raise ConfigurationError(choice)
+    made = catalog_bundle(choice, place.blobs) if signers is None else _signed_module(place, choice, signers)
+    return made, choice.template.associated
+
+
+def _signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOptions) -> LoadedChart:
+    from kymatui.composition.modules.signatures import refuse_unsigned_kind, signed_chart
+
+    refuse_unsigned_kind(source)
+    return signed_chart(source, signers, fetch)
+
+
+def _signed_module(place: CommandContext, choice: InstallChoice, signers: SignatureOptions) -> Bundle:
+    from kymatui.composition.modules.signatures import signed_module
+
+    return signed_module(choice, signers, place.blobs, place.fetch.insecure)
+
+
+@contextmanager
+def cancellable() -> Iterator[threading.Event]:
+    """Set by Ctrl-C, so that a run ends between two requests and says what stays behind; twice ends it at once."""
+    cancel = threading.Event()
+
+    def stop(number: int, frame: object) -> None:
+        if cancel.is_set():
+            raise KeyboardInterrupt
+        say("kymatui: stopping; once more to stop at once", sys.stderr)
+        cancel.set()
+
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, stop) if main else None
+    try:
+        yield cancel
+    except KeyboardInterrupt:
+        raise CancelledError(
+            "stopped at once: the last request may still take effect", hint="run the same again to go on"
+        ) from None
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+
+
+class ProgressPrinter:
+    """Says on standard error what happens, each thing once in a row."""
+
+    def __init__(self) -> None:
+        self._last = ""
+        self._lock = threading.Lock()
+
+    def __call__(self, progress: Progress) -> None:
+        counts = progress.total and progress.done and progress.waits is None
+        count = f"[{progress.done}/{progress.total}] " if counts else ""
+        about = f" {progress.ref}" if progress.ref is not None and str(progress.ref) not in progress.words else ""
+        waits = f" (waits for {progress.waits.value})" if progress.waits else ""
+        line = f"  {count}{sanitize(progress.words)}{about}{waits}"
+        with self._lock:
+            if line != self._last:
+                say(line, sys.stderr)
+                self._last = line

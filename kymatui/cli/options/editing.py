@@ -1,0 +1,179 @@
+"""What the commands that edit a Kyma have in common: their options, the cluster they look at, rights, and the wait."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.options.confirmation import no_changes_on_interrupt
+from kymatui.cli.options.direct_install import FORMATS
+from kymatui.cli.options.unknown_names import require_known, require_namespace
+from kymatui.cli.output.printing import say
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.errors import ForbiddenError, UnreachableError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.domain.catalog.effects import Effect
+    from kymatui.domain.kyma_edit.edit_progress import EditProgress
+    from kymatui.domain.kyma_edit.label_edit import LabelProposal
+    from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
+
+LISTED = 30.0
+
+
+def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:
+    """Asking, waiting, printing, and which Kyma; `remote` is the help of `--remote`."""
+    from kymatui.cli.main import add_cluster_options
+    from kymatui.cli.session_arguments import add_remote_options
+
+    parser.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    wait = parser.add_mutually_exclusive_group()
+    wait.add_argument("--wait", dest="wait", action="store_true", default=True, help="until it is done (default)")
+    wait.add_argument("--no-wait", dest="wait", action="store_false", help="leave when the Kyma is edited")
+    parser.add_argument(
+        "--timeout", type=float, default=300.0, metavar="SECONDS", help="for the whole wait (default: 300)"
+    )
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_remote_options(parser, remote=remote)
+
+
+def refuse_timeout(args: argparse.Namespace) -> None:
+    """Raises UsageError where nobody could be waited for."""
+    if args.timeout <= 0:
+        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
+
+
+@contextmanager
+def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[CatalogSession | PairSession, threading.Event]]:
+    """The session of a command line, listed, and what is set when something in it changes; until the edit is sent
+    (see `cancellable`) a person who stops it has changed nothing."""
+    from kymatui.cli.session_arguments import (
+        is_remote,
+        open_configured_pair,
+        open_configured_session,
+        session_options_of,
+    )
+
+    session: CatalogSession | PairSession = (
+        open_configured_pair(args) if is_remote(args) else open_configured_session(*session_options_of(args))
+    )
+    changed = threading.Event()
+    try:
+        with no_changes_on_interrupt():
+            session.start(changed.set)
+            if not session.wait_complete(LISTED):
+                raise UnreachableError(
+                    f"{session.name} was not listed within {LISTED:g} s; nothing was changed",
+                    hint="`kymatui catalog` shows which kinds are slow",
+                )
+            session.require_kyma()
+            if not is_remote(args):  # there it is the namespace of the runtime's Kyma on the control plane
+                require_namespace(session, args)
+            require_known(session, getattr(args, "names", ()), getattr(args, "channel", None))
+            yield session, changed
+    finally:
+        session.close()
+
+
+def action_words(toggles: Sequence[ModuleEdit]) -> str:
+    """Return verb and object of the question before an edit: "Enable keda, nats", "Move istio to channel fast"."""
+    first, names = toggles[0], ", ".join(one.module for one in toggles)
+    if first.verb is EditVerb.CHANNEL:
+        return f"Move {names} to {f'channel {first.channel}' if first.channel else 'the channel of the Kyma'}"
+    if first.verb is EditVerb.POLICY and first.policy is not None:
+        return f"Set policy {first.policy.value} for {names}"
+    return f"{first.verb.value.capitalize()} {names}"
+
+
+def print_stage(stage: EditProgress, about: str = "") -> None:
+    """How far what follows from an edit is, on standard error; `about` comes first."""
+    waits = f" (waits for {stage.actor.value})" if stage.actor.value and not stage.finished else ""
+    say(f"  {about}{sanitize(stage.words)}{waits}", sys.stderr)
+
+
+def is_in_progress(args: argparse.Namespace, toggling: ClusterKymaEdits, proposal: EditProposal) -> bool:
+    """Whether what the Kyma says already is still on its way: then it is waited for, as after the edit itself."""
+    if proposal.edit is None or not (proposal.is_done or proposal.gone) or args.dry_run or not args.wait:
+        return False
+    entry = proposal.edit.before
+    if entry is not None and entry.get("managed") is False and proposal.toggle.verb is not EditVerb.UNMANAGE:
+        return False  # lifecycle-manager leaves it as it is
+    return not toggling.standing(proposal).finished
+
+
+def require_rights(
+    session: CatalogSession | PairSession, toggling: ClusterKymaEdits, proposal: EditProposal | LabelProposal
+) -> None:
+    """Raises ForbiddenError where the edit cannot be made."""
+    if not toggling.may_write(proposal):
+        assert proposal.edit is not None
+        raise ForbiddenError(
+            f"you may not patch {proposal.edit.kyma} in {session.name}",
+            hint="--dry-run shows what would be done",
+            status=403,
+        )
+
+
+def print_handover_notice(session: CatalogSession | PairSession, toggle: ModuleEdit) -> None:
+    """What becomes of what kymatui installed, before anybody is asked."""
+    from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
+    from kymatui.composition.modules.handover import find_handover, handover_notice
+
+    if toggle.verb in ("enable", "manage"):
+        known = find_handover(cluster_of(session.client), toggle.module)
+        if known is not None:
+            say(f"{toggle.module} {known.version}: {handover_notice(known)}", sys.stderr)
+
+
+def complete_handover(session: CatalogSession | PairSession, toggle: ModuleEdit) -> str:
+    """What kymatui had installed belongs to lifecycle-manager once that has applied it; "" where it had nothing."""
+    from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
+    from kymatui.composition.modules import handover
+
+    if toggle.verb not in ("enable", "manage"):
+        return ""
+    cluster = cluster_of(session.client)
+    known = handover.find_handover(cluster, toggle.module)
+    return handover.handover_summary(known, handover.hand_over(cluster, known)) if known is not None else ""
+
+
+def plan_json(
+    cluster: str,
+    proposal: EditProposal,
+    outcome: str,
+    words: str,
+    *,
+    refusals: Sequence[str],
+    uninstalls: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """One edit as a document; `uninstalls` are the modules that go, with what still exists of each."""
+    edit = proposal.edit
+    return {
+        "cluster": cluster,
+        "kyma": f"{edit.kyma.namespace}/{edit.kyma.name}" if edit is not None else None,
+        "module": proposal.toggle.module,
+        "verb": proposal.toggle.verb.value,
+        "before": edit.before if edit is not None else None,
+        "after": edit.after if edit is not None else None,
+        "effects": effects_json(proposal.effects),
+        "uninstalls": list(uninstalls),
+        "refusals": list(refusals),
+        "warnings": list(proposal.warnings),
+        "outcome": outcome,
+        "words": words,
+    }
+
+
+def effects_json(effects: Sequence[Effect]) -> list[dict[str, str]]:
+    """What becomes of each module; `kind` is for programs, `words` for people."""
+    return [{"module": one.module, "kind": one.kind.value, "words": one.words} for one in effects]

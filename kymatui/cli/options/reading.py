@@ -1,0 +1,126 @@
+"""The catalog for a command: once, or again whenever it changes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from kymatui.cli.options.unknown_names import require_namespace, unknown_module
+from kymatui.cli.output.printing import FORMATS, say
+from kymatui.errors import ServerError, UnreachableError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.domain.catalog.rows import Catalog, ModuleRow
+    from kymatui.domain.snapshot.snapshots import Feed
+
+_PAUSE = 0.2  # a burst of changes is printed once
+
+
+def configure_reading(parser: argparse.ArgumentParser) -> None:
+    """`-o`, `--watch`, `--timeout`, the cluster options and those of two clusters."""
+    from kymatui.cli.main import add_cluster_options
+    from kymatui.cli.session_arguments import add_remote_options
+
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    parser.add_argument("--watch", "-w", action="store_true", help="print again whenever something changes")
+    parser.add_argument(
+        "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for all lists (default: 30)"
+    )
+    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_remote_options(parser, remote="of this runtime of the control plane: its name, its shoot or its id")
+
+
+def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]]) -> int:
+    """Prints what `answer` makes of the catalog and returns its exit status; with --watch whenever the text changes."""
+    last, status = "", 0
+    with closing(watch_catalogs(args)) as seen:
+        for catalog in seen:
+            text, status = answer(catalog)
+            if text != last:
+                say(text)
+                last = text
+    return status
+
+
+def watch_catalogs(args: argparse.Namespace) -> Generator[Catalog]:
+    """The catalog when all of it is listed, and with --watch again, whenever something changed; to be closed.
+
+    What could not be listed in time is said on standard error: a part is never shown as the whole.
+    """
+    from kymatui.domain.catalog.catalog import build_catalog
+
+    with closing(watch_sessions(args)) as seen:
+        for session in seen:
+            yield build_catalog(session.snapshot(), time.time())
+
+
+def watch_sessions(args: argparse.Namespace) -> Generator[CatalogSession | PairSession]:
+    """The session that the words name, as often as there is something new in it; to be closed."""
+    from kymatui.cli.session_arguments import (
+        is_remote,
+        open_configured_pair,
+        open_configured_session,
+        session_options_of,
+    )
+
+    if args.timeout <= 0:
+        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+    once = not args.watch
+    session = (
+        open_configured_pair(args, once=once)
+        if is_remote(args)
+        else open_configured_session(*session_options_of(args), once=once)
+    )
+    changed = threading.Event()
+    try:
+        session.start(changed.set)
+        whole = session.wait_complete(args.timeout)
+        _require_kyma(session)
+        if not is_remote(args):  # there it is the namespace of the control plane's Kymas
+            require_namespace(session, args)
+        if not whole:
+            _confess(session.feeds, args.timeout)
+        while True:
+            changed.clear()
+            yield session
+            if not args.watch:
+                return
+            changed.wait()
+            time.sleep(_PAUSE)
+    finally:
+        session.close()
+
+
+def _require_kyma(session: CatalogSession | PairSession) -> None:
+    """Raises where nothing can be shown. Where lists failed the server is asked once more, for the reason in full:
+    what a server serves is known from before, so that a login that has ended shows in the lists first."""
+    try:
+        session.require_kyma()
+    except ServerError:
+        session.client.version()
+        raise
+
+
+def _confess(feeds: Mapping[str, Feed], timeout: float) -> None:
+    """Says what is missing in rows that are shown all the same; without any list there is nothing to show."""
+    waiting = sorted(name for name, feed in feeds.items() if feed.state.value == "syncing")
+    if len(waiting) == len(feeds):
+        raise UnreachableError(
+            f"nothing was listed within {timeout:g} s", hint="give it longer with --timeout, or look at the network"
+        )
+    say(f"kymatui: not listed within {timeout:g} s: {', '.join(waiting)}", sys.stderr)
+
+
+def row_of(catalog: Catalog, name: str) -> ModuleRow:
+    """The row of a module; an unknown name gets a suggestion."""
+    row = catalog.row(name)
+    if row is None:
+        raise unknown_module(catalog, name)
+    return row

@@ -1,0 +1,77 @@
+"""What an edit of the Kyma uninstalls, on the command line: its options, its part of a plan, what refuses it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+
+if TYPE_CHECKING:
+    from kymatui.actions.plans import Uninstall
+    from kymatui.actions.uninstall import UninstallConsent
+
+
+def add_uninstalling(parser: argparse.ArgumentParser) -> None:
+    """The options of `kymatui delete`, for edits that uninstall a module."""
+    group = parser.add_argument_group("where the edit uninstalls a module")
+    group.add_argument(
+        "--cascade", action="store_true", help="also delete what users created and the module manages, saved first"
+    )
+    group.add_argument(
+        "--accept-unknown", action="store_true", help="assume that kinds you cannot list have no objects"
+    )
+    group.add_argument(
+        "--backup", metavar="FILE", help="where the resources of the module are saved (default: a new file)"
+    )
+    group.add_argument("--no-backup", action="store_true", help="save nothing of what is deleted")
+
+
+def consent_of(args: argparse.Namespace) -> UninstallConsent:
+    from kymatui.actions.uninstall import UninstallConsent
+
+    path = Path(args.backup) if args.backup else None
+    return UninstallConsent(args.cascade, args.accept_unknown, not args.no_backup, path)
+
+
+def uninstall_refusals(found: Iterable[Uninstall]) -> list[str]:
+    """Why modules cannot be uninstalled with these options, each with the way out."""
+    errors = [one.refusal for one in found if one.refusal is not None]
+    return [f"{error} ({error.hint})" if error.hint else str(error) for error in errors]
+
+
+def uninstall_consequence(found: Iterable[Uninstall]) -> str:
+    """What a question says of modules that go: how many objects, and whether they are saved first."""
+    from kymatui.cli.output.deletion import deletion_consequence as of
+
+    some = list(found)
+    seen = [one.seen for one in some if one.seen is not None]
+    return of(seen, backup=any(one.request.backup for one in some)) if seen else ""
+
+
+def uninstall_tables(found: Iterable[Uninstall], form: str) -> list[str]:
+    """What is left of each module, for people."""
+    from kymatui.cli.output.deletion import remaining_parts
+
+    said: list[str] = []
+    for one in found:
+        if one.seen is None:
+            said.append(f"unknown: what {one.module} still manages: {sanitize(one.failure)}")
+        else:
+            said += remaining_parts(one.seen, form)
+    return said
+
+
+def uninstalls_json(found: Sequence[Uninstall]) -> list[dict[str, Any]]:
+    from kymatui.cli.output.deletion import remaining_json
+
+    return [
+        {
+            "module": one.module,
+            "failure": one.failure or None,
+            **(remaining_json(one.seen) if one.seen is not None else {"remaining": [], "unknown": []}),
+        }
+        for one in found
+    ]

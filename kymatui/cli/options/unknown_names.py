@@ -1,0 +1,72 @@
+"""Names of a command line that nothing has: one error, one exit status, and what is near."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kymatui.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.domain.catalog.rows import Catalog
+
+
+def unknown_module(catalog: Catalog, name: str) -> UnknownNameError:
+    """Return the error of a module that neither the catalog nor the cluster has."""
+    return UnknownNameError.near(
+        "module", name, [row.name for row in catalog.rows], where=f"in {catalog.cluster}", hint="run `kymatui catalog`"
+    )
+
+
+def require_known(session: CatalogSession | PairSession, names: Sequence[str], channel: str | None) -> None:
+    """Raise UnknownNameError for a module or a channel that nothing has; while lists are missing it is not known."""
+    from kymatui.domain.catalog.catalog import build_catalog
+    from kymatui.domain.plans.direct_install import unknown_lists
+
+    snapshot = session.snapshot()
+    if list(unknown_lists(snapshot.feeds)):
+        return
+    seen = build_catalog(snapshot, time.time())
+    for name in names:
+        if seen.row(name) is None:
+            raise unknown_module(seen, name)
+    if channel and channel not in seen.channels:
+        raise _unknown_channel(channel, seen.channels, f"in {seen.cluster}")
+
+
+def require_in_fleet(control: SessionOptions, modules: Sequence[str], channels: Sequence[str]) -> None:
+    """Raise UnknownNameError for a module or a channel that no runtime and no catalog of a control plane has.
+
+    To be asked only where a name chose nothing: it lists the whole control plane.
+    """
+    from kymatui.adapters.sessions.cluster.cluster_access import context_name
+    from kymatui.composition.sessions.fleet_lists import fleet_names
+
+    known = fleet_names(control) if [*modules, *channels] else None
+    if known is None:
+        return
+    where = f"in the control plane {context_name(control)}"
+    for name in modules:
+        if name not in known.modules:
+            hint = "`kymatui matrix` lists the modules of the fleet"
+            raise UnknownNameError.near("module", name, known.modules, where=where, hint=hint)
+    for channel in channels:
+        if channel not in known.channels:
+            raise _unknown_channel(channel, sorted(known.channels), where)
+
+
+def _unknown_channel(channel: str, known: Sequence[str], where: str) -> UnknownNameError:
+    return UnknownNameError.near("channel", channel, known, where=where, hint=f"channels: {', '.join(known)}")
+
+
+def require_namespace(session: CatalogSession | PairSession, args: argparse.Namespace) -> None:
+    """Raise UnknownNameError where --namespace names none; what may not be read is not known."""
+    from kymatui.adapters.sessions.cluster.namespace_check import require_namespace as require
+
+    if name := getattr(args, "namespace", None):
+        require(session.client, name)

@@ -1,0 +1,183 @@
+"""A report for other programs and for browsers: JSON, SARIF 2.1.0, JUnit's XML, and one page of HTML."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from html import escape
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from kymatui import __version__
+from kymatui.domain.catalog.catalog_json import unknown_json
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+
+if TYPE_CHECKING:
+    from kymatui.domain.audit.findings import AuditFinding
+    from kymatui.domain.audit.report import AuditReport
+
+Json = dict[str, Any]
+_SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_SARIF_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_COLOURS = {"error": "#b3261e", "warning": "#8a5a00", "info": "#3a5a78"}
+
+
+def stamp(seconds: float | None) -> str | None:
+    """A time in UTC, RFC 3339."""
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def as_json(report: AuditReport) -> Json:
+    """`{"cluster", "kyma", "takenAt", "findings": […], "ignored": […]}`."""
+    return {
+        "cluster": report.cluster,
+        "kyma": report.kyma or None,
+        "unknown": {} if report.kyma_unknown is None else {"kyma": unknown_json(report.kyma_unknown)},
+        "takenAt": stamp(report.taken_at),
+        "findings": [_finding(item) for item in report.findings],
+        "ignored": [
+            {**_finding(item), "ignoredUntil": entry.until.isoformat(), "ignoredBecause": entry.reason}
+            for item, entry in report.ignored
+        ],
+    }
+
+
+def _finding(item: AuditFinding) -> Json:
+    return {
+        "rule": item.rule.id,
+        "severity": item.severity.value,
+        "module": item.module or None,
+        "object": item.object or None,
+        **({"runtime": item.runtime} if item.runtime else {}),
+        "path": item.path or None,
+        "value": item.value or None,
+        "since": stamp(item.since),
+        "message": item.message,
+        "whoActs": item.actor.value or None,
+        "remedy": item.rule.remedy,
+        "fingerprint": item.fingerprint,
+    }
+
+
+def as_sarif(report: AuditReport) -> Json:
+    """One run, in which every finding is a result at a logical location: nothing of a cluster is a line of a file."""
+    rules = {item.rule.id: item.rule for item in report.findings}
+    return {
+        "$schema": _SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "kymatui",
+                        "version": __version__,
+                        "rules": [
+                            {
+                                "id": rule.id,
+                                "shortDescription": {"text": rule.title},
+                                "fullDescription": {"text": rule.why},
+                                "help": {"text": rule.remedy},
+                                "defaultConfiguration": {"level": _SARIF_LEVELS[rule.severity.value]},
+                            }
+                            for rule in rules.values()
+                        ],
+                    }
+                },
+                "invocations": [{"executionSuccessful": True, "endTimeUtc": stamp(report.taken_at)}],
+                "results": [_result(report, item, list(rules)) for item in report.findings],
+            }
+        ],
+    }
+
+
+def _result(report: AuditReport, item: AuditFinding, rules: list[str]) -> Json:
+    place = "/".join(part for part in (report.cluster, item.runtime, item.module, item.object, item.path) if part)
+    return {
+        "ruleId": item.rule.id,
+        "ruleIndex": rules.index(item.rule.id),
+        "level": _SARIF_LEVELS[item.severity.value],
+        "message": {"text": f"{item.module}: {item.message}" if item.module else item.message},
+        "locations": [{"logicalLocations": [{"fullyQualifiedName": place, "kind": "resource"}]}],
+        "partialFingerprints": {"kymatui/v1": item.fingerprint},
+        "properties": {
+            key: value for key, value in _finding(item).items() if key not in ("rule", "fingerprint", "message")
+        },
+    }
+
+
+def as_junit(report: AuditReport) -> str:
+    """One test case a rule; it fails where the rule is broken, each time with the finding."""
+    from kymatui.domain.audit.report import RULES
+
+    found: dict[str, list[AuditFinding]] = {rule.id: [] for rule in RULES}
+    for item in report.findings:
+        found[item.rule.id].append(item)
+    failed = sum(bool(items) for items in found.values())
+    suite = ElementTree.Element(
+        "testsuite",
+        name=_NO_XML.sub("", sanitize(f"kymatui audit {report.cluster}")),
+        tests=str(len(found)),
+        failures=str(failed),
+        timestamp=stamp(report.taken_at) or "",
+    )
+    for identifier, items in found.items():
+        case = ElementTree.SubElement(suite, "testcase", classname="kymatui.audit", name=identifier)
+        if items:
+            failure = ElementTree.SubElement(case, "failure", type=items[0].severity.value, message=items[0].rule.title)
+            failure.text = "\n".join(_line(item) for item in items)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
+
+
+def _line(item: AuditFinding) -> str:
+    where = " ".join(part for part in (item.runtime, item.module, item.object, item.path) if part)
+    value = f" = {item.value}" if item.value else ""
+    since = f" (since {stamp(item.since)})" if item.since is not None else ""
+    place = f"{where}{value}: " if where else ""
+    # what XML 1.0 has no way to write is taken out with the control characters
+    return _NO_XML.sub("", sanitize(f"{item.severity.value} {place}{item.message}{since}; {item.rule.remedy}"))
+
+
+def as_html(report: AuditReport) -> str:
+    """A page that needs nothing else, for people who are sent one."""
+    rows = "\n".join(map(_row, report.findings)) or '<tr><td colspan="6">nothing was found</td></tr>'
+    title = escape(f"Audit of {report.cluster}")
+    ignored = f"<p>{format_count(len(report.ignored), 'finding')} ignored.</p>" if report.ignored else ""
+    return f"""<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>{title}</title>
+<style>
+body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }}
+td {{ overflow-wrap: anywhere; }}
+table {{ border-collapse: collapse; width: 100%; }}
+th, td {{ text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid #ddd; }}
+small {{ color: #555; }}
+</style>
+<h1>{title}</h1>
+<p>{escape(report.kyma or report.no_kyma)}, {stamp(report.taken_at)}</p>
+<table>
+<thead><tr><th>Severity</th><th>Rule</th><th>Module</th><th>Finding</th><th>Since</th><th>What to do</th></tr></thead>
+<tbody>
+{rows}
+</tbody>
+</table>
+{ignored}
+</html>"""
+
+
+def _row(item: AuditFinding) -> str:
+    colour = _COLOURS[item.severity.value]
+    value = f"= {item.value}" if item.value else ""
+    place = (
+        f"<br><small>{escape(sanitize(' '.join(filter(None, (item.runtime, item.object, item.path, value)))))}</small>"
+    )
+    cells = (
+        f'<strong style="color:{colour}">{item.severity.value}</strong>',
+        f"<code>{escape(item.rule.id)}</code>",
+        escape(sanitize(item.module)),
+        escape(sanitize(item.message)) + (place if item.object or item.path or value else ""),
+        (stamp(item.since) or "").replace("T", " "),
+        escape(item.rule.remedy) + (f"<br><small>{escape(item.actor.value)}</small>" if item.actor.value else ""),
+    )
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

@@ -1,0 +1,157 @@
+"""A guided deletion in words and as a document: where it stands, what is left, and what will go in which order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.output.plan_changes import counts, step_json
+from kymatui.cli.output.printing import markdown, table
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.versions.messages import format_duration
+
+if TYPE_CHECKING:
+    from kymatui.domain.kubernetes.refs import ObjectRef
+    from kymatui.engine.deletion.deletion_state import DeletionState
+    from kymatui.engine.inventory.managed_resources import ManagedObject
+    from kymatui.engine.plans.plan import Step
+
+
+def deletion_text(seen: DeletionState, form: str) -> str:
+    """Who takes it away, what is left of what it manages, and what goes, in the order in which it goes."""
+    from kymatui.engine.deletion.deletion_state import ManagedBy
+
+    draw = markdown if form == "md" else table
+    parts = [f"{seen.module} {seen.installed}".strip() + f": in charge is {seen.charge.value}"]
+    if seen.manifest is not None and seen.control:
+        goes = "goes last, when nothing is left in the runtime"
+        parts.append(f"on {sanitize(seen.control)}: {seen.manifest} {seen.reported_by_manifest}".rstrip() + f" {goes}")
+    if seen.refusal:
+        parts.append(sanitize(seen.refusal))
+    parts += remaining_parts(seen, form)
+    if seen.warning:
+        parts.append(f"warning: {sanitize(seen.warning)} (--way let|ignore|unmanage; now: {seen.way.value})")
+    if seen.advice:
+        parts.append(f"warning: {sanitize(seen.advice)}")
+    parts += [f"warning: {sanitize(text)}" for text in seen.foreseen]
+    if seen.charge is ManagedBy.KYMA and not seen.refusal:
+        parts.append(_who_deletes(seen))
+    if seen.charge is ManagedBy.MANIFEST and seen.manifest is not None and not seen.refusal:
+        parts.append(f"delete {seen.manifest}: its controller deletes what it installed")
+    if seen.found is not None:
+        before = [step for step in seen.found.hooks if step.event.startswith("pre-")]
+        after = [step for step in seen.found.hooks if not step.event.startswith("pre-")]
+        shown = (*before, *seen.found.steps, *after)
+        rows = [[_word(step), str(step.ref), step.reason] for step in shown]
+        parts += [draw(("ACTION", "OBJECT", "WHAT"), rows)] if rows else []
+        parts.append(counts(seen.found.steps))
+        parts += [f"{ref} was installed with it, and somebody has deleted it" for ref in seen.found.lost]
+    return "\n\n".join(parts)
+
+
+def deletion_consequence(seen: Sequence[DeletionState], *, backup: bool) -> str:
+    """Return what a question says of a deletion: how many objects, and whether they are saved first."""
+    refs = {one.ref for some in seen for one in some.remaining.instances if not one.shared}
+    refs |= {step.ref for some in seen if some.found is not None for step in some.found.deletions}
+    objects = [format_count(len(refs), "object")] if refs else []
+    return ", ".join([*objects, "backup saved" if backup else "no backup"])
+
+
+def _who_deletes(seen: DeletionState) -> str:
+    """Return who deletes what where lifecycle-manager manages the module."""
+    from kymatui.engine.deletion.deletion_state import ModuleCRHandling
+
+    if seen.way is ModuleCRHandling.UNMANAGE and seen.requested:
+        return "lifecycle-manager releases the module; nothing is deleted"
+    count = len(seen.theirs)
+    first = f"kymatui deletes {format_count(count, 'managed resource')} first; then " if count else ""
+    entry = "kymatui removes the module from the Kyma, and " if seen.requested else ""
+    return f"{first}{entry}lifecycle-manager deletes the module's own objects"
+
+
+def remaining_parts(seen: DeletionState, form: str) -> list[str]:
+    """What the module still manages, and the kinds that cannot be listed."""
+    draw, heads = markdown if form == "md" else table, ("STILL THERE", "AGE", "MADE BY", "FINALIZERS", "WHAT")
+    instances = seen.remaining.instances
+    parts = [draw(heads, [_row(one, seen) for one in instances])] if instances else []
+    return parts + [f"unknown: {kind} may not be listed: {sanitize(reason)}" for kind, reason in seen.remaining.unknown]
+
+
+def _word(step: Step) -> str:
+    return f"{step.event} hook" if step.event else step.action.value
+
+
+def _row(one: ManagedObject, seen: DeletionState) -> list[str]:
+    age = format_duration(max(0.0, time.time() - one.created)) if one.created is not None else ""
+    own = "goes before the module: its policy is Ignore" if seen.by_hand and not one.applied else "goes with the module"
+    what = one.held.strip(", ") or (own if one.ours else "stays" if one.shared else "")
+    return [str(one.ref), age, one.maker, ", ".join(one.finalizers), what]
+
+
+def deletion_json(
+    seen: DeletionState,
+    outcome: str,
+    gone: Sequence[ObjectRef] = (),
+    kept: Sequence[tuple[ObjectRef, str]] = (),
+    lost: Sequence[ObjectRef] = (),
+) -> dict[str, Any]:
+    """`{"cluster", "name", "charge", "manifest", "stations": […], "remaining": […], "steps": […], "outcome"}`."""
+    from kymatui.engine.deletion.deletion_state import deletion_stages
+
+    inventory = seen.found.inventory if seen.found is not None else None
+    return {
+        "cluster": seen.cluster,
+        "name": seen.module,
+        "namespace": inventory.namespace if inventory is not None else None,
+        "version": seen.installed or None,
+        "charge": seen.charge.name.lower(),
+        "manifest": _manifest_json(seen),
+        "way": seen.way.value,
+        "turn": seen.turn().name.lower(),
+        "refusal": seen.refusal or None,
+        "warning": seen.warning or seen.advice or None,
+        "foreseen": list(seen.foreseen),
+        "stations": [
+            {"title": one.title, "progressed": one.progressed.value, "words": one.words}
+            for one in deletion_stages(seen)
+        ],
+        **remaining_json(seen),
+        "steps": [step_json(step) for step in seen.found.steps] if seen.found is not None else [],
+        "hooks": [
+            {"event": step.event, "weight": step.wave, **step_json(step)}
+            for step in (seen.found.hooks if seen.found is not None else ())
+        ],
+        "lost": [str(ref) for ref in dict.fromkeys((*(seen.found.lost if seen.found is not None else ()), *lost))],
+        "gone": [str(ref) for ref in gone],
+        "kept": [{"object": str(ref), "reason": reason} for ref, reason in kept],
+        "outcome": outcome,
+    }
+
+
+def remaining_json(seen: DeletionState) -> dict[str, Any]:
+    """`{"remaining": […], "unknown": […]}`: what the module still manages, and the kinds that cannot be listed."""
+    return {
+        "remaining": [_instance_json(one) for one in seen.remaining.instances],
+        "unknown": [{"kind": kind, "reason": reason} for kind, reason in seen.remaining.unknown],
+    }
+
+
+def _manifest_json(seen: DeletionState) -> dict[str, Any] | None:
+    """`cluster` is the control plane's where it is not the runtime's own."""
+    if seen.manifest is None:
+        return None
+    state = seen.reported_by_manifest or None
+    return {"cluster": seen.control or seen.cluster, "object": str(seen.manifest), "state": state}
+
+
+def _instance_json(one: ManagedObject) -> dict[str, Any]:
+    return {
+        "object": str(one.ref),
+        "byTheModule": one.ours,
+        "created": one.created,
+        "deleted": one.deleted_at,
+        "maker": one.maker or None,
+        "finalizers": list(one.finalizers),
+        "staysAnyway": one.shared,
+    }

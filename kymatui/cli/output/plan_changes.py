@@ -1,0 +1,149 @@
+"""Plans, removals and reports in words and as documents; values of Secrets are never in them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.output.printing import markdown, table
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+
+if TYPE_CHECKING:
+    from kymatui.engine.plans.grants import Grant
+    from kymatui.engine.plans.plan import Plan, Step
+
+_MOST_FIELDS = 12
+_LONGEST = 60
+_BEFORE = 20  # characters of what two values have in common, before what they have not
+
+
+def changes_text(plan: Plan, form: str) -> str:
+    """What will be done, object by object, with the fields that change; what stays as it is is only counted."""
+    from kymatui.engine.apply.deletion_backup import describe_backup
+
+    draw = markdown if form == "md" else table
+    before = [step for step in plan.hooks if step.event.startswith("pre-")]
+    after = [step for step in plan.hooks if not step.event.startswith("pre-")]
+    shown = (*before, *(step for step in plan.steps if step.action.value != "same"), *after)
+    rows = [row for step in shown for row in _rows(step)]
+    parts = [draw(("ACTION", "OBJECT", "WHAT"), rows)] if rows else []
+    parts += [adopted] if (adopted := _adopted(plan)) else []
+    parts += ["\n".join(sanitize(line) for line in grant_lines(grant)) for grant in plan.grants]
+    parts += [f"missing right: {right}" for right in plan.missing]
+    parts += [f"note: {sanitize(note)}" for note in plan.notes]
+    parts += [saved] if (saved := describe_backup(plan.steps)) else []
+    hooks = f", {format_count(len(plan.hooks), 'hook')}" if plan.hooks else ""
+    return "\n\n".join([*parts, counts(plan.steps) + hooks])
+
+
+def _adopted(plan: Plan) -> str:
+    """Return what an adoption changes besides the objects; "" where nothing is adopted."""
+    if not plan.intent.adopt or plan.changes_nothing:
+        return ""
+    before, after = plan.intent.adopted_version, plan.bundle.version
+    version = f", version: {before} → {after}" if before and before != after else ""
+    return f"{plan.bundle.name} was not installed by kymatui; owner → kymatui{version}"
+
+
+def change_counts(steps: Iterable[Step]) -> str:
+    """Return how many objects change, and that what is deleted is saved, for the question before it."""
+    from kymatui.engine.apply.deletion_backup import count_deletions
+
+    changed = [step for step in steps if step.action.value != "same"]
+    return counts(changed) + (", backup saved" if count_deletions(changed) else "")
+
+
+def counts(steps: Iterable[Step]) -> str:
+    """How many objects each thing happens to, in one line."""
+    found = Counter(step.action.value for step in steps)
+    return ", ".join(f"{number} {action}" for action, number in found.items()) or "nothing"
+
+
+def _rows(step: Step) -> list[list[str]]:
+    said = [step.reason] if step.reason else []
+    said += [f"of {step.event}"] if step.event and step.action.value != "create" else []
+    said += ["checked only when its definition or namespace is there"] if step.unchecked and not step.reason else []
+    said += ["was there before"] if step.adopted else []
+    said += [f"{conflict.path} is owned by {conflict.manager}" for conflict in step.conflicts]
+    if step.action.value != "create":
+        said += [f"{change.path}: {from_to(change.before, change.after)}" for change in step.changes]
+    more = len(said) - _MOST_FIELDS
+    said = [*said[:_MOST_FIELDS], f"and {more} more"] if more > 0 else said
+    first, rest = (said[0] if said else ""), said[1:]
+    word = f"{step.event} hook" if step.event and step.action.value == "create" else step.action.value
+    return [[word, str(step.ref), first], *[[" ", " ", line] for line in rest]]
+
+
+def from_to(before: object, after: object) -> str:
+    """Two values, shortened so that what tells them apart stays."""
+    texts = ["nothing" if value is None else json.dumps(value, ensure_ascii=False) for value in (before, after)]
+    same = next((at for at, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), 0)
+    return " → ".join(_shortened(text, max(0, same - _BEFORE)) for text in texts)
+
+
+def _shortened(text: str, begin: int) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    cut = f"…{text[begin:]}" if begin else text
+    return cut if len(cut) <= _LONGEST else f"{cut[: _LONGEST - 1]}…"
+
+
+def grant_lines(grant: Grant) -> list[str]:
+    """What a role lets whom do: a line for the role, one for each of its rules, and what is alarming in them."""
+    where = f"in {grant.namespace}" if grant.namespace else "in the whole cluster"
+    lines = [f"{grant.role} lets {', '.join(grant.subjects) or 'nobody yet'} {where}:"]
+    for rule in grant.rules:
+        groups = rule.get("apiGroups") or [""]
+        things = [f"{name}.{group}" if group else name for group in groups for name in rule.get("resources") or ()]
+        things += list(rule.get("nonResourceURLs") or ())
+        lines.append(f"  {', '.join(rule.get('verbs') or ())}: {', '.join(things)}")
+    return [*lines, *(f"  ! {warning}" for warning in grant.warnings)]
+
+
+def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
+    """`{"cluster", "name", "version", "steps": […], "hooks": […], "saved", "outcome"}`."""
+    from kymatui.engine.apply.deletion_backup import count_deletions
+
+    return {
+        "cluster": plan.cluster,
+        "name": plan.bundle.name,
+        "namespace": plan.bundle.namespace,
+        "version": plan.bundle.version or None,
+        "adopt": plan.intent.adopt,
+        "adoptedVersion": plan.intent.adopted_version or None,
+        "origin": plan.bundle.origin.address,
+        "digest": plan.bundle.origin.digest or None,
+        "steps": [step_json(step) for step in plan.steps],
+        "hooks": [{"event": step.event, "weight": step.wave, **step_json(step)} for step in plan.hooks],
+        "grants": [
+            {
+                "role": grant.role,
+                "subjects": list(grant.subjects),
+                "namespace": grant.namespace or None,
+                "rules": [dict(rule) for rule in grant.rules],
+                "warnings": list(grant.warnings),
+            }
+            for grant in plan.grants
+        ],
+        "missing": [str(right) for right in plan.missing],
+        "notes": list(plan.notes),
+        "saved": count_deletions(plan.steps),
+        "outcome": outcome,
+    }
+
+
+def step_json(step: Step) -> dict[str, Any]:
+    return {
+        "action": step.action.value,
+        **_ref_json(step),
+        "changes": [{"path": one.path, "before": one.before, "after": one.after} for one in step.changes],
+        "conflicts": [{"path": one.path, "manager": one.manager} for one in step.conflicts],
+        "reason": step.reason or None,
+    }
+
+
+def _ref_json(step: Step) -> dict[str, str]:
+    ref = step.ref
+    return {"apiVersion": ref.kind.api_version, "kind": ref.kind.kind, "namespace": ref.namespace, "name": ref.name}

@@ -1,0 +1,126 @@
+"""Answers on standard output: tables, Markdown, JSON and YAML.
+
+Text from a cluster is somebody else's: control characters are taken out where a terminal would act on them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, TextIO
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+
+FORMATS = ("table", "wide", "json", "yaml", "md")
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()) -> str:
+    """Columns aligned by what a terminal shows of them, three spaces apart, as kubectl does it.
+
+    On a terminal that is too narrow the widest cells go on in the next line, between two words; where that is not
+    enough, the columns in `spare` are left out, one after the other.
+    """
+    from rich.cells import cell_len
+
+    cells = [[sanitize(cell) or "-" for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(header, *cells, strict=True)]
+    gap = "   "
+    if sys.stdout.isatty():
+        room = shutil.get_terminal_size().columns - len(gap) * (len(header) - 1)
+        if spare and sum(_least(column) for column in zip(header, *cells, strict=True)) > room:
+            kept = [at for at, name in enumerate(header) if name != spare[0]]
+            return table([header[at] for at in kept], [[row[at] for at in kept] for row in rows], spare=spare[1:])
+        cells, widths = _folded(header, cells, widths, room)
+    lines = []
+    for line in (header, *cells):
+        padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True)]
+        lines.append(gap.join(padded).rstrip())
+    return "\n".join(lines)
+
+
+def _folded(
+    header: Sequence[str], cells: list[list[str]], widths: list[int], room: int
+) -> tuple[list[list[str]], list[int]]:
+    """The same in `room` characters, as far as words can be parted: the widest columns give way first."""
+    columns = list(zip(header, *cells, strict=True))
+    tries = ([_least(column, longest) for column in columns] for longest in (_LONGEST_WORD, 24, 16, 12))
+    least = next((found for found in tries if sum(found) <= room), [])
+    if not least:
+        return cells, widths  # the terminal parts the lines
+    narrow = list(widths)
+    while sum(narrow) > room:
+        able = (at for at, width in enumerate(narrow) if width > least[at])
+        narrow[max(able, key=lambda at: narrow[at])] -= 1
+    if narrow == widths:
+        return cells, widths
+    rows = []
+    for row in cells:
+        parts = [_wrapped(cell, width) for cell, width in zip(row, narrow, strict=True)]
+        rows += [list(line) for line in zip_longest(*parts, fillvalue="")]
+    return rows, narrow
+
+
+_LONGEST_WORD = 34
+
+
+def _least(column: Sequence[str], longest: int = _LONGEST_WORD) -> int:
+    """How narrow a column can be: as its longest word, of which paths and names can be parted, too."""
+    return max((min(len(word), longest) for cell in column for word in cell.split()), default=1)
+
+
+def _wrapped(cell: str, width: int) -> list[str]:
+    """The lines of a cell; a word that is longer than one is parted behind the signs of paths and names."""
+    indent = " " * (len(cell) - len(cell.lstrip()))
+    lines = [indent]
+    for word in cell.split():
+        parts = re.findall(r"[^./\-\]]+[./\-\]]?|[./\-\]]", word) if len(word) > width - len(indent) else [word]
+        for number, part in enumerate(parts):
+            joint = " " if number == 0 and lines[-1].strip() else ""
+            if lines[-1].strip() and len(lines[-1]) + len(joint) + len(part) > width:
+                lines.append(indent)
+                joint = ""
+            lines[-1] += joint + part
+            while len(lines[-1]) > width:
+                lines[-1:] = [lines[-1][:width], indent + lines[-1][width:]]
+    return lines
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of GitHub's Markdown."""
+    lines = [list(header), ["---"] * len(header), *[[escaped(cell) for cell in row] for row in rows]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def escaped(cell: str) -> str:
+    return re.sub(r"([\\|`*_<>\[\]])", r"\\\1", sanitize(cell)) or "-"
+
+
+def document(value: Mapping[str, Any], form: str, *, one_line: bool = False) -> str:
+    """JSON or YAML; `one_line` for a stream of JSON documents, a line each."""
+    if form == "yaml":
+        from kymatui.adapters.files.yaml_output import dump_yaml
+
+        return dump_yaml(dict(value)).rstrip("\n")
+    return json.dumps(value, ensure_ascii=False, indent=None if one_line else 2)
+
+
+class _Answer:
+    """Whether standard output has an answer: whoever reads a document there shall find one, whatever happens."""
+
+    given = False
+
+
+ANSWER = _Answer()
+
+
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Prints and flushes, so that a pipe sees it now; what the terminal cannot show is replaced."""
+    out = stream or sys.stdout
+    if out is sys.stdout:
+        ANSWER.given = True
+    encoding = out.encoding or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding), file=out, flush=True)

@@ -1,0 +1,166 @@
+"""From the words of a command line and the configuration to a session with one cluster."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kymatui.settings.config_file import Settings, load_settings
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.composition.sessions.remote_session import RemoteOptions
+
+
+def session_options_of(
+    args: argparse.Namespace, environment: Mapping[str, str] | None = None
+) -> tuple[SessionOptions, Settings]:
+    """Which cluster, and whether it may be written to: the command line, then the environment, then the file.
+
+    What forbids writing in any of them holds.
+    """
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+
+    settings = load_settings(os.environ if environment is None else environment)
+    catalogs = (getattr(args, "catalog", None), getattr(args, "more_catalogs", None), settings.catalogs)
+    options = SessionOptions(
+        kubeconfig=getattr(args, "kubeconfig", None) or "",
+        context=getattr(args, "context", None) or "",
+        namespace=getattr(args, "namespace", None) or "",
+        read_only=any(getattr(args, name, False) for name in ("read_only", "audit")) or settings.read_only,
+        catalogs=tuple(source for sources in catalogs for source in sources or ()),
+        maintenance_policy=settings.maintenance_policy,
+        restricted_modules=settings.restricted_modules,
+    )
+    return options, settings
+
+
+def open_configured_session(options: SessionOptions, settings: Settings, *, once: bool = False) -> CatalogSession:
+    """Opens the session; a context that the configuration makes read-only is opened so before anything is sent.
+
+    `once` says that nobody waits for a change of what is listed.
+    """
+    from kymatui.adapters.sessions.cluster.catalog_session import open_session
+
+    options = replace(options, once=once)
+    session = open_session(options)
+    if settings.context(session.name).read_only and not options.read_only:
+        session.close()
+        session = open_session(replace(options, read_only=True))
+    return session
+
+
+def why_read_only(args: argparse.Namespace) -> str:
+    """Return why the clusters of a command line may only be read; "" where they may be written to. Sends nothing."""
+    from kymatui.adapters.sessions.cluster.cluster_access import context_name
+
+    options, settings = session_options_of(args)
+    if options.read_only:
+        return f"kymatui runs read-only ({_forbidding(args)})"
+    if not settings.contexts:
+        return ""
+    names = [context_name(side) for side in _written_to(args, options)]
+    shut = [name for name in names if settings.context(name).read_only]
+    return f"context {shut[0]} is read-only (configuration file)" if shut else ""
+
+
+def _forbidding(args: argparse.Namespace) -> str:
+    given = [f"--{name.replace('_', '-')}" for name in ("audit", "read_only") if getattr(args, name, False)]
+    return given[0] if given else _VARIABLE if os.environ.get(_VARIABLE) else "configuration file"
+
+
+def _written_to(args: argparse.Namespace, options: SessionOptions) -> tuple[SessionOptions, ...]:
+    """The clusters that a command line writes to."""
+    if getattr(args, "read_kubeconfig", None):  # of a sandbox
+        return (replace(options, kubeconfig=args.read_kubeconfig, context=args.read_context),)
+    if is_remote(args) or getattr(args, "fleet", False):
+        remote, _ = remote_options_of(args)
+        return tuple(side for side in (remote.control, remote.by_hand) if side is not None)
+    return (options,)
+
+
+_VARIABLE = "KYMATUI_READ_ONLY"
+
+
+# two clusters
+
+
+def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", default: object = None) -> None:
+    """The control plane, and the second cluster by hand; with `remote`, its help, also `--remote RUNTIME`."""
+    group = parser.add_argument_group("two clusters")
+    if remote:
+        group.add_argument("--remote", metavar="RUNTIME", default=default, help=remote)
+    control, runtime = "the control plane's", "the runtime's, in the place of its access Secret"
+    group.add_argument("--kcp-kubeconfig", metavar="FILE", default=default, help=f"{control} (default: --kubeconfig)")
+    group.add_argument("--kcp-context", metavar="NAME", default=default, help=f"{control} (default: --context)")
+    group.add_argument("--skr-kubeconfig", metavar="FILE", default=default, help=runtime)
+    group.add_argument("--skr-context", metavar="NAME", default=default, help=runtime)
+
+
+_ABOUT_RUNTIMES = re.compile(
+    r"`(kymatui (?:adopt|apply|audit|catalog|channel|check|checks|delete|disable|drift|enable|finalizers|install|label"
+    r"|manage|manifest|module|plan|policy|restore|unmanage|upgrade)(?![\w-])(?![^`]*--remote)[^`]*)`"
+)
+
+
+def with_remote_option(text: str, runtime: str) -> str:
+    """A text in which the commands that can be about a runtime are about this one."""
+    return _ABOUT_RUNTIMES.sub(lambda found: f"`{found[1]} --remote {runtime}`", text)
+
+
+def remote_options_of(
+    args: argparse.Namespace, runtime: str = "", *, read_only: bool = False
+) -> tuple[RemoteOptions, Settings]:
+    """The control plane and perhaps one runtime. What forbids writing to either of the two forbids it for both."""
+    from kymatui.adapters.sessions.cluster.cluster_access import context_name
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.composition.sessions.remote_session import RemoteOptions
+
+    options, settings = session_options_of(args)
+    control = replace(
+        options,
+        kubeconfig=getattr(args, "kcp_kubeconfig", None) or options.kubeconfig,
+        context=getattr(args, "kcp_context", None) or options.context,
+        read_only=options.read_only or read_only,
+    )
+    file, context = getattr(args, "skr_kubeconfig", None) or "", getattr(args, "skr_context", None) or ""
+    by_hand = SessionOptions(kubeconfig=file or control.kubeconfig, context=context) if file or context else None
+    shut = control.read_only or any(
+        settings.context(context_name(side)).read_only for side in (control, by_hand) if side is not None
+    )
+    if by_hand is not None:
+        by_hand = replace(by_hand, read_only=shut)
+    return RemoteOptions(
+        replace(control, read_only=shut), runtime or getattr(args, "remote", None) or "", by_hand
+    ), settings
+
+
+def is_remote(args: argparse.Namespace) -> bool:
+    """Whether a command is about a runtime of a control plane."""
+    return any(getattr(args, name, None) for name in ("remote", "skr_kubeconfig", "skr_context"))
+
+
+def open_configured_pair(
+    args: argparse.Namespace,
+    runtime: str = "",
+    *,
+    read_only: bool = False,
+    elsewhere: bool = False,
+    once: bool = False,
+) -> PairSession:
+    """The session with both sides of the runtime that the words name; it gives up on the runtime after ten seconds.
+
+    `elsewhere` says that --namespace is one of the runtime, and not that of the control plane's Kymas; `once`, that
+    nobody waits for a change of what is listed.
+    """
+    from kymatui.composition.sessions.pair_session import open_pair
+
+    options, _ = remote_options_of(args, runtime, read_only=read_only)
+    control = replace(options.control, once=once, namespace="" if elsewhere else options.control.namespace)
+    return open_pair(replace(options, control=control))

@@ -1,0 +1,350 @@
+"""What a shell offers for the word that is being typed: commands and options out of the parsers, names out of a cache.
+
+Everything that is offered is data to the shell. A line is taken apart here, by bash's rules, and what goes back to bash
+is quoted here; zsh and fish take and quote words themselves. Nothing is printed but candidates: whatever goes wrong,
+a completion is silent, and it is over after a second.
+
+It is reached by a hidden first word: `kymatui __complete bash LINE POINT BREAKS`, `kymatui __complete zsh|fish WORD…`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kymatui.cli.command_table import by_name
+from kymatui.errors import KymatuiError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.completion_cache import CompletionNames
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+
+FILES = ":files"
+"""Printed alone, where the shell should complete files."""
+_PATIENCE = 1.0
+_FILES = frozenset({"FILE", "PATH", "PLAN", "CHART", "FOLDER", "DIR"})
+_NO_MODULES = frozenset({"reconcile"})
+
+
+@dataclass(slots=True)
+class Typed:
+    """What stands before the word: the parser in charge, the command's words, and what was said so far."""
+
+    parser: argparse.ArgumentParser
+    command: tuple[str, ...] = ()
+    positionals: list[str] = field(default_factory=list)
+    options: dict[str, str] = field(default_factory=dict)
+    pending: argparse.Action | None = None
+    only_positionals: bool = False
+
+
+def main(words: Sequence[str]) -> int:
+    """Prints what can stand there, one a line, within a second."""
+    answer: list[str] = []
+
+    def work() -> None:  # whatever fails, a line that is being typed is no place for a traceback
+        with contextlib.suppress(Exception):
+            answer.extend(_answer(words))
+
+    worker = threading.Thread(target=work, name="completion", daemon=True)
+    worker.start()
+    worker.join(_PATIENCE)
+    with contextlib.suppress(OSError, UnicodeError):
+        sys.stdout.write("".join(f"{line}\n" for line in list(answer)))
+        sys.stdout.flush()
+    if worker.is_alive():
+        os._exit(0)  # a server that does not answer must not hold the shell
+    return 0
+
+
+def _answer(words: Sequence[str]) -> list[str]:
+    shell, *rest = words
+    if shell == "bash":
+        line, point, breaks = rest
+        return bash_candidates(line[: int(point)], breaks)
+    *before, last = rest
+    return candidates(before, last)
+
+
+def candidates(before: Sequence[str], last: str) -> list[str]:
+    """Whole words that begin as `last` does; `FILES` alone where it is a file."""
+    typed = walk(before)
+    name, sign, value = last.partition("=")
+    if typed.pending is None and sign and name.startswith("--") and not typed.only_positionals:
+        action = typed.parser._option_string_actions.get(name)
+        return [f"{name}={word}" for word in _begin(_values(typed, action), value)] if action else []
+    if typed.pending is not None:
+        return _begin(_values(typed, typed.pending), last)
+    if last.startswith("-") and not typed.only_positionals:
+        return _begin(typed.parser._option_string_actions, last)
+    kept = _begin(_kept(), last) if typed.command[:1] == ("restore",) and not typed.positionals else []
+    return kept or _begin(_positional(typed), last)
+
+
+def _kept() -> Iterable[str]:
+    """The modules that a backup is there of; what begins as none of them is a file."""
+    from kymatui.adapters.files.backups import list_backups
+
+    return sorted({one.module for one in list_backups()})
+
+
+def _begin(words: Iterable[str], last: str) -> list[str]:
+    found = list(dict.fromkeys(words))
+    if found == [FILES]:
+        return found
+    return [word for word in found if word.startswith(last) and word.isprintable() and word]
+
+
+# which parser, and what was said
+
+
+def walk(words: Sequence[str]) -> Typed:
+    """Goes through the words as argparse would, loading no command but the one that stands there."""
+    from kymatui.cli.main import _parser
+
+    typed = Typed(_parser(["--help"]))
+    for word in words:
+        if typed.pending is not None:
+            typed.options[typed.pending.dest] = word
+            typed.pending = None
+        elif word == "--" and not typed.only_positionals:
+            typed.only_positionals = True
+        elif word.startswith("-") and len(word) > 1 and not typed.only_positionals:
+            _option(typed, word)
+        else:
+            _word(typed, word)
+    return typed
+
+
+def _option(typed: Typed, word: str) -> None:
+    name, sign, value = word.partition("=")
+    action = typed.parser._option_string_actions.get(name)
+    if action is None or action.nargs == 0:
+        return
+    if sign:
+        typed.options[action.dest] = value
+    else:
+        typed.pending = action
+
+
+def _word(typed: Typed, word: str) -> None:
+    below = _subparsers(typed.parser)
+    if below is None:
+        typed.positionals.append(word)
+        return
+    parser = below.choices.get(word)
+    if not isinstance(parser, argparse.ArgumentParser):
+        typed.parser = argparse.ArgumentParser(add_help=False)  # no such command: nothing follows
+        return
+    command = by_name(word) if not typed.command else None
+    if command is not None:
+        # made anew, as its own program has it: what stands before a command is taken apart by the one above
+        parser = argparse.ArgumentParser()
+        command.load().configure(parser)
+    typed.parser, typed.command = parser, (*typed.command, word)
+
+
+def _subparsers(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser] | None:
+    return next((one for one in parser._actions if isinstance(one, argparse._SubParsersAction)), None)
+
+
+# what can stand there
+
+
+def _positional(typed: Typed) -> Iterable[str]:
+    below = _subparsers(typed.parser)
+    if below is not None:
+        return below.choices
+    actions = [action for action in typed.parser._actions if not action.option_strings]
+    place = len(typed.positionals)
+    if actions and actions[0].nargs == "+" and len(actions) > 1 and place:  # `channel NAME… CHANNEL`
+        last = [*_values(typed, actions[-1])]
+        return () if any(word in last for word in typed.positionals) else [*last, *_values(typed, actions[0])]
+    if actions and actions[-1].nargs in ("*", "+", argparse.REMAINDER):
+        place = min(place, len(actions) - 1)
+    return _values(typed, actions[place]) if place < len(actions) else ()
+
+
+def _values(typed: Typed, action: argparse.Action) -> Iterable[str]:
+    if action.choices is not None:
+        return [str(choice) for choice in action.choices]
+    metavar = action.metavar if isinstance(action.metavar, str) else ""
+    if metavar in _FILES:
+        return (FILES,)
+    find = _PROVIDERS.get(action.dest)
+    try:
+        return find(typed) if find is not None else ()
+    except KymatuiError:
+        return ()
+
+
+def _contexts(typed: Typed) -> Iterable[str]:
+    from kymatui.adapters.sessions.cluster.completion_cache import kubeconfig_contexts
+
+    return kubeconfig_contexts(_options(typed).kubeconfig)
+
+
+def _control_contexts(typed: Typed) -> Iterable[str]:
+    from kymatui.adapters.sessions.cluster.completion_cache import kubeconfig_contexts
+
+    return kubeconfig_contexts(_options(typed, remote=True).kubeconfig)
+
+
+def _runtime_contexts(typed: Typed) -> Iterable[str]:
+    from kymatui.adapters.sessions.cluster.completion_cache import kubeconfig_contexts
+
+    return kubeconfig_contexts(typed.options.get("skr_kubeconfig") or _options(typed, remote=True).kubeconfig)
+
+
+def _channels(typed: Typed) -> Iterable[str]:
+    own = ("default",) if typed.command[:1] in (("enable",), ("channel",)) else ()
+    return (*_names(typed).channels, *own)
+
+
+def _modules(typed: Typed) -> Iterable[str]:
+    """Those that were not said yet."""
+    if typed.command[0] in _NO_MODULES:
+        return ()
+    return [name for name in _names(typed).modules if name not in typed.positionals]
+
+
+def _versions(typed: Typed) -> Iterable[str]:
+    return _names(typed).modules.get(typed.positionals[0] if typed.positionals else "", ())
+
+
+def _rules(typed: Typed) -> Iterable[str]:
+    from kymatui.domain.audit.report import RULES
+
+    return [rule.id for rule in RULES] if typed.positionals[:1] == ["explain"] else ()
+
+
+def _labels(_: Typed) -> Iterable[str]:
+    from kymatui.domain.kyma_edit.label_edit import LABELS
+
+    return [f"{name}{end}" for name in LABELS for end in ("=true", "=false", "-")]
+
+
+def _runtimes(typed: Typed) -> Iterable[str]:
+    from kymatui.composition.sessions.runtime_completion import find_runtime_names
+
+    return find_runtime_names(_options(typed, remote=True))
+
+
+_PROVIDERS: dict[str, Callable[[Typed], Iterable[str]]] = {
+    "context": _contexts,
+    "kcp_context": _control_contexts,
+    "skr_context": _runtime_contexts,
+    "channel": _channels,
+    "name": _modules,
+    "names": _modules,
+    "module": _modules,
+    "version": _versions,
+    "labels": _labels,
+    "remote": _runtimes,
+    "runtime": _runtimes,
+    "rule": _rules,
+}
+
+
+def _names(typed: Typed) -> CompletionNames:
+    from kymatui.adapters.sessions.cluster.completion_cache import find_names
+    from kymatui.composition.sessions.runtime_completion import find_module_names
+
+    runtime = typed.options.get("remote", "")
+    return find_module_names(_options(typed, remote=True), runtime) if runtime else find_names(_options(typed))
+
+
+def _options(typed: Typed, *, remote: bool = False) -> SessionOptions:
+    """The cluster that the words name; with `remote` the control plane."""
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+
+    said = typed.options
+    kubeconfig, context = said.get("kubeconfig", ""), said.get("context", "")
+    if remote:
+        kubeconfig, context = said.get("kcp_kubeconfig") or kubeconfig, said.get("kcp_context") or context
+    return SessionOptions(kubeconfig=kubeconfig, context=context)
+
+
+# bash: a line with quotes, of which readline replaces what follows the last character that breaks words
+
+
+def bash_candidates(line: str, breaks: str) -> list[str]:
+    """What readline puts in the place of the last word, quoted for the kind of quotes that are open there."""
+    words, last = split_line(line)
+    found = candidates(words[1:], last.text)
+    if found == [FILES]:
+        return found
+    cut = last.kept(breaks)
+    return [quoted(word[cut:], last.quote) for word in found]
+
+
+@dataclass(slots=True)
+class TypedWord:
+    """A word as it is typed: its text without quotes, and of each character whether it is quoted."""
+
+    text: str = ""
+    is_quoted: list[bool] = field(default_factory=list)
+    quote: str = ""
+
+    def add(self, character: str, is_quoted: bool) -> None:
+        self.text += character
+        self.is_quoted.append(is_quoted)
+
+    def kept(self, breaks: str) -> int:
+        """How many characters stand before what readline replaces: up to its last break that is not quoted."""
+        if self.quote:
+            return len(self.is_quoted) - next(
+                (back for back, is_quoted in enumerate(reversed(self.is_quoted)) if not is_quoted), len(self.is_quoted)
+            )
+        plain = zip(self.text, self.is_quoted, strict=True)
+        return max((at + 1 for at, (one, is_quoted) in enumerate(plain) if one in breaks and not is_quoted), default=0)
+
+
+def split_line(line: str) -> tuple[list[str], TypedWord]:
+    """The words of bash before the cursor, and the one that it stands in; of several commands the last one's."""
+    words: list[str] = []
+    now, begun, at = TypedWord(), False, 0
+    while at < len(line):
+        one = line[at]
+        at += 1
+        if now.quote == "'":
+            now.quote = "" if one == "'" else now.quote
+            if one != "'":
+                now.add(one, True)
+        elif one == "\\" and at < len(line) and (not now.quote or line[at] in '$`"\\'):
+            now.add(line[at], True)
+            at += 1
+            begun = True
+        elif now.quote == '"':
+            now.quote = "" if one == '"' else now.quote
+            if one != '"':
+                now.add(one, True)
+        elif one in "'\"":
+            now.quote, begun = one, True
+        elif one in " \t\n;|&":
+            if begun:
+                words.append(now.text)
+            words = [] if one in ";|&\n" else words
+            now, begun = TypedWord(), False
+        else:
+            now.add(one, False)
+            begun = True
+    return words, now
+
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./_-")
+
+
+def quoted(text: str, quote: str = "") -> str:
+    """A text as bash reads it: within the quotes that are open, or with a backslash before what means something."""
+    if quote == "'":
+        return text.replace("'", "'\\''")
+    if quote == '"':
+        return "".join(f"\\{one}" if one in '$`"\\' else one for one in text)
+    return "".join(one if one in _PLAIN or ord(one) > 127 else f"\\{one}" for one in text)

@@ -1,0 +1,260 @@
+"""Jobs that run in threads: a bounded number side by side, one after the other where two would collide.
+
+    jobs = Jobs(publish)                                  # publish(all jobs) is called from any thread
+    jobs.start(Work("install keda", run, module="keda", keeps=frozenset({module_key("keda")}), steps=("apply",)))
+
+    def run(report: Report) -> str:                       # in a thread; the words are how it ended
+        report.step("apply")                              # one of the announced steps, or a new one
+        with begin(cluster, cancel=report.cancel, tell=report.tell) as run:
+            apply(plan, run)
+        return "27 written"
+
+What `run` raises says how it ended: RefusedError, PartlyDoneError and CancelledError mean what they say, every other
+error that it failed. `report.cancel` is the token of everything that waits; when it is set, no further step begins.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.plans.jobs import (
+    Job,
+    JobState,
+    JobStep,
+    LogLine,
+    append_log,
+    blocking_job,
+    end_job,
+    enter_step,
+    queued_behind,
+    start_job,
+)
+from kymatui.errors import CancelledError, KymatuiError, ReadOnlyError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.files.job_journal import JobJournal, JobJournals, JobPurpose
+    from kymatui.engine.jobs.run import Progress
+
+MAX_JOBS = 4
+FOLLOW_SECONDS = 3600.0
+"""Seconds for which a job follows what others do; after that it ends, and says where it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """What a job is to do; see `kymatui.domain.plans.jobs.Job` for the words. `run` returns how it ended, in words.
+
+    With a `purpose` it is written down, so that it can be gone on with where its process is killed. `place` is the
+    cluster, where a front end has several: what jobs in one keep is in nobody's way in another.
+    """
+
+    title: str
+    run: Callable[[JobReport], str]
+    module: str = ""
+    keeps: frozenset[str] = frozenset()
+    steps: tuple[str, ...] = ()
+    stays: str = "what was done until then stays as it is"
+    purpose: JobPurpose | None = None
+    place: str = ""
+
+
+class JobReport:
+    """How a job tells where it stands; all of it may be called from any thread."""
+
+    def __init__(self, jobs: JobRunner, number: int) -> None:
+        self.cancel = threading.Event()
+        self._jobs = jobs
+        self._number = number
+
+    def check(self, ahead: str = "the next step") -> None:
+        """Raises CancelledError where the job is to stop."""
+        if self.cancel.is_set():
+            raise CancelledError(f"stopped before: {ahead}")
+
+    def step(self, title: str) -> None:
+        """The next step begins. Raises CancelledError where the job is to stop."""
+        self.check(title)
+        now = self._jobs.now()
+        self._change(lambda job: append_log(enter_step(job, title, now), LogLine(now, title)))
+
+    def say(self, words: str, *, done: int = 0, total: int = 0, about: str = "") -> None:
+        """What happens now; a line of the log."""
+        line = LogLine(self._jobs.now(), words, about)
+        self._change(
+            lambda job: append_log(
+                replace(job, words=words, done=done or job.done, total=total or job.total, waits_for=""), line
+            )
+        )
+
+    def wait(self, what: str, actor: Actor = Actor.NOBODY) -> None:
+        """What it waits for, and who has to act."""
+        line = LogLine(self._jobs.now(), what, f"waits for {actor.value}" if actor.value else "")
+        self._change(lambda job: append_log(replace(job, words="", waits_for=what, actor=actor), line))
+
+    def let_go(self, key: str) -> None:
+        """Others may have that now: what waits behind this job for nothing else begins."""
+        self._jobs.let_go(self._number, key)
+
+    def tell(self, progress: Progress) -> None:
+        """What a run of the engine says of itself; give it as its `tell`."""
+        if progress.waits is not None:
+            self.wait(progress.waits_for or progress.words, progress.waits)
+            return
+        about = str(progress.ref) if progress.ref is not None and str(progress.ref) not in progress.words else ""
+        self.say(progress.words, done=progress.done, total=progress.total, about=about)
+
+    def _change(self, change: Callable[[Job], Job]) -> None:
+        self._jobs.change(self._number, change)
+
+
+class JobRunner:
+    """All jobs of one front end. `publish` gets all of them, the oldest first, whenever one has changed."""
+
+    def __init__(
+        self,
+        publish: Callable[[tuple[Job, ...]], None],
+        *,
+        width: int = MAX_JOBS,
+        now: Callable[[], float] = time.time,
+        read_only: Callable[[], bool] = lambda: False,
+        book: JobJournal | JobJournals | None = None,
+    ) -> None:
+        self.now = now
+        self._book = book
+        self._publish = publish
+        self._width = width
+        self._read_only = read_only
+        self._lock = threading.Condition(threading.RLock())
+        self._jobs: dict[int, Job] = {}
+        self._works: dict[int, JobSpec] = {}
+        self._reports: dict[int, JobReport] = {}
+        self._closed = False
+
+    @property
+    def all(self) -> tuple[Job, ...]:
+        with self._lock:
+            return tuple(self._jobs.values())
+
+    def find(self, number: int) -> Job | None:
+        with self._lock:
+            return self._jobs.get(number)
+
+    def start(self, work: JobSpec) -> Job:
+        """Runs it now, or when nothing is in its way any more. Raises ReadOnlyError where nothing may be written."""
+        if self._read_only():
+            raise ReadOnlyError(f"read-only: {work.title} is not begun")
+        with self._lock:
+            number = len(self._jobs) + 1
+            job = Job(
+                number,
+                work.title,
+                work.module,
+                frozenset(_kept(work, key) for key in work.keeps),
+                work.stays,
+                steps=tuple(map(JobStep, work.steps)),
+                made=self.now(),
+                place=work.place,
+            )
+            self._jobs[number] = job
+            self._works[number], self._reports[number] = work, JobReport(self, number)
+            if self._book is not None and work.purpose is not None:
+                self._book.begun(job, work.purpose)
+            self._schedule()
+            return self._jobs[number]
+
+    def cancel(self, number: int) -> None:
+        """A queued job never begins; of a running one the step in flight is finished, and no further one begins."""
+        with self._lock:
+            job = self._jobs.get(number)
+            if job is None or job.is_over:
+                return
+            if job.state is JobState.QUEUED:
+                self._end(number, CancelledError("nothing was begun"))
+                return
+            self._jobs[number] = append_log(replace(job, state=JobState.STOPPING), LogLine(self.now(), "is to stop"))
+            self._reports[number].cancel.set()
+            self._tell()
+
+    def close(self) -> None:
+        """Stops everything: queued jobs never begin, running ones end at their next step. Nothing is published."""
+        with self._lock:
+            self._closed = True
+            for report in self._reports.values():
+                report.cancel.set()
+
+    def wait(self, timeout: float) -> bool:
+        """Whether all jobs came to an end within a time, in seconds."""
+        with self._lock:
+            return self._lock.wait_for(self._is_idle, timeout)
+
+    def _is_idle(self) -> bool:
+        return not any(job.state in (JobState.RUNNING, JobState.STOPPING) for job in self._jobs.values())
+
+    def change(self, number: int, change: Callable[[Job], Job]) -> None:
+        """Replaces a job by what is made of it, and publishes; used by reports."""
+        with self._lock:
+            if not self._jobs[number].is_over:
+                self._jobs[number] = change(self._jobs[number])
+                self._tell()
+
+    def let_go(self, number: int, key: str) -> None:
+        """A running job keeps one thing less; used by reports."""
+        with self._lock:
+            kept = self._jobs[number].keeps - {_kept(self._works[number], key)}
+            self._jobs[number] = replace(self._jobs[number], keeps=kept)
+            self._schedule()
+
+    def _tell(self) -> None:
+        if not self._closed:
+            self._publish(tuple(self._jobs.values()))
+
+    def _schedule(self) -> None:
+        """Begins whatever can begin; the others learn whom they wait for."""
+        for number, job in list(self._jobs.items()):
+            if job.state is not JobState.QUEUED or self._closed:
+                continue
+            other = blocking_job(job, self._jobs.values()) or self._too_many()
+            if other is not None:
+                self._jobs[number] = queued_behind(job, other)
+                continue
+            self._jobs[number] = start_job(job, self.now())
+            threading.Thread(target=self._run, args=(number,), name=f"job-{number}", daemon=True).start()
+        self._tell()
+        self._lock.notify_all()
+
+    def _too_many(self) -> Job | None:
+        """The oldest running job, where there are as many as may run."""
+        found = [job for job in self._jobs.values() if job.state in (JobState.RUNNING, JobState.STOPPING)]
+        return found[0] if len(found) >= self._width else None
+
+    def _run(self, number: int) -> None:
+        work, report = self._works[number], self._reports[number]
+        outcome: str | KymatuiError
+        try:
+            outcome = work.run(report)
+        except KymatuiError as error:
+            outcome = error
+        except Exception as error:  # noqa: BLE001 (a job that dies in silence would run for ever on the screen)
+            text = f"{type(error).__name__}: {error}"
+            outcome = KymatuiError(text, hint="this is a defect of kymatui; please report it")
+        with self._lock:
+            self._end(number, outcome)
+
+    def _end(self, number: int, outcome: str | KymatuiError) -> None:
+        """What is stopped because the program ends has no last line in the book: the next start offers it again."""
+        job = self._jobs[number] = end_job(self._jobs[number], self.now(), outcome)
+        purpose = self._works[number].purpose
+        stopped = self._closed and job.state is JobState.CANCELLED
+        if self._book is not None and purpose is not None and not stopped:
+            self._book.ended(job, purpose)
+        self._schedule()
+
+
+def _kept(work: JobSpec, key: str) -> str:
+    """What a job keeps, told from the same of another cluster."""
+    return f"{key} of {work.place}" if work.place else key

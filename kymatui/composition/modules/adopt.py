@@ -1,0 +1,69 @@
+"""Upgrades of what kymatui did not install: the same plan adopts it, and says what the old version had besides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.versions import newest_above
+from kymatui.domain.plans.direct_install import adoptable_row, choose_template
+from kymatui.errors import KymatuiError, RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kymatui.domain.catalog.rows import Catalog, ModuleRow
+    from kymatui.domain.kyma.template_index import TemplateIndex
+    from kymatui.engine.cluster.ports import Blobs
+    from kymatui.engine.plans.plan import Intent
+
+
+def adopt_intent(intent: Intent, row: ModuleRow | None, shelf: TemplateIndex, blobs: Blobs) -> Intent:
+    """Return the intent as one that adopts what is there, in whatever version. Raises RefusedError where it may not.
+
+    What the version that is there has and the bundle has not is fetched from the catalog, to be deleted with the rest
+    of an upgrade; where the catalog does not have that version any more, the plan says so.
+    """
+    from kymatui.composition.modules.module_sources import catalog_bundle
+    from kymatui.engine.cluster.kind_order import versionless_key
+
+    bundle = intent.bundle
+    there = adoptable_row(row, bundle.name)
+    made = replace(intent, adopt=True, force=True, adopted_version=there.installed)
+    if there.installed == bundle.version:
+        return made
+    choice = choose_template(shelf, there.name, there.installed) if there.installed else "its version is not known"
+    why = choice if isinstance(choice, str) else ""
+    if not isinstance(choice, str):
+        try:
+            old = catalog_bundle(choice, blobs)
+        except KymatuiError as error:
+            why = str(error)
+        else:
+            kept = {versionless_key(read_ref(body)) for body in (*bundle.crds, *bundle.objects)}
+            refs = [read_ref(body) for body in (*old.crds, *old.objects)]
+            return replace(made, outdated=tuple(ref for ref in refs if versionless_key(ref) not in kept))
+    note = f"objects that only {there.installed or 'the old version'} has stay: {why}"
+    return replace(made, bundle=replace(bundle, notes=(*bundle.notes, note)))
+
+
+def adoptable(
+    seen: Catalog, shelf: TemplateIndex, known: frozenset[str], *, devel: bool = False
+) -> Iterator[tuple[ModuleRow, str]]:
+    """Yield what is installed by neither kymatui (`known`) nor a Manifest, and outdated, with the newest version."""
+    for row in seen.rows:
+        if row.name in known or row.manifest is not None or row.mandatory:
+            continue
+        try:
+            adoptable_row(row, row.name)
+        except RefusedError:
+            continue
+        if version := newer_version(row, shelf, devel=devel):
+            yield row, version
+
+
+def newer_version(row: ModuleRow, shelf: TemplateIndex, *, devel: bool = False) -> str:
+    """Return the newest version that the catalog offers above the one that is there; "" for none."""
+    offers = [one.version for one in shelf.offers(row.name) if one.version]
+    return newest_above(row.installed, offers, devel=devel) if row.installed else ""

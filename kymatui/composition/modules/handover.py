@@ -1,0 +1,78 @@
+"""Handing over what kymatui installed to a lifecycle-manager that took it up: nothing is deleted on the way."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count
+
+if TYPE_CHECKING:
+    from kymatui.engine.cluster.ports import Cluster
+    from kymatui.engine.inventory.inventory import Inventory
+
+
+@dataclass(frozen=True, slots=True)
+class HandoverResult:
+    """`taken` belong to lifecycle-manager alone now; `left` it did not take up: they stay in kymatui's inventory."""
+
+    taken: tuple[ObjectRef, ...]
+    left: tuple[ObjectRef, ...]
+
+
+def find_handover(cluster: Cluster, module: str) -> Inventory | None:
+    """What is installed of a module directly, by kymatui or as a Helm release; None where that is nothing."""
+    from kymatui.composition.modules.module_sources import find_installed
+
+    return find_installed(cluster, module)
+
+
+def handover_notice(known: Inventory) -> str:
+    """What becomes of it, for whoever is asked."""
+    count = format_count(len(known.items), "object")
+    words = f"{count} installed by kymatui: new owner lifecycle-manager, nothing is deleted"
+    if not known.chart:
+        return words
+    return (
+        f"{words}; the Helm release {known.namespace}/{known.name} is forgotten then, with its history: `helm "
+        "uninstall` would take away what lifecycle-manager looks after"
+    )
+
+
+def handover_summary(known: Inventory, ended: HandoverResult) -> str:
+    """What became of it."""
+    words = f"{format_count(len(ended.taken), 'object')}: owner kymatui → lifecycle-manager"
+    if ended.left:
+        kept = ", and so its Helm release stays" if known.chart else ""
+        return f"{words}; lifecycle-manager has not taken up {', '.join(map(str, ended.left))}{kept}"
+    return f"{words}; the Helm release {known.namespace}/{known.name} is forgotten" if known.chart else words
+
+
+def hand_over(cluster: Cluster, known: Inventory) -> HandoverResult:
+    """To be called when lifecycle-manager has applied the module; called again, it goes on where it was left.
+
+    A Helm release is kept while anything of it is left: it says what that is. Then its Secrets go, all revisions.
+    """
+    from kymatui.engine.cluster.concurrency import run_for_each
+    from kymatui.engine.deletion.uninstall_plan import inventory_owner
+    from kymatui.engine.inventory import ownership_transfer
+    from kymatui.engine.inventory.inventory_store import ApplySetStore
+    from kymatui.engine.inventory.release_store import ReleaseStore
+
+    mine = inventory_owner(known)
+    refs = [item.ref for item in known.items]
+    done = run_for_each(refs, lambda ref: ownership_transfer.hand_over(cluster, ref, mine), threading.Event())
+    gone = {ref for ref, taken in zip(refs, done, strict=True) if not taken and cluster.get(ref) is None}
+    left = tuple(ref for ref, taken in zip(refs, done, strict=True) if not taken and ref not in gone)
+    keeper = ApplySetStore(cluster, known.name, known.namespace)
+    if known.chart:
+        if not left:
+            ReleaseStore(cluster, known.name, known.namespace, time.time).remove(known)
+    elif left:
+        keeper.note(replace(known, items=tuple(item for item in known.items if item.ref in left)))
+    else:
+        keeper.remove(known)
+    return HandoverResult(tuple(ref for ref, taken in zip(refs, done, strict=True) if taken), left)

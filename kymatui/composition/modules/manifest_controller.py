@@ -1,0 +1,129 @@
+"""The Manifest controller on real clusters: home, runtimes, registries, and what charts are told of their cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kymatui.adapters.files.cache_folder import cache_folder
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+
+if TYPE_CHECKING:
+    from kymatui.adapters.content.blob_fetcher import BlobFetcher
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.engine.cluster.ports import Cluster
+    from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
+    from kymatui.engine.sources.render_target import RenderTarget
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOptions:
+    """Registries (host[:port]) that may go without TLS, and a file of certificates to trust."""
+
+    insecure: tuple[str, ...] = ()
+    ca: str | None = None
+
+
+def open_fetcher(options: FetchOptions | None = None) -> BlobFetcher:
+    """What sources are fetched with; layers and charts are kept in the platform's place for caches."""
+    from kymatui.adapters.content.blob_fetcher import BlobFetcher
+    from kymatui.adapters.content.chart_fetcher import ChartAccess
+
+    chosen = options or FetchOptions()
+    return BlobFetcher(cache=cache_folder("blobs"), insecure=chosen.insecure, access=ChartAccess(ca=chosen.ca))
+
+
+class LazyFetcher:
+    """Implements `Blobs`; the fetcher is made when something is fetched, since its libraries take 0.2 s to load."""
+
+    def __init__(self, options: FetchOptions) -> None:
+        self._options = options
+        self._made: BlobFetcher | None = None
+
+    def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
+        return self._fetcher().layer(repository, digest, insecure=insecure)
+
+    def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
+        return self._fetcher().chart(reference, repository=repository, version=version)
+
+    def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
+        return self._fetcher().chart_versions(reference, repository=repository)
+
+    def url(self, address: str) -> bytes:
+        return self._fetcher().url(address)
+
+    def _fetcher(self) -> BlobFetcher:
+        if self._made is None:
+            self._made = open_fetcher(self._options)
+        return self._made
+
+
+def manifest_controller_context(
+    options: SessionOptions | None = None, fetch: FetchOptions | None = None, *, folder: Path | None = None
+) -> ReconcileContext:
+    """All that the Manifest controller works with, from the words of a command line. Nothing is sent before it runs."""
+    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+    from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
+    from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
+    from kymatui.engine.jobs.run import SystemClock
+
+    home = open_cluster(options)
+    blobs = open_fetcher(fetch)
+    runtimes = SecretRuntimes(home)
+    site = ReconcileContext(
+        home, runtimes, blobs, SystemClock(), chart_targets, authenticated=blobs.with_secrets, folder=folder
+    )
+    runtimes.closing = site.lookouts.forget
+    return site
+
+
+def site_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
+    """Return the cluster that has the Manifests, as plans name it; `namespace` is "" for all of them."""
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target as cluster_target
+
+    assert isinstance(site.home, KubeCluster)
+    return replace(cluster_target(site.home.client), namespace=namespace)
+
+
+def chart_targets(cluster: Cluster) -> Callable[[str], RenderTarget]:
+    """What charts of Manifests are told of a cluster, by the name of their release.
+
+    As the first module-manager had it, they always see an upgrade, so that they render the same on every turn.
+    """
+    found = chart_target(cluster, installed=True)
+    return lambda release: found
+
+
+def chart_target(cluster: Cluster, *, installed: bool = False, revision: int = 1) -> RenderTarget:
+    """What a chart is told of a cluster: its version, what it serves, and whatever it looks up."""
+    from kymatui.engine.sources.render_target import RenderTarget
+
+    def lookup(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
+        gvk = GroupVersionKind.of(api_version, kind)
+        if name:
+            return cluster.get(ObjectRef(gvk, namespace, name)) or {}
+        items = cluster.list(gvk, namespace)
+        return {"apiVersion": api_version, "kind": f"{kind}List", "metadata": {}, "items": items} if items else {}
+
+    found = RenderTarget(served=tuple(_served(cluster)), lookup=lookup, installed=installed, revision=revision)
+    version = _version(cluster)
+    return replace(found, kube_version=version) if version else found
+
+
+def _version(cluster: Cluster) -> str:
+    """The server's version, "" where it does not tell; charts may ask for one."""
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+
+    return str(cluster.client.version().get("gitVersion") or "") if isinstance(cluster, KubeCluster) else ""
+
+
+def _served(cluster: Cluster) -> list[str]:
+    found: dict[str, None] = {}
+    for kind in cluster.all_kinds():
+        found[kind.gvk.api_version] = None
+        found[f"{kind.gvk.api_version}/{kind.gvk.kind}"] = None
+    return list(found)

@@ -1,0 +1,167 @@
+"""Direct installations for front ends: from what a person names to a bundle, and to what is installed already."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.errors import ConfigurationError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.domain.plans.direct_install import InstallChoice
+    from kymatui.engine.bundles.bundle import Bundle
+    from kymatui.engine.cluster.ports import Blobs, Cluster
+    from kymatui.engine.inventory.inventory import Inventory
+    from kymatui.engine.sources.chart_source import LoadedChart
+
+_CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
+_SECRET = GroupVersionKind("", "v1", "Secret")
+_OWN = "app.kubernetes.io/managed-by=kymatui"
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSource:
+    """What is installed, where that is not a template of the catalog: at most one of file, chart and kustomization.
+
+    keeps_values  the values of the chart's installation stay, beneath those that are given here
+    """
+
+    file: str = ""
+    chart: str = ""
+    kustomization: str = ""
+    repository: str = ""
+    version: str = ""
+    value_files: tuple[str, ...] = ()
+    set: tuple[str, ...] = ()
+    set_string: tuple[str, ...] = ()
+    set_json: tuple[str, ...] = ()
+    keeps_values: bool = False
+
+    @property
+    def is_catalog(self) -> bool:
+        """Whether the catalog says what is installed."""
+        return not (self.file or self.chart or self.kustomization)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether values of a chart are given."""
+        return bool(self.value_files or self.set or self.set_string or self.set_json)
+
+
+def load_bundle(
+    name: str, namespace: str, source: ModuleSource, blobs: Blobs, cluster: Cluster, *, chart: LoadedChart | None = None
+) -> Bundle:
+    """What a named source consists of; `chart` where it was loaded already.
+
+    Raises ConfigurationError, RegistryError and HelmError.
+    """
+    given = [word for word in (source.file, source.chart, source.kustomization) if word]
+    if len(given) != 1:
+        raise ConfigurationError("name one source: a file, a chart or a kustomization")
+    if source.chart:
+        from kymatui.engine.sources import chart_source
+
+        version, repository = source.version, source.repository
+        loaded = chart or chart_source.locate_chart(source.chart, blobs, repository=repository, version=version)
+        return _chart(name, namespace, source, loaded, cluster)
+    made = _read(name, namespace, source, blobs)
+    if not made.objects:
+        said = source.kustomization or made.origin.address
+        raise ConfigurationError(f"{said} has no object in it", hint="to take away what is installed, delete it")
+    return made
+
+
+def _read(name: str, namespace: str, source: ModuleSource, blobs: Blobs) -> Bundle:
+    if source.kustomization:
+        from kymatui.engine.sources.kustomize.transformers.build import from_address, from_path
+
+        if "://" in source.kustomization:
+            return from_address(source.kustomization, blobs, name=name, namespace=namespace)
+        archive, _, folder = source.kustomization.partition("//")
+        if folder and not Path(archive).is_file():
+            archive, folder = source.kustomization, ""
+        return from_path(archive, name=name, namespace=namespace, folder=folder)
+    from kymatui.engine.bundles import raw_yaml
+
+    if "://" in source.file:
+        return raw_yaml.from_url(source.file, blobs, name=name, namespace=namespace)
+    return raw_yaml.from_path(source.file, name=name, namespace=namespace, recursive=True)
+
+
+def _chart(name: str, namespace: str, source: ModuleSource, loaded: LoadedChart, cluster: Cluster) -> Bundle:
+    from kymatui.composition.modules.manifest_controller import chart_target
+    from kymatui.engine.sources import chart_source
+
+    known = find_installed(cluster, name, namespace)
+    values = chart_source.ValuesOptions(
+        release_values(cluster, known) if source.keeps_values else {},
+        source.value_files,
+        source.set,
+        source.set_string,
+        source.set_json,
+    )
+    target = chart_target(cluster, installed=known is not None, revision=(known.revision if known else 0) + 1)
+    return chart_source.chart_bundle(loaded, name=name, namespace=namespace, values=values, target=target)
+
+
+def release_values(cluster: Cluster, known: Inventory | None) -> dict[str, Any]:
+    """The values that a chart's release was given, {} where nothing was, or it is no chart."""
+    from kymatui.engine.inventory.release_store import ReleaseStore
+
+    if known is None or not known.chart:
+        return {}
+    return ReleaseStore(cluster, known.name, known.namespace, time.time).values()
+
+
+def catalog_bundle(choice: InstallChoice, blobs: Blobs) -> Bundle:
+    """What a template of the catalog consists of: its raw manifest, and its default resource."""
+    from dataclasses import replace
+
+    from kymatui.domain.kyma.manifests import default_resource, default_resource_body
+    from kymatui.engine.bundles import raw_yaml
+
+    template = choice.template
+    made = raw_yaml.from_url(choice.address, blobs, name=template.module, namespace=choice.namespace)
+    resource: dict[str, Any] | None = None
+    if template.data:
+        resource = default_resource_body(template.data, default_resource(template.data, template.module))
+    origin = replace(made.origin, version=template.version)
+    return replace(made, version=template.version, resource=resource, origin=origin)
+
+
+def find_installed(cluster: Cluster, name: str, namespace: str = "") -> Inventory | None:
+    """What is installed under a name, wherever it is if no namespace is said; RefusedError for several places."""
+    from kymatui.engine.apply.planner import read_inventory
+    from kymatui.engine.jobs.run import SystemClock
+
+    places = [namespace] if namespace else sorted(set(_places(cluster, name)))
+    found = [one for place in places if (one := read_inventory(cluster, SystemClock(), name, place)) is not None]
+    if len(found) > 1:
+        said = ", ".join(one.namespace for one in found)
+        raise RefusedError(f"{name} is installed in several namespaces: {said}", hint="say which with -n")
+    return found[0] if found else None
+
+
+def inventories(cluster: Cluster) -> list[tuple[str, str]]:
+    """Namespace and name of everything that kymatui installed from something else than a chart."""
+    from kymatui.engine.inventory.ownership_marks import inventory_name
+
+    start = inventory_name("")
+    found = [raw["metadata"] for raw in cluster.list(_CONFIG_MAP, labels=_OWN)]
+    names = [(str(one["namespace"]), str(one["name"]).removeprefix(start)) for one in found if one["name"] != start]
+    return sorted((namespace, name) for namespace, name in names if name)
+
+
+def _places(cluster: Cluster, name: str) -> Iterator[str]:
+    """The namespaces with an inventory, or a Helm release, of that name."""
+    from kymatui.engine.inventory.ownership_marks import inventory_name
+
+    for raw in cluster.list(_CONFIG_MAP, labels=_OWN):
+        if raw["metadata"]["name"] == inventory_name(name):
+            yield str(raw["metadata"]["namespace"])
+    for raw in cluster.list(_SECRET, labels=f"owner=helm,name={name}"):
+        yield str(raw["metadata"]["namespace"])

@@ -1,0 +1,154 @@
+"""Whose signature is asked for before anything of a source is used: a chart's provenance, a module's component."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kymatui.errors import ConfigurationError, HelmError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.content.chart_fetcher import FetchedChart
+    from kymatui.composition.modules.manifest_controller import FetchOptions
+    from kymatui.composition.modules.module_sources import ModuleSource
+    from kymatui.domain.kyma.module_templates import ModuleTemplate
+    from kymatui.domain.plans.direct_install import InstallChoice
+    from kymatui.engine.bundles.bundle import Bundle
+    from kymatui.engine.cluster.ports import Blobs
+    from kymatui.engine.sources.chart_source import LoadedChart
+    from kymatui.ocm import ComponentDescriptor
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureOptions:
+    """Files that say whom to trust, and what is asked of the signature.
+
+    keyring     OpenPGP certificates of those who sign charts
+    public_key  the PEM key of who signs components, or `roots`, PEM certificates that theirs lead to
+    signature   which, where a component has several
+    issuer      the distinguished name that the certificate has to have
+    """
+
+    keyring: str = ""
+    public_key: str = ""
+    roots: str = ""
+    signature: str = ""
+    issuer: str = ""
+
+
+def refuse_unsigned_kind(source: ModuleSource) -> None:
+    """Raises UsageError for what nobody can sign."""
+    if source.file or source.kustomization:
+        raise UsageError(
+            f"nothing says who signed {source.file or source.kustomization}",
+            hint="--verify is about charts and about modules of the catalog",
+        )
+
+
+def signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOptions) -> LoadedChart:
+    """A chart whose provenance holds. Raises SignatureError before anything of it is read."""
+    from kymatui.engine.sources import chart_source
+    from kymatui.helm.provenance import verify
+    from kymatui.ocm import SignatureError
+
+    if not signers.keyring:
+        raise UsageError(
+            "a chart is verified with a keyring", hint="name the signers' certificates with --keyring FILE"
+        )
+    ring = _file(signers.keyring, "--keyring")
+    found = _packed(source, fetch)
+    if found.provenance is None:
+        raise SignatureError(f"{found.source} is not signed: it has no provenance", hint="nothing of it was used")
+    try:
+        verify(found.content, found.filename, found.provenance, ring)
+    except HelmError as error:
+        raise SignatureError(f"{found.source}: {error}", hint=error.hint or "nothing of it was used") from error
+    return chart_source.load_fetched_chart(found.content, source.chart, source.repository)
+
+
+def _packed(source: ModuleSource, fetch: FetchOptions) -> FetchedChart:
+    from kymatui.adapters.content.blob_fetcher import chart_registry
+    from kymatui.adapters.content.chart_fetcher import FetchedChart
+    from kymatui.composition.modules.chart_fetch import fetch_chart
+    from kymatui.ocm import SignatureError
+
+    path = Path(source.chart)
+    if source.repository or "://" in source.chart or not path.exists():
+        host = chart_registry(source.chart, source.repository)
+        return fetch_chart(
+            source.chart,
+            version=source.version,
+            repository=source.repository,
+            ca=fetch.ca,
+            plain_http=host in fetch.insecure,
+            provenance=True,
+        )
+    if path.is_dir():
+        raise SignatureError(
+            f"{path} is a folder, which nobody can sign", hint="name the packed chart beside its .prov"
+        )
+    beside = path.with_name(f"{path.name}.prov")
+    provenance = _file(str(beside), "provenance") if beside.exists() else None
+    return FetchedChart(str(path), path.name, _file(str(path), "--chart"), provenance)
+
+
+def signed_module(
+    choice: InstallChoice, signers: SignatureOptions, blobs: Blobs, insecure: tuple[str, ...] = ()
+) -> Bundle:
+    """A module from the layers of its component, each as it was signed, its default resource too.
+
+    Raises SignatureError before anything is fetched where the component is not signed by whom it has to be, and before
+    anything is used where a layer is another one.
+    """
+    from kymatui.engine.sources.component_source import ModuleComponent, Trust
+    from kymatui.ocm import Keys, SignatureError
+    from kymatui.ocm.module_layers import repository
+
+    if not (signers.public_key or signers.roots):
+        raise UsageError(
+            "a module is verified with a key, or with roots of certificates",
+            hint="name the signer's key with --public-key FILE, or the roots with --ca-cert FILE",
+        )
+    key = _file(signers.public_key, "--public-key") if signers.public_key else b""
+    roots = _file(signers.roots, "--ca-cert") if signers.roots else b""
+    template = choice.template
+    descriptor = _component(template)
+    trust = Trust(Keys(key, roots), signers.signature, signers.issuer)
+    host = repository(descriptor).partition("/")[0]
+    module = ModuleComponent(descriptor, blobs, insecure=host in insecure, trust=trust)
+    found = module.bundles(namespace=choice.namespace)
+    if len(found) != 1:
+        names = ", ".join(one.name for one in found)
+        raise SignatureError(f"{template.ref} has {len(found)} parts ({names}), and is no module to install directly")
+    return replace(found[0], name=template.module, version=template.version)
+
+
+def _component(template: ModuleTemplate) -> ComponentDescriptor:
+    """The descriptor of a template, which has to be of the module and the version that are offered."""
+    from kymatui.domain.kyma.versions import same_version
+    from kymatui.ocm import DescriptorError, SignatureError, read_descriptor
+
+    document = (template.raw.get("spec") or {}).get("descriptor")
+    if not document:
+        raise SignatureError(
+            f"{template.ref} is not signed: it has no component descriptor", hint="nothing of it was used"
+        )
+    try:
+        found = read_descriptor(document)
+    except DescriptorError as error:
+        raise DescriptorError(f"{template.ref}: {error}", hint=error.hint) from error
+    if found.name.rpartition("/")[2] != template.module or not same_version(found.version, template.version):
+        raise SignatureError(
+            f"{template.ref} offers {template.module} {template.version}, and its component is "
+            f"{found.name} {found.version}",
+            hint="what is signed is something else; nothing of it was used",
+        )
+    return found
+
+
+def _file(path: str, what: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise ConfigurationError(f"{what}: {path} cannot be read: {error.strerror or error}") from error

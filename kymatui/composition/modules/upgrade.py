@@ -1,0 +1,167 @@
+"""What kymatui has installed, the versions that are newer, and what nobody can tell of the rest."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kymatui.composition.modules.adopt import adoptable
+from kymatui.composition.modules.module_sources import ModuleSource
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.kyma.versions import newest_above, same_version
+from kymatui.domain.plans.cluster_management import detect_management
+from kymatui.domain.plans.direct_install import choose_template, install_refusals
+from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.domain.kyma.template_index import TemplateIndex
+    from kymatui.domain.snapshot.snapshots import Snapshot
+    from kymatui.engine.cluster.ports import Blobs, Cluster
+    from kymatui.engine.inventory.inventory import Inventory
+
+_WIDTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class OutdatedModule:
+    """One module that is installed directly, and where its newest version comes from.
+
+    `known` is None where kymatui did not install it: the upgrade adopts it.
+    """
+
+    name: str
+    source: ModuleSource
+    known: Inventory | None = None
+
+    @property
+    def version(self) -> str:
+        """The version that it would be upgraded to."""
+        return self.source.version
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedUpgrade:
+    """What is installed directly and not upgraded with the rest, with the reason and what upgrades it."""
+
+    name: str
+    namespace: str
+    version: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeSurvey:
+    """Everything that kymatui has installed: what is outdated, and what nobody can tell of."""
+
+    outdated: tuple[OutdatedModule, ...]
+    left_out: tuple[SkippedUpgrade, ...]
+
+
+def survey_upgrades(
+    cluster: Cluster, snapshot: Snapshot, blobs: Blobs, *, devel: bool = False, direct: bool = False
+) -> UpgradeSurvey:
+    """Asks the catalog for modules, and for charts the places where they came from, some side by side.
+
+    `devel` takes pre-releases, too; without it they count for what is one already. `direct` also adopts what
+    lifecycle-manager could manage.
+    """
+    from kymatui.engine.cluster.concurrency import run_for_each
+
+    shelf = index_cluster(snapshot).shelf
+    installed = list_installed(cluster)
+    found = [_of_catalog(one, shelf, devel=devel) for one in installed]
+    try:
+        charts = _releases(cluster)
+        taken = frozenset(one.name for one in (*installed, *charts))
+        seen = build_catalog(snapshot, time.time())
+        found += [
+            OutdatedModule(row.name, ModuleSource(version=version))
+            for row, version in adoptable(seen, shelf, taken, devel=devel)
+            if not list(
+                install_refusals(
+                    seen, row.name, row, snapshot.feeds, direct=direct, keeper=detect_management(snapshot).keeper
+                )
+            )
+        ]
+    except ForbiddenError as error:
+        found.append(SkippedUpgrade("Helm releases", "", "", f"nobody knows whether there are any: {error}"))
+    else:
+        found += run_for_each(charts, lambda one: _of_chart(one, blobs, devel=devel), threading.Event(), _WIDTH)
+    return UpgradeSurvey(
+        tuple(one for one in found if isinstance(one, OutdatedModule)),
+        tuple(one for one in found if isinstance(one, SkippedUpgrade)),
+    )
+
+
+def _of_catalog(known: Inventory, shelf: TemplateIndex, *, devel: bool) -> OutdatedModule | SkippedUpgrade | None:
+    """None where it is at the newest version."""
+    offers = [one.version for one in shelf.offers(known.name)]
+    word = "--kustomize …" if known.origin.kind == "kustomize" else "--file …"
+    if not offers or not known.version:
+        why = f"{known.name} of the catalog may be something else" if offers else "no catalog offers it"
+        return _left_out(known, f"{why}, and it came from {known.origin.address or 'nobody knows where'}", word)
+    version = newest_above(known.version, offers, devel=devel)
+    if not version:
+        return None
+    choice = choose_template(shelf, known.name, version)
+    if isinstance(choice, str):
+        return _left_out(known, choice, word)
+    if choice.namespace != known.namespace:
+        return _left_out(known, f"{version} of the catalog is installed in {choice.namespace}", word)
+    return OutdatedModule(known.name, ModuleSource(version=version), known)
+
+
+def _of_chart(known: Inventory, blobs: Blobs, *, devel: bool) -> OutdatedModule | SkippedUpgrade | None:
+    try:
+        source = newest_source(known, blobs, devel=devel)
+    except KymatuiError as error:
+        return _left_out(known, str(error), "--chart …")
+    return OutdatedModule(known.name, source, known) if not same_version(source.version, known.version) else None
+
+
+def newest_source(known: Inventory, blobs: Blobs, *, version: str = "", devel: bool = False) -> ModuleSource:
+    """A chart's release as it would be upgraded, its values kept: to `version`, or to the newest one, which may be the
+    present one.
+
+    Raises RefusedError where nobody wrote down where it came from, or there is nothing to ask; RegistryError and
+    HelmError where the place does not answer.
+    """
+    from kymatui.engine.bundles.chart_location import chart_location
+
+    place = chart_location(known.origin)
+    if isinstance(place, str):
+        raise RefusedError(place, hint=f"name the chart: `kymatui upgrade {known.name} --chart … -n {known.namespace}`")
+    wanted = version
+    if not version:
+        offered = blobs.chart_versions(place.reference, repository=place.repository)
+        wanted = newest_above(known.version, offered, devel=devel) or known.version
+    return ModuleSource(chart=place.reference, repository=place.repository, version=wanted, keeps_values=True)
+
+
+def _left_out(known: Inventory, why: str, words: str) -> SkippedUpgrade:
+    reason = f"{why}: `kymatui upgrade {known.name} {words} -n {known.namespace}`"
+    return SkippedUpgrade(known.name, known.namespace, known.version, reason)
+
+
+def _releases(cluster: Cluster) -> tuple[Inventory, ...]:
+    """The charts that kymatui installed; helm's own releases are helm's. Raises ForbiddenError."""
+    from kymatui.engine.inventory.inventory import KEY, read_document
+    from kymatui.engine.inventory.inventory_store import secret_text
+    from kymatui.engine.inventory.release_store import SECRET
+
+    secrets = cluster.list(SECRET, labels="owner=helm,status=deployed")
+    texts = ((raw["metadata"]["name"], secret_text(raw, KEY)) for raw in secrets)
+    found = (read_document(text, f"Secret {name}") for name, text in texts if text)
+    return tuple(sorted((replace(one, chart=True) for one in found), key=lambda one: (one.name, one.namespace)))
+
+
+def list_installed(cluster: Cluster) -> tuple[Inventory, ...]:
+    """All that kymatui keeps an inventory of, except charts: those are Helm releases."""
+    from kymatui.composition.modules.module_sources import inventories
+    from kymatui.engine.inventory.inventory_store import ApplySetStore
+
+    found = (ApplySetStore(cluster, name, namespace).read() for namespace, name in inventories(cluster))
+    return tuple(sorted((one for one in found if one is not None), key=lambda one: (one.name, one.namespace)))

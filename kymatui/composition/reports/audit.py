@@ -1,0 +1,246 @@
+"""Looking at what modules consist of, for an audit: by reading only, and of Secrets never more than their metadata."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from kymatui.domain.audit.inspection import Inspection, InstallationRecord, MissingPermission
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kymas import read_kyma
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, NotFoundError, UnauthorizedError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.domain.audit.ignores import IgnoreEntry
+    from kymatui.domain.audit.report import AuditReport
+    from kymatui.domain.catalog.rows import Catalog
+    from kymatui.domain.snapshot.snapshots import Object, Snapshot
+
+_CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
+_SECRET: Final = GroupVersionKind("", "v1", "Secret")
+_SECRETIVE: Final = frozenset({("", "Secret")})
+_SET_ID: Final = "applyset.kubernetes.io/id"
+_OWN: Final = "app.kubernetes.io/managed-by=kymatui"
+_INVENTORY: Final = "kymatui."
+_DONE: Final = frozenset({"deployed", "superseded", "uninstalled", "failed", ""})
+# and nothing else: a server that cannot answer so shall refuse, and not send the data
+_METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+_METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+_MOST_OBJECTS: Final = 5000
+
+
+def inspect_modules(
+    cluster: KubeCluster,
+    snapshot: Snapshot,
+    seen: Catalog,
+    *,
+    objects: bool = True,
+    cancel: threading.Event | None = None,
+) -> Inspection:
+    """Everything besides the catalog; what may not be read is told, and fails nothing.
+
+    Takes one GET an object; without `objects` only the accounts of what is installed are read, in three lists. Raises
+    CancelledError.
+    """
+    inspector = _Inspector(cluster, snapshot, seen, cancel or threading.Event())
+    return inspector.run() if objects else inspector.accounts()
+
+
+class _Inspector:
+    def __init__(self, cluster: KubeCluster, snapshot: Snapshot, seen: Catalog, cancel: threading.Event) -> None:
+        self._cluster = cluster
+        self._cancel = cancel
+        self._snapshot = snapshot
+        self._seen = seen
+        self._unread: dict[ObjectRef, str] = {}
+        self._refused: dict[tuple[GroupVersionKind, str], str] = {}
+
+    def run(self) -> Inspection:
+        found = self.accounts()
+        refs = list(dict.fromkeys(ref for one in found.installations if not one.unread for ref in one.refs))
+        return replace(
+            found,
+            objects=self._objects(refs[:_MOST_OBJECTS]),
+            unread={**self._unread, **dict.fromkeys(refs[_MOST_OBJECTS:], "there are too many objects")},
+            lacking=tuple(self._lacking()),
+        )
+
+    def accounts(self) -> Inspection:
+        """Who says that he installed what."""
+        inventories, sets = self._inventories()
+        releases, names = self._releases()
+        return Inspection((*inventories, *releases, *self._manifests()), sets=sets, releases=names)
+
+    # accounts
+
+    def _inventories(self) -> tuple[list[InstallationRecord], frozenset[str] | None]:
+        try:
+            found = self._cluster.list(_CONFIG_MAP, labels=_OWN, whole=True, cancel=self._cancel)
+        except ClusterError:
+            return [], None
+        ids = (str(_labels(raw).get(_SET_ID) or "") for raw in found)
+        return [_inventory(raw) for raw in found if _name(raw).startswith(_INVENTORY)], frozenset(filter(None, ids))
+
+    def _releases(self) -> tuple[list[InstallationRecord], frozenset[str] | None]:
+        """Of Helm: their labels tell name and status; what they consist of is in the data of Secrets."""
+        newest: dict[tuple[str, str], tuple[int, Object]] = {}
+        try:
+            found = [raw for kind in (_SECRET, _CONFIG_MAP) for raw in self._metadata(kind, "owner=helm")]
+        except ClusterError:
+            return [], None
+        for raw in found:
+            labels = _labels(raw)
+            version = str(labels.get("version") or "")
+            number = int(version) if version.isdigit() else 0
+            key = str(raw["metadata"].get("namespace") or ""), str(labels.get("name") or "")
+            if key[1] and number >= newest.get(key, (-1, raw))[0]:
+                newest[key] = (number, raw)
+        names = frozenset(f"{namespace}/{name}" for namespace, name in newest)
+        return [_release(name, raw) for (_, name), (_, raw) in newest.items() if self._is_ours(raw)], names
+
+    def _is_ours(self, raw: Object) -> bool:
+        """Whether a release is one of a module, or was made by kymatui: a cluster has many that are neither."""
+        writers = {str(entry.get("manager") or "") for entry in raw["metadata"].get("managedFields") or ()}
+        return "kymatui" in writers or self._seen.row(str(_labels(raw).get("name") or "")) is not None
+
+    def _manifests(self) -> Iterator[InstallationRecord]:
+        """Of the modules that the catalog shows; a control plane has those of every runtime besides."""
+        wanted = {row.manifest: row.name for row in self._seen.rows if row.manifest is not None}
+        for raw in self._snapshot.manifests:
+            manifest = read_manifest(raw)
+            if isinstance(manifest, Manifest) and manifest.ref in wanted and not manifest.meta.deleting:
+                refs = tuple(ref for ref in manifest.synced if ref.kind.kind and ref.name)
+                yield InstallationRecord(wanted[manifest.ref], "lifecycle-manager", manifest.ref, refs)
+
+    def _metadata(self, kind: GroupVersionKind, labels: str) -> list[Object]:
+        """Names, labels and field managers; the server does not send the rest."""
+        from kymatui.adapters.kube.watch.projections import MetadataOnly
+
+        client = self._cluster.client
+        pages = client.pages(
+            client.resource(kind), labels=labels, decode=MetadataOnly, accept=_METADATA_LIST, cancel=self._cancel
+        )
+        return [{**raw, "apiVersion": kind.api_version, "kind": kind.kind} for page in pages for raw in page.items]
+
+    # objects
+
+    def _objects(self, refs: list[ObjectRef]) -> Mapping[ObjectRef, Object | None]:
+        from kymatui.engine.cluster.concurrency import run_for_each
+
+        found = run_for_each(refs, self._object, self._cancel)
+        return {ref: raw for ref, raw in zip(refs, found, strict=True) if ref not in self._unread}
+
+    def _object(self, ref: ObjectRef) -> Object | None:
+        place = ref.kind, ref.namespace
+        if place in self._refused:
+            self._unread[ref] = self._refused[place]
+            return None
+        accept = _METADATA if (ref.kind.group, ref.kind.kind) in _SECRETIVE else "application/json"
+        client = self._cluster.client
+        try:
+            raw = client.get(client.resource(ref.kind), ref.name, ref.namespace, accept=accept)
+        except NotFoundError:
+            return None
+        except ClusterError as error:
+            self._unread[ref] = str(error)
+            if error.status == 403:
+                self._refused[place] = str(error)
+            return None
+        return {**raw, "apiVersion": ref.kind.api_version, "kind": ref.kind.kind}
+
+    # rights
+
+    def _lacking(self) -> Iterator[MissingPermission]:
+        for verb, kind, namespace, needed_for, module in dict.fromkeys(self._needed()):
+            try:
+                allowed = self._cluster.allowed(verb, kind, namespace)
+                name = self._cluster.client.resource(kind).name
+            except ClusterError:
+                continue  # the kind is not served, or the server does not say
+            if not allowed:
+                yield MissingPermission(verb, name, namespace, needed_for, module)
+
+    def _needed(self) -> Iterable[tuple[str, GroupVersionKind, str, str, str]]:
+        for raw in self._snapshot.kymas[:1]:
+            ref = read_ref(raw)
+            if read_kyma(raw):
+                yield "patch", ref.kind, ref.namespace, "enabling and disabling modules", ""
+        here = {row.name for row in self._seen.rows if row.manager is not None or row.checked}
+        for row in self._seen.rows:
+            if row.name in here and row.checked:
+                yield "delete", row.checked[0].resource.kind, "", f"deleting {row.name}", row.name
+
+
+def _labels(raw: Mapping[str, Any]) -> Mapping[str, Any]:
+    return raw["metadata"].get("labels") or {}
+
+
+def _name(raw: Mapping[str, Any]) -> str:
+    return str(raw["metadata"].get("name") or "")
+
+
+def _inventory(raw: Mapping[str, Any]) -> InstallationRecord:
+    from kymatui.engine.inventory.inventory import KEY, InventoryState, read_document
+
+    ref = ObjectRef(_CONFIG_MAP, str(raw["metadata"].get("namespace") or ""), _name(raw))
+    name = ref.name.removeprefix(_INVENTORY)
+    try:
+        found = read_document((raw.get("data") or {}).get(KEY, ""), str(ref))
+    except ConfigurationError as error:
+        return InstallationRecord(name, "kymatui", ref, unread=str(error))
+    cut_off = {InventoryState.PENDING: "installation", InventoryState.DELETING: "deletion"}.get(found.state, "")
+    held = tuple(item.ref for item in found.items if not item.adopted)
+    return InstallationRecord(found.name, "kymatui", ref, held, cut_off)
+
+
+def _release(name: str, raw: Mapping[str, Any]) -> InstallationRecord:
+    ref = ObjectRef(read_ref(raw).kind, str(raw["metadata"].get("namespace") or ""), _name(raw))
+    status = str(_labels(raw).get("status") or "")
+    words = "the release's objects are listed in the data of a Secret, which an audit does not read"
+    return InstallationRecord(name, "Helm", ref, unfinished="" if status in _DONE else status, unread=words)
+
+
+def audit_session(session: CatalogSession | PairSession, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
+    """The report on a session that has listed everything; of a runtime both sides, and what links them."""
+    from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.composition.sessions.watcher_chains import read_control_side, read_runtime_side
+    from kymatui.domain.audit.report import audit, audit_catalog, audit_runtime, judge_findings
+    from kymatui.domain.catalog.catalog import build_catalog
+    from kymatui.domain.remote.watcher_chains import build_chains
+    from kymatui.domain.snapshot.read_cache import ReadCache
+
+    snapshot, now, cluster = session.snapshot(), time.time(), cluster_of(session.client)
+    memory = ReadCache()
+    inspection = inspect_modules(cluster, snapshot, build_catalog(snapshot, now, memory=memory))
+    if not isinstance(session, PairSession):
+        return audit(snapshot, now, None, ignores, inspection, memory)
+    try:
+        linked = build_chains(read_control_side(session.home), read_runtime_side(cluster))
+    except NotFoundError:  # it has no Watchers, or they may not be read
+        linked = ()
+    pair = session.pair()
+    found = (*audit_catalog(pair.control, now), *audit_runtime(pair, now, inspection, linked))
+    return judge_findings(cluster.name, "/".join(session.key), now, found, ignores)
+
+
+def unreached_report(session: PairSession, error: KymatuiError, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
+    """The report on a runtime that cannot be looked at: that is what is found."""
+    from kymatui.domain.audit.fleet_rules import unreached_finding
+    from kymatui.domain.audit.report import judge_findings
+
+    found = unreached_finding(session.name, str(error), access=is_access_error(error))
+    return judge_findings(session.home.name, "/".join(session.key), time.time(), [found], ignores)
+
+
+def is_access_error(error: KymatuiError) -> bool:
+    """Whether a runtime's access Secret is to blame, and not the runtime."""
+    return isinstance(error, ConfigurationError | UnauthorizedError)

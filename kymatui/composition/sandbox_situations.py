@@ -1,0 +1,145 @@
+"""What a real lifecycle-manager was seen to leave behind, brought about in a running sandbox (`domain.foreseen`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.errors import ConflictError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.engine.cluster.ports import Cluster
+
+_OPERATOR = "operator.kyma-project.io"
+_KYMA = ObjectRef(GroupVersionKind(_OPERATOR, "v1beta2", "Kyma"), "kyma-system", "default")
+_MANIFEST = GroupVersionKind(_OPERATOR, "v1beta2", "Manifest")
+_TEMPLATE = GroupVersionKind(_OPERATOR, "v1beta2", "ModuleTemplate")
+_DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+_PERSON: Final = "kubectl-edit"
+_TRIES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Sandbox:
+    """The cluster with Manifests, and the one where modules run; the same one, or two."""
+
+    control: Cluster
+    runtime: Cluster
+
+    @property
+    def is_one(self) -> bool:
+        return self.control is self.runtime
+
+    def manifest(self, module: str) -> Mapping[str, Any]:
+        """The Manifest of a module of the sample world. Raises RefusedError where it has none."""
+        owner = "default" if self.is_one else "skr"
+        wanted = {f"{_OPERATOR}/module-name": module, f"{_OPERATOR}/kyma-name": owner}
+        for body in self.control.list(_MANIFEST):
+            if wanted.items() <= dict(body["metadata"].get("labels") or {}).items():
+                return body
+        raise RefusedError(f"the sandbox has no Manifest of {module} yet", hint="wait until the sample world is there")
+
+
+def _merge(cluster: Cluster, ref: ObjectRef, patch: Mapping[str, Any]) -> None:
+    from kymatui.engine.cluster.ports import PatchKind
+
+    cluster.patch(ref, patch, PatchKind.MERGE, manager=_PERSON)
+
+
+def _policy_pending(sandbox: _Sandbox) -> str:
+    """Kyma Ignore, Manifest CreateAndDelete."""
+    kyma = sandbox.runtime.get(_KYMA)
+    assert kyma is not None
+    entries = [
+        {**entry, "customResourcePolicy": "Ignore"} if entry["name"] == "nats" else entry
+        for entry in kyma["spec"]["modules"]
+    ]
+    _merge(sandbox.runtime, _KYMA, {"spec": {"modules": entries}})
+    return "nats: the Kyma says Ignore, its Manifest CreateAndDelete"
+
+
+def _cr_stays(sandbox: _Sandbox) -> str:
+    """Kyma CreateAndDelete, Manifest Ignore, with the finalizer that lifecycle-manager forgets."""
+    metadata = sandbox.manifest("telemetry")["metadata"]
+    ref = ObjectRef(_MANIFEST, metadata["namespace"], metadata["name"])
+    _merge(sandbox.control, ref, {"spec": {"customResourcePolicy": "Ignore"}})
+    return "telemetry: the Kyma says CreateAndDelete, its Manifest Ignore"
+
+
+def _not_applied(sandbox: _Sandbox) -> str:
+    """The status has a version that the workload has not."""
+    ref = ObjectRef(_DEPLOYMENT, "kyma-system", "btp-manager-controller-manager")
+    body = sandbox.runtime.get(ref)
+    if body is None:
+        raise RefusedError("the sandbox has no btp-operator yet", hint="wait until the sample world is there")
+    containers = [dict(one) for one in body["spec"]["template"]["spec"]["containers"]]
+    containers[0]["image"] = f"{containers[0]['image'].rpartition(':')[0]}:1.1.0"
+    _merge(sandbox.runtime, ref, {"spec": {"template": {"spec": {"containers": containers}}}})
+    return "btp-operator: a version is reported Ready, and 1.1.0 is running"
+
+
+def _taken_over(sandbox: _Sandbox) -> str:
+    """A template of a user with the name of a synced one."""
+    if sandbox.is_one:
+        raise RefusedError("nothing is synced in one cluster", hint="start the sandbox with --clusters kcp,skr")
+    ref = ObjectRef(_TEMPLATE, _KYMA.namespace, "keda-1.5.0")
+    body = sandbox.runtime.get(ref)
+    if body is None:
+        raise RefusedError("the sandbox has no copy of keda-1.5.0 yet", hint="wait until the sample world is there")
+    mine = {
+        "apiVersion": body["apiVersion"],
+        "kind": body["kind"],
+        "metadata": {"name": ref.name, "namespace": ref.namespace},
+        "spec": body["spec"],
+    }
+    for _ in range(_TRIES):  # the catalog sync may be faster
+        sandbox.runtime.delete(ref)
+        try:
+            sandbox.runtime.create(mine, manager="kubectl")
+        except ConflictError:
+            continue
+        return "keda-1.5.0: created by kubectl in the runtime, under the name of a synced template"
+    raise RefusedError("the catalog sync was faster each time", hint="run it again")
+
+
+def _kyma_deleted(sandbox: _Sandbox) -> str:
+    """The runtime's Kyma is being deleted, held so that it can be looked at."""
+    if sandbox.is_one:
+        raise RefusedError("one cluster has no runtime's Kyma", hint="start the sandbox with --clusters kcp,skr")
+    _merge(sandbox.runtime, _KYMA, {"metadata": {"finalizers": ["sandbox.local/held"]}})
+    sandbox.runtime.delete(_KYMA)
+    return "the runtime's Kyma is being deleted, held by the finalizer sandbox.local/held"
+
+
+_ALL: Final[Mapping[str, Callable[[_Sandbox], str]]] = {
+    "policy-pending": _policy_pending,
+    "cr-stays": _cr_stays,
+    "not-applied": _not_applied,
+    "taken-over": _taken_over,
+    "kyma-deleted": _kyma_deleted,
+}
+SITUATIONS: Final = tuple(_ALL)
+
+
+def create_situation(kubeconfig: Path, context: str, name: str) -> str:
+    """Bring a situation about in a running sandbox, and no other cluster; return what it is.
+
+    `context` is the cluster with Manifests; modules run in the context `skr` where the sandbox has one. Raises
+    ConfigurationError, ClusterError.
+    """
+    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.errors import ConfigurationError
+    from kymatui.sandbox.fault_client import LISTING, FaultClient
+
+    FaultClient.for_kubeconfig(kubeconfig, context).send(LISTING, {})  # only a sandbox answers that
+    control = runtime = open_cluster(SessionOptions(str(kubeconfig), context))
+    try:
+        FaultClient.for_kubeconfig(kubeconfig, "skr").send(LISTING, {})
+        runtime = open_cluster(SessionOptions(str(kubeconfig), "skr"))
+    except ConfigurationError:
+        pass  # one cluster is both
+    return _ALL[name](_Sandbox(control, runtime))

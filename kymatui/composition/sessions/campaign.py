@@ -1,0 +1,313 @@
+"""One edit over many runtimes, carried out: planned for each, the canaries first, and no further after a failure.
+
+What is edited is read from the clusters, and what was seen to its end from a book: whoever runs the same again goes on
+where it stopped, with those first that were edited and not seen to be done.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from kymatui.actions.plans import Uninstall
+from kymatui.actions.uninstall import UninstallConsent
+from kymatui.adapters.files.campaign_journal import CampaignJournal
+from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
+from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
+from kymatui.composition.sessions.kyma_edit import StartedEdit
+from kymatui.composition.sessions.pair_session import PairSession
+from kymatui.composition.sessions.runtime_kyma_edit import RuntimeKymaEdits
+from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, waves
+from kymatui.errors import (
+    CancelledError,
+    ForbiddenError,
+    KymatuiError,
+    OutdatedError,
+    PartlyDoneError,
+    UnreachableError,
+)
+
+if TYPE_CHECKING:
+    from kymatui.composition.sessions.remote_session import RemoteOptions
+    from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+    from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+
+MAX_PARALLEL: Final = 8
+_LISTED: Final = 10.0
+_STRANGER: Final = "no Kyma asks for it, and no catalog offers it"
+_CONTROL_LISTED: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignPace:
+    """How many runtimes come first, one by one; how many go at once after them; whether each is waited for."""
+
+    canaries: int = 1
+    at_once: int = 4
+    wait: bool = True
+    timeout: float = 300.0
+
+
+class Campaign:
+    """One toggle over the runtimes of a control plane, which are named `namespace/name`.
+
+    The control plane is listed once for all of them; each runtime is asked by itself, and let go of again.
+    """
+
+    def __init__(
+        self, options: RemoteOptions, toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None = None
+    ) -> None:
+        self._options, self._toggle, self._pace = options, toggle, pace
+        self._consent = consent or UninstallConsent()
+        self._begun: frozenset[str] = frozenset()
+        self.target: ClusterTarget | None = None
+        """The control plane, once something is planned."""
+        self._uninstalls: dict[str, Sequence[Uninstall]] = {}
+        """What each runtime's plan showed of the modules that it uninstalls."""
+
+    def plan(
+        self, runtimes: Sequence[str], tell: Callable[[CampaignStep], None] = lambda _: None
+    ) -> list[CampaignStep]:
+        """One plan a runtime, told from any thread as it is made; those that cannot be reached are told as such.
+
+        Raises what keeps the control plane from being read.
+        """
+
+        def planned(name: str) -> CampaignStep:
+            leg = self._planned(plane, name)
+            tell(leg)
+            return leg
+
+        with self._listed(runtimes) as plane, ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="plan") as pool:
+            self.target = replace(read_cluster_target(plane.home.client), namespace=self._options.control.namespace)
+            self._begun = CampaignJournal(plane.home.name, self._toggle).unfinished()
+            return _without_strangers(list(pool.map(planned, runtimes)))
+
+    @contextmanager
+    def _listed(self, runtimes: Sequence[str]) -> Iterator[ControlPlane]:
+        plane = ControlPlane(self._options.control, [_key(name) for name in runtimes])
+        try:
+            plane.start(_CONTROL_LISTED)
+            yield plane
+        finally:
+            plane.close()
+
+    def _planned(self, plane: ControlPlane, name: str) -> CampaignStep:
+        try:
+            session = self._opened(plane, name)
+        except KymatuiError as error:
+            return CampaignStep(name, CampaignOutcome.UNREACHED, str(error))
+        try:
+            toggling = RuntimeKymaEdits(session)
+            proposal = self._proposed(toggling)
+            found = self._with_uninstalls(_leg(name, proposal), toggling, proposal)
+            found = replace(found, server=session.target.server)
+            return self._standing(found, toggling, proposal) if found.outcome is CampaignOutcome.UNCHANGED else found
+        except KymatuiError as error:
+            return CampaignStep(name, CampaignOutcome.UNREACHED, str(error))
+        finally:
+            session.close()
+
+    def _with_uninstalls(self, leg: CampaignStep, toggling: RuntimeKymaEdits, proposal: EditProposal) -> CampaignStep:
+        """With what has to be deleted before the modules that go; refused where that, or the look, is not allowed."""
+        if leg.outcome is not CampaignOutcome.PLANNED or not leg.uninstalls:
+            return leg
+        found = toggling.uninstalls(leg.uninstalls, self._consent, self._pace.timeout)
+        blocking = tuple(str(ref) for one in found for ref in one.blocking)
+        said = [f"{one.refusal} ({one.refusal.hint})" for one in found if one.refusal is not None]
+        if said:
+            return replace(leg, outcome=CampaignOutcome.REFUSED, words="; ".join(said), blocking=blocking)
+        self._uninstalls[leg.runtime] = found
+        return replace(leg, blocking=blocking)
+
+    def _proposed(self, toggling: RuntimeKymaEdits) -> EditProposal:
+        """As for one runtime, but that what is disabled already is done, and not refused."""
+        found = toggling.propose(self._toggle)
+        return replace(found, refusals=()) if found.gone else found
+
+    def _standing(self, leg: CampaignStep, toggling: RuntimeKymaEdits, proposal: EditProposal) -> CampaignStep:
+        """Of a Kyma that says so already, whether what it sets off has come to its end: a failure is none the less one
+        because the edit was made by an earlier run."""
+        if not proposal.known:
+            return replace(leg, words=_STRANGER)
+        now = toggling.standing(proposal)
+        if now.finished:
+            return leg
+        if leg.runtime in self._begun and self._pace.wait:
+            return replace(leg, outcome=CampaignOutcome.UNDER_WAY, words=f"edited by an earlier run; {now.words}")
+        return replace(leg, words=f"{leg.words}; {now.words}")
+
+    def _opened(self, plane: ControlPlane, name: str) -> PairSession:
+        session = PairSession(plane.home, _key(name), self._options, plane=plane)
+        try:
+            session.start(lambda: None)
+            if not session.wait_complete(_LISTED):
+                raise UnreachableError(f"{name} was not listed within {_LISTED:g} s")
+            session.require_kyma()
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    def carry_out(
+        self,
+        legs: Sequence[CampaignStep],
+        tell: Callable[[CampaignStep], None],
+        cancel: threading.Event,
+        begins: Callable[[Sequence[CampaignStep]], None] = lambda _: None,
+    ) -> list[CampaignStep]:
+        """All that is planned; after the first failure, or once `cancel` is set, nothing more is begun.
+
+        `tell` gets every leg when it has ended, from any thread, and `begins` those that are begun together. Raises
+        what keeps the control plane from being read, and ConfigurationError where what is begun cannot be written down:
+        then nothing was changed.
+        """
+        found = {leg.runtime: leg for leg in legs}
+        planned = [leg.runtime for leg in legs if leg.is_ahead]
+        failed = False
+
+        def edited(leg: CampaignStep) -> CampaignStep:
+            ended = self._edited(plane, leg, cancel, book)
+            tell(ended)
+            return ended
+
+        with (
+            self._listed(planned) as plane,
+            self._written(plane.home.name) as book,
+            ThreadPoolExecutor(self._pace.at_once, thread_name_prefix="edit") as pool,
+        ):
+            for wave in waves(legs, self._pace.canaries, self._pace.at_once):
+                if failed or cancel.is_set():
+                    found.update({leg.runtime: replace(leg, outcome=CampaignOutcome.NOT_BEGUN) for leg in wave})
+                    continue
+                begins(wave)
+                for ended in pool.map(edited, wave):
+                    found[ended.runtime] = ended
+                    failed = failed or ended.stops
+        return [found[leg.runtime] for leg in legs]
+
+    @contextmanager
+    def _written(self, context: str) -> Iterator[CampaignJournal]:
+        book = CampaignJournal(context, self._toggle)
+        book.open()
+        try:
+            yield book
+        finally:
+            book.close()
+
+    def _edited(
+        self, plane: ControlPlane, leg: CampaignStep, cancel: threading.Event, book: CampaignJournal
+    ) -> CampaignStep:
+        if cancel.is_set():
+            return replace(leg, outcome=CampaignOutcome.NOT_BEGUN)
+        try:
+            session = self._opened(plane, leg.runtime)
+        except KymatuiError as error:
+            return replace(leg, outcome=CampaignOutcome.FAILED, words=f"nothing was changed: {error}")
+        changed = threading.Event()
+        session.start_telling(changed.set)
+        try:
+            if leg.outcome is CampaignOutcome.UNDER_WAY:
+                return self._followed(leg, RuntimeKymaEdits(session), changed, cancel, book)
+            return self._run(leg, RuntimeKymaEdits(session), changed, cancel, book)
+        except KymatuiError as error:
+            return replace(leg, outcome=CampaignOutcome.FAILED, words=str(error))
+        finally:
+            session.close()
+
+    def _followed(
+        self,
+        leg: CampaignStep,
+        toggling: RuntimeKymaEdits,
+        changed: threading.Event,
+        cancel: threading.Event,
+        book: CampaignJournal,
+    ) -> CampaignStep:
+        """What an earlier run has edited, until it is done."""
+        proposal = self._proposed(toggling)
+        if not proposal.is_done:
+            raise OutdatedError("nothing was changed: somebody else has changed the Kyma since the earlier run")
+        return self._until_done(leg, toggling, proposal, 0, changed, cancel, book)
+
+    def _run(
+        self,
+        leg: CampaignStep,
+        toggling: RuntimeKymaEdits,
+        changed: threading.Event,
+        cancel: threading.Event,
+        book: CampaignJournal,
+    ) -> CampaignStep:
+        proposal = self._proposed(toggling)
+        now = replace(_leg(leg.runtime, proposal), server=leg.server)
+        if now.outcome is CampaignOutcome.UNCHANGED:
+            return now
+        if now.outcome is not CampaignOutcome.PLANNED or now.lines != leg.lines:
+            raise OutdatedError("nothing was changed: it is not what was planned for any more")
+        if not toggling.may_write(proposal):
+            raise ForbiddenError("nothing was changed: you may not patch the runtime's Kyma", status=403)
+        if cancel.is_set():
+            return replace(leg, outcome=CampaignOutcome.NOT_BEGUN)
+        book.begun(leg.runtime)
+        try:
+            generation = toggling.carry_out(proposal, planned=self._uninstalls.get(leg.runtime, ()))
+        except KymatuiError:
+            book.failed(leg.runtime)
+            raise
+        if not self._pace.wait:
+            book.done(leg.runtime)
+            return replace(leg, outcome=CampaignOutcome.ACCEPTED, words="the Kyma is edited")
+        return self._until_done(leg, toggling, proposal, generation, changed, cancel, book)
+
+    def _until_done(
+        self,
+        leg: CampaignStep,
+        toggling: RuntimeKymaEdits,
+        proposal: EditProposal,
+        generation: int,
+        changed: threading.Event,
+        cancel: threading.Event,
+        book: CampaignJournal,
+    ) -> CampaignStep:
+        try:
+            started = [StartedEdit(proposal, generation)]
+            (end,) = toggling.follow_all(started, changed, self._pace.timeout, lambda *_: None, cancel, unattended=True)
+        except CancelledError as error:
+            return replace(leg, outcome=CampaignOutcome.ACCEPTED, words=str(error))
+        except KymatuiError:
+            book.failed(leg.runtime)
+            raise
+        if end.failed and not end.stage.held:
+            book.failed(leg.runtime)
+            raise PartlyDoneError(end.failed)
+        book.done(leg.runtime)
+        return replace(
+            leg, outcome=CampaignOutcome.STAYS if end.stage.held else CampaignOutcome.DONE, words=end.stage.words
+        )
+
+
+def _without_strangers(legs: list[CampaignStep]) -> list[CampaignStep]:
+    """A module that one runtime knows is done with in the others; one that nobody knows is somebody's slip."""
+    if not legs or any(leg.words != _STRANGER for leg in legs if leg.outcome is not CampaignOutcome.UNREACHED):
+        return legs
+    return [replace(leg, outcome=CampaignOutcome.REFUSED) if leg.words == _STRANGER else leg for leg in legs]
+
+
+def _key(name: str) -> RuntimeKey:
+    namespace, _, last = name.rpartition("/")
+    return namespace, last
+
+
+def _leg(name: str, proposal: EditProposal) -> CampaignStep:
+    lines = proposal.edit.lines() if proposal.edit is not None else ()
+    effects = tuple(f"{effect.module} {effect.words}" for effect in proposal.effects)
+    if proposal.is_refused:
+        return CampaignStep(name, CampaignOutcome.REFUSED, "; ".join(proposal.refusals), lines)
+    if proposal.is_done:
+        return CampaignStep(name, CampaignOutcome.UNCHANGED, "the Kyma says so already")
+    uninstalls = tuple(effect.module for effect in proposal.effects if effect.uninstalls)
+    return CampaignStep(name, CampaignOutcome.PLANNED, "", lines, effects, uninstalls, warnings=proposal.warnings)

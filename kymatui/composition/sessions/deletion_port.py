@@ -1,0 +1,296 @@
+"""The guided deletion's view of one session: where a module's deletion is, and what a run needs to continue it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kymatui.composition.sessions.runtime_kyma_edit import edits_of
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.module_inputs import CatalogOptions, gather_inputs
+from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import ModuleRequest, Policy
+from kymatui.domain.kyma.manifests import default_resource
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.domain.modules.module_manager import owning_manifest
+from kymatui.domain.modules.presence import ManagerVisibility, Presence
+from kymatui.domain.modules.risks import effective_policies
+from kymatui.domain.plans.direct_install import unknown_lists
+from kymatui.domain.plans.managed_resources import associated_kinds
+from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, requested
+from kymatui.errors import UnreachableError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.files.backups import DeletionBackup
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.composition.sessions.runtime_session import RuntimeSession
+    from kymatui.domain.snapshot.snapshots import Snapshot
+    from kymatui.engine.cluster.ports import Cluster
+    from kymatui.engine.inventory.inventory import Inventory
+    from kymatui.engine.inventory.managed_resources import GroupKind, ManagedObjects
+
+_LISTED, _LOOK = 20.0, 0.1
+
+
+class SessionDeletions:
+    """The deletions of one session, which was started. Methods block; they are called from one thread at a time.
+
+    Manifests are where they are watched: on the control plane, where the session is with a runtime and its own.
+    """
+
+    def __init__(self, session: CatalogSession | PairSession | RuntimeSession, cluster: Cluster | None = None) -> None:
+        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
+
+        self._session = session
+        self._cluster = cluster if cluster is not None else cluster_of(session.client)
+        self.manifests_on: Cluster = getattr(session, "home", self._cluster)
+        self._stop = threading.Event()
+        self.memory = ReadCache()
+
+    # looking
+
+    def look(self, module: str, namespace: str = "", way: ModuleCRHandling = ModuleCRHandling.LET) -> DeletionState:
+        """Where the deletion of a module stands now. Lists everything that its manager looks after; writes nothing."""
+        from kymatui.composition.modules.module_sources import find_installed
+        from kymatui.engine.deletion.uninstall_plan import plan_uninstall
+        from kymatui.engine.jobs.run import SystemClock
+
+        self._wait_listed()
+        snapshot = self._session.snapshot()
+        row = build_catalog(snapshot, time.time(), memory=self.memory).row(module)
+        world = index_cluster(snapshot, memory=self.memory)
+        unseen = tuple(unknown_lists(snapshot.feeds))
+        charge = self._charge(row, world, module)
+        made = DeletionState(self._cluster.name, module, charge, way=way)
+        if charge in (ManagedBy.KYMA, ManagedBy.MANIFEST):
+            assert row is not None
+            return self._through_manager(made, row, world)
+        known = find_installed(self._cluster, module, namespace)
+        found = plan_uninstall(module, known.namespace, self._cluster, SystemClock()) if known is not None else None
+        if found is not None:
+            return _with_unseen(self._direct(replace(made, charge=ManagedBy.DIRECT), found, row), unseen)
+        if row is not None and _is_left_behind(row, world):
+            return _with_unseen(self._left_behind(made, row, world), unseen)
+        return _with_unseen(_not_ours(made, row), unseen)
+
+    def _wait_listed(self) -> None:
+        """A runtime that is connected to anew, since its Secret changed, must not be taken for an empty one.
+
+        Raises what keeps it from being reached, and UnreachableError where that takes too long.
+        """
+        from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+
+        session = self._session
+        if isinstance(session, CatalogSession):
+            return
+        deadline = time.monotonic() + _LISTED
+        while not (pair := session.pair()).runtime_is_listed and time.monotonic() < deadline:
+            if session.failure is not None:
+                raise session.failure
+            self._stop.wait(_LOOK)
+        if pair.runtime is None:
+            raise UnreachableError(f"{self._cluster.name} was not connected within {_LISTED:g} s", hint="try again")
+
+    def _charge(self, row: ModuleRow | None, world: ClusterIndex, module: str) -> ManagedBy:
+        if row is None or row.presence is Presence.NOT_INSTALLED:
+            return ManagedBy.NOBODY
+        if row.managed or (world.kyma is not None and world.kyma.report(module) and row.presence is Presence.DELETING):
+            return ManagedBy.KYMA
+        if row.presence is Presence.UNMANAGED:
+            return ManagedBy.UNMANAGED
+        return ManagedBy.MANIFEST if row.manifest is not None else ManagedBy.SOMEBODY
+
+    def _left_behind(self, made: DeletionState, row: ModuleRow, world: ClusterIndex) -> DeletionState:
+        """A module's resources without their manager; nobody would take their definitions away, either."""
+        templates = _templates(row, world)
+        kinds = {(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)}
+        definitions = tuple(read_ref(raw) for raw in world.snapshot.definitions if _defines(raw) in kinds)
+        remaining = self._count(templates, definitions, None)
+        return replace(made, charge=ManagedBy.NOBODY, remaining=remaining, definitions=definitions)
+
+    def _through_manager(self, made: DeletionState, row: ModuleRow, world: ClusterIndex) -> DeletionState:
+        templates = _templates(row, world)
+        request = world.kyma.request(row.name) if world.kyma is not None else None
+        report = world.kyma.report(row.name) if world.kyma is not None else None
+        default = _default(templates, row.name)
+        definitions = self._definitions(row, world)
+        counted = self._count(templates, definitions, default, _owner(row, world))
+        refusal = "it is mandatory: every runtime has it, and no Kyma can refuse it" if row.mandatory else ""
+        return replace(
+            made,
+            installed=row.installed,
+            remaining=counted,
+            default=next((one for one in counted.ours if not one.applied), None),
+            requested=request is not None and made.charge is ManagedBy.KYMA,
+            reported=report.state if report is not None else "",
+            foreseen=tuple(one.words for one in row.foreseen),
+            by_hand=Policy.IGNORE in effective_policies(request, world.manifests.get(row.name)),
+            manager=row.manager,
+            runs=row.readiness is not None and row.readiness.state is State.READY,
+            definitions=definitions,
+            manifest=row.manifest,
+            control=self.manifests_on.name if self.manifests_on is not self._cluster else "",
+            reported_by_manifest=str(row.reports.manifest),
+            refusal=refusal and f"{row.name}: {refusal}",
+            entry=self._entry(row.name) if made.charge is ManagedBy.KYMA else None,
+            manifest_uid=_manifest_uid(row, world),
+        )
+
+    def _entry(self, module: str) -> ModuleRequest | None:
+        """As the edit that removes it would find it: of a runtime, in the runtime's own Kyma."""
+        edit = self.edits.propose(ModuleEdit(EditVerb.DISABLE, module)).edit
+        return requested(edit.before) if edit is not None else None
+
+    def _direct(self, made: DeletionState, found: Any, row: ModuleRow | None) -> DeletionState:
+        from kymatui.engine.cluster.kind_order import is_definition
+
+        return replace(
+            made,
+            installed=found.inventory.version,
+            remaining=found.remaining,
+            found=found,
+            manager=row.manager if row is not None else None,
+            runs=row is not None and row.readiness is not None and row.readiness.state is State.READY,
+            definitions=tuple(step.ref for step in found.steps if is_definition(step.ref)),
+        )
+
+    def _definitions(self, row: ModuleRow, world: ClusterIndex) -> tuple[ObjectRef, ...]:
+        """Those that carry the same owner as the module's manager: lifecycle-manager marks all that it applies."""
+        owner = _owner(row, world)
+        return tuple(read_ref(raw) for raw in world.snapshot.definitions if owner and owning_manifest(raw) == owner)
+
+    def _count(
+        self,
+        templates: Iterable[ModuleTemplate],
+        definitions: Iterable[ObjectRef],
+        default: ObjectRef | None,
+        manifest: str = "",
+    ) -> ManagedObjects:
+        from kymatui.engine.cluster.concurrency import WIDTH
+        from kymatui.engine.cluster.kind_order import versionless_key
+        from kymatui.engine.inventory.managed_resources import list_instances, without_operator_kinds
+
+        declared = [(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)]
+        kinds = without_operator_kinds([*declared, *self._kinds_of(definitions)])
+        own = frozenset({versionless_key(default)}) if default is not None else frozenset()
+        return list_instances(own, self._cluster, kinds, self._stop, WIDTH, manifest)
+
+    def _kinds_of(self, definitions: Iterable[ObjectRef]) -> list[GroupKind]:
+        """By what the server says that it serves: a definition's plural is no kind."""
+        names = {ref.name for ref in definitions}
+        if not names:
+            return []
+        served = self._cluster.all_kinds()
+        return [(kind.gvk.group, kind.gvk.kind) for kind in served if f"{kind.resource}.{kind.gvk.group}" in names]
+
+    # what a run needs
+
+    @property
+    def edits(self) -> ClusterKymaEdits:
+        return edits_of(self._session)
+
+    def snapshot(self) -> Snapshot:
+        return self._session.snapshot()
+
+    def journal(self, inventory: Inventory) -> Path:
+        from kymatui.adapters.sessions.cluster.cluster_access import journal_path
+
+        return journal_path(self._cluster.name, inventory.namespace, inventory.name)
+
+    def backup(self, path: Path, seen: DeletionState) -> DeletionBackup:
+        """Saves what the deletion may delete. Raises ConfigurationError where the file cannot be written."""
+        from kymatui.adapters.files.backups import save_deletion
+
+        return save_deletion(path, seen, self._cluster, self.manifests_on)
+
+    @property
+    def session(self) -> CatalogSession | PairSession | RuntimeSession:
+        return self._session
+
+    @property
+    def cluster(self) -> Cluster:
+        return self._cluster
+
+
+def _with_unseen(made: DeletionState, unseen: Iterable[str]) -> DeletionState:
+    """Where nobody knows what lifecycle-manager manages, nobody knows whether it would create the module again."""
+    reasons = [(name, why.removesuffix(")")) for name, _, why in (one.partition(" (") for one in unseen)]
+    return replace(made, remaining=replace(made.remaining, unknown=(*made.remaining.unknown, *reasons)))
+
+
+def _is_left_behind(row: ModuleRow, world: ClusterIndex) -> bool:
+    """Whether it is resources without their manager; they still are while all of them are being deleted."""
+    if row.presence is not Presence.DELETING:
+        return row.presence is Presence.ORPHAN
+    return gather_inputs(row.name, world, time.time(), CatalogOptions()).manager.sight is ManagerVisibility.ABSENT
+
+
+def _not_ours(made: DeletionState, row: ModuleRow | None) -> DeletionState:
+    if made.charge is ManagedBy.NOBODY:
+        return replace(made, refusal=f"{made.module} is not installed in {made.cluster}: nothing is left of it")
+    if made.charge is ManagedBy.UNMANAGED:
+        refusal = (
+            f"{made.module} is unmanaged: lifecycle-manager has let go of it, and nothing says what belongs to it; "
+            f"take it over with `kymatui adopt {made.module}`, or let it be managed again"
+        )
+    else:
+        refusal = (
+            f"{made.module} is not installed by kymatui in {made.cluster}, and nothing says what belongs to it; "
+            f"take it over with `kymatui adopt {made.module}`"
+        )
+    installed = row.installed if row is not None else ""
+    return replace(made, installed=installed, manager=row.manager if row is not None else None, refusal=refusal)
+
+
+def _templates(row: ModuleRow, world: ClusterIndex) -> tuple[ModuleTemplate, ...]:
+    """Those of the version that is installed and of the one that is wanted; all, where neither is known."""
+    offers = world.shelf.offers(row.name)
+    wanted = [template for template in offers if template.version in (row.installed, row.desired)]
+    resolved = row.resolution.template
+    found = [*([resolved] if resolved is not None else []), *(wanted or offers)]
+    return tuple({template.ref: template for template in found}.values())
+
+
+def _manifest_uid(row: ModuleRow, world: ClusterIndex) -> str:
+    manifest = world.manifests.get(row.name)
+    return manifest.meta.uid if manifest is not None else ""
+
+
+def _default(templates: Iterable[ModuleTemplate], module: str) -> ObjectRef | None:
+    made = (default_resource(t.data, module) for t in templates if t.data is not None and t.resource_kind is not None)
+    return next(made, None)
+
+
+def _owner(row: ModuleRow, world: ClusterIndex) -> str:
+    if row.manifest is not None:
+        return f"{row.manifest.namespace}/{row.manifest.name}"
+    workloads = world.snapshot.workloads if row.manager is not None else ()
+    return next((owning_manifest(raw) for raw in workloads if read_ref(raw) == row.manager), "")
+
+
+def _defines(raw: object) -> tuple[str, str]:
+    """Group and kind of what a CustomResourceDefinition defines."""
+    spec = JsonReader(raw).child("spec")
+    return spec.text("group"), spec.child("names").text("kind")
+
+
+def deletion_options(seen: DeletionState) -> Iterator[ModuleCRHandling]:
+    """The ways out that there are for the default resource."""
+    yield ModuleCRHandling.LET
+    if seen.charge is ManagedBy.KYMA and seen.requested:
+        if seen.default is not None:
+            yield ModuleCRHandling.IGNORE
+        yield ModuleCRHandling.UNMANAGE

@@ -1,0 +1,235 @@
+"""A control plane, followed: its Kymas first, page by page, then their Manifests; rows are kept, objects are not."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
+from kymatui.adapters.sessions.feeds.feeds import Feeds
+from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
+from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
+from kymatui.composition.sessions.runtime_completion import save_runtime_names
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, RuntimeKey
+from kymatui.domain.fleet.manifest_summary import read_summary
+from kymatui.domain.fleet.runtimes import metas_by_module, read_runtime
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.adapters.kube.watch.watch import WatchTiming
+    from kymatui.domain.fleet.runtimes import Runtime
+    from kymatui.domain.kubernetes.object_meta import MalformedObject
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.snapshot.snapshots import Object
+
+KYMAS, _, METAS, MANIFESTS = KYMA_KINDS
+_FIRST: Final = (KYMAS, METAS)
+_PROBE: Final = 120.0
+
+
+class FleetSession:
+    """Implements the fleet's side of a screen. One thread looks; the watches have theirs."""
+
+    def __init__(self, home: KubeCluster, namespace: str = "", timing: WatchTiming | None = None) -> None:
+        from kymatui.adapters.kube.watch.watch_cache import ChangeBell
+
+        self.home = home
+        self._namespace = namespace
+        self._on_change: Callable[[], None] = lambda: None
+        self._bell = ChangeBell(self._call)
+        self._feeds = Feeds(home.client, self._changed, timing)
+        self._rows = {
+            KYMAS.feed: self._feeds.expect_rows(KYMAS.feed, _read_runtime),
+            MANIFESTS.feed: self._feeds.expect_rows(MANIFESTS.feed, read_summary),
+        }
+        self._feeds.expect([METAS.feed])
+        self._painter = FleetTracker()
+        self._metas_seen: tuple[Object, ...] = ()
+        self._noticing = False
+        self._names: dict[RuntimeKey, None] = {}
+        self._look = threading.Event()
+        self._closed = threading.Event()
+        self._state = threading.Condition()
+        self._failure: KymatuiError | None = None
+        self._thread = threading.Thread(target=self._direct, name="fleet-session", daemon=True)
+
+    @property
+    def name(self) -> str:
+        """The context's name."""
+        return self.home.client.transport.connection.context
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    @property
+    def target(self) -> ClusterTarget:
+        """The control plane, as plans and questions name it."""
+        return replace(read_cluster_target(self.home.client), namespace=self._namespace)
+
+    @property
+    def read_only(self) -> bool:
+        return self.home.client.transport.read_only
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """How many requests left that only read, and how many that could have changed something."""
+        transport = self.home.client.transport
+        return transport.counts.total() - transport.writes, transport.writes
+
+    @property
+    def failure(self) -> KymatuiError | None:
+        """Why the server cannot be asked at present; None while it can."""
+        return self._failure
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]:
+        return self._feeds.states()
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Begins to watch. `on_change` is called from any thread, and then not again until `picture` was called."""
+        raise_gc_thresholds()
+        self._on_change = on_change
+        self._thread.start()
+
+    def _call(self) -> None:
+        self._on_change()
+
+    def picture(self) -> FleetSnapshot:
+        """Everything that is known now; never waits for the server. For one thread."""
+        self._bell.looked()
+        now, feeds = time.time(), self.feeds
+        metas = self._feeds.objects(METAS.feed)
+        if metas is not self._metas_seen:
+            self._metas_seen = metas
+            self._painter.metas(metas_by_module(metas))
+        changed = self._rows[KYMAS.feed].changes()
+        self._painter.kymas(changed, now, notice=self._noticing)
+        self._name(changed)
+        self._noticing = self._noticing or feeds[KYMAS.feed].state is FeedState.LIVE
+        self._painter.manifests(self._rows[MANIFESTS.feed].changes())
+        return self._painter.picture(self.name, feeds, now)
+
+    def retry(self) -> None:
+        """Asks the server now for what failed, is forbidden, or is not there."""
+        with contextlib.suppress(KymatuiError):
+            self.home.client.discovery.invalidate()
+        self._feeds.retry()
+        self._look.set()
+
+    def _name(self, changed: Mapping[RuntimeKey, object]) -> None:
+        """Notes which runtimes there are; None says that one is gone."""
+        for key, found in changed.items():
+            if found is None:
+                self._names.pop(key, None)
+            else:
+                self._names[key] = None
+
+    def close(self) -> None:
+        """Ends all watches; waits two seconds at most. The names that were seen are kept for shells to complete."""
+        if self.feeds[KYMAS.feed].state is FeedState.LIVE and not self._namespace and not self._closed.is_set():
+            save_runtime_names(self.home.client, self._names)
+        self._closed.set()
+        self._look.set()
+        with self._state:
+            self._state.notify_all()
+        self._feeds.close()
+        self.home.client.transport.close()
+
+    def wait_complete(self, timeout: float) -> bool:
+        """Waits until all is listed or refused; False where that took too long. Raises what fails for good."""
+        deadline = time.monotonic() + timeout
+        with self._state:
+            while any(feed.state is FeedState.SYNCING for feed in self.feeds.values()):
+                left = deadline - time.monotonic()
+                if self._failure is not None and left <= 0:
+                    raise self._failure
+                if left <= 0 or self._closed.is_set():
+                    return False
+                self._state.wait(left)
+        return True
+
+    def require_kymas(self) -> None:
+        """Raises where there is no fleet to be shown."""
+        feed = self.feeds[KYMAS.feed]
+        if feed.state is FeedState.ABSENT:
+            raise NotFoundError(
+                f"the cluster of {self.name!r} serves no Kyma",
+                hint="is it a control plane? name another with --kcp-context",
+                status=404,
+            )
+        if feed.state is FeedState.FORBIDDEN:
+            raise ForbiddenError(f"you may list no Kyma in the cluster of {self.name!r}: {feed.message}")
+        if feed.state is FeedState.FAILED:
+            raise self._failure or ServerError(feed.message)
+
+    # which kinds are watched
+
+    def _direct(self) -> None:
+        attempt = 0
+        while not self._closed.is_set():
+            self._look.clear()
+            try:
+                self._arrange()
+                self._failure, attempt = None, 0
+            except KymatuiError as error:
+                attempt += 1
+                self._failure = error
+                self._feeds.failed(str(error))
+                self._bell.ring()
+            with self._state:
+                self._state.notify_all()
+            self._look.wait(min(30.0, 0.5 * 2 ** min(attempt - 1, 6)) if attempt else _PROBE)
+
+    def _arrange(self) -> None:
+        """Manifests come when the Kymas are there: five times as many, and of less use at first."""
+        for fixed in _FIRST:
+            self._follow(fixed)
+        if self.feeds[KYMAS.feed].state is not FeedState.SYNCING:
+            self._follow(MANIFESTS)
+
+    def _follow(self, fixed: WatchedKind) -> None:
+        from kymatui.adapters.kube.watch.projections import FleetKyma, FleetManifest
+
+        resource = self.home.client.discovery.find_kind(fixed.group, fixed.kind, fixed.versions)
+        if resource is None:
+            self._feeds.absent(fixed.feed, f"the cluster does not serve {fixed.kind} of {fixed.group}")
+            return
+        decode: Any = {KYMAS.feed: FleetKyma, MANIFESTS.feed: FleetManifest}.get(fixed.feed)
+        context = self.home.client.transport.connection.namespace
+        namespaces = tuple(dict.fromkeys(name for name in (context, "kcp-system", "kyma-system") if name))
+        self._feeds.follow(
+            fixed.feed,
+            resource,
+            namespaces=namespaces,
+            decode=decode,
+            only=self._namespace,
+            missing=self._missing,
+        )
+
+    def _missing(self) -> None:
+        self.home.client.discovery.invalidate()
+        self._look.set()
+
+    def _changed(self) -> None:
+        states = self._feeds.states()
+        if states[KYMAS.feed].state is not FeedState.SYNCING and states[MANIFESTS.feed].since == 0.0:
+            self._look.set()
+        if self._closed.is_set():
+            return
+        with self._state:
+            self._state.notify_all()
+        self._bell.ring()
+
+
+def _read_runtime(raw: Object) -> Runtime | MalformedObject:
+    """What its channels should have is put in when it is looked at: release metas come on their own."""
+    found = read_kyma(raw)
+    return read_runtime(found, {}) if isinstance(found, Kyma) else found

@@ -1,0 +1,344 @@
+"""Edits of the Kyma for front ends: from a live session to the cluster, and on to the end of what they set off."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.actions.plans import Uninstall
+    from kymatui.actions.uninstall import UninstallConsent
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.composition.sessions.runtime_session import RuntimeSession
+    from kymatui.domain.catalog.effects import Effect
+    from kymatui.domain.kyma_edit.edit_progress import EditProgress
+    from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
+    from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
+    from kymatui.domain.remote.catalog_sync import SyncPlan
+    from kymatui.domain.snapshot.read_cache import ReadCache
+    from kymatui.engine.cluster.ports import Cluster
+    from kymatui.engine.jobs.run import Progress
+
+USER_ACTION_SECONDS: Final = 30.0
+"""Seconds for which an edit may wait for a person: what starts often looks broken for a moment."""
+_YOURS_BEFORE: Final = 3.0  # the same, of what was edited before
+_LOOK = 1.0  # seconds between two looks where nothing changes, so that a deadline and a cancel are noticed
+
+
+class ClusterKymaEdits:
+    """One session's edits. `follow` needs a session that was started, and one thread at a time."""
+
+    def __init__(self, session: CatalogSession | PairSession | RuntimeSession) -> None:
+        self._session = session
+
+    @property
+    def cluster(self) -> Cluster:
+        """The one whose Kyma is edited."""
+        from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+
+        return KubeCluster(self._session.client)
+
+    def propose(self, toggle: ModuleEdit) -> EditProposal:
+        """What it would do, from what the session knows; asks the server only for the right to write."""
+        from kymatui.domain.kyma_edit.module_edit import propose_edit
+
+        return propose_edit(self._session.snapshot(), toggle, time.time())
+
+    def propose_labels(self, labels: Labels) -> LabelProposal:
+        """What other labels of the Kyma would do."""
+        from kymatui.domain.kyma_edit.label_edit import propose_labels
+
+        return propose_labels(self._session.snapshot(), labels, time.time())
+
+    def uninstalls(self, modules: Iterable[str], consent: UninstallConsent, timeout: float) -> tuple[Uninstall, ...]:
+        """What these modules, which are uninstalled, still manage; lists it, and writes nothing."""
+        from kymatui.actions.plans import DeletionRequest
+        from kymatui.actions.uninstall import plan_uninstall
+        from kymatui.adapters.files.backups import backup_path
+        from kymatui.composition.sessions.deletion_port import SessionDeletions
+
+        found = tuple(dict.fromkeys(modules))
+        if not found:
+            return ()
+        port, made = SessionDeletions(self._session), []
+        for module in found:
+            path = consent.backup or backup_path(port.cluster.name, module, time.time())
+            made.append(
+                DeletionRequest(
+                    module,
+                    cascade=consent.cascade,
+                    accept_unknown=consent.accept_unknown,
+                    backup=path if consent.saves else None,
+                    timeout=timeout,
+                )
+            )
+        return tuple(plan_uninstall(port, one) for one in made)
+
+    def carry_out_labels(
+        self,
+        proposal: LabelProposal,
+        cancel: threading.Event | None = None,
+        planned: Sequence[Uninstall] = (),
+        tell: Callable[[Progress], None] | None = None,
+    ) -> None:
+        """Writes the labels, only where they are as they were seen; what they uninstall as `carry_out` does."""
+        from kymatui.engine.cluster.kyma_edit import carry_out_labels
+
+        if proposal.edit is None or proposal.refusal:
+            raise RefusedError(proposal.refusal)
+        self._prepare(proposal.effects, planned, tell, cancel)
+        carry_out_labels(self._labelled, proposal.edit, cancel)
+
+    @property
+    def _labelled(self) -> Cluster:
+        """The cluster of the Kyma whose labels lifecycle-manager reads."""
+        return self.cluster
+
+    def _prepare(
+        self,
+        effects: Iterable[Effect],
+        planned: Sequence[Uninstall],
+        tell: Callable[[Progress], None] | None,
+        cancel: threading.Event | None,
+    ) -> None:
+        """Every edit comes this way: what it uninstalls is checked once more, and what would block it deleted."""
+        from kymatui.actions.uninstall import refuse_unplanned
+
+        found = list(effects)
+        refuse_unplanned(found, planned)
+        gone = {effect.module for effect in found if effect.uninstalls}
+        self.unblock([one for one in planned if one.module in gone], cancel, tell)
+
+    def unblock(
+        self,
+        planned: Sequence[Uninstall],
+        cancel: threading.Event | None = None,
+        tell: Callable[[Progress], None] | None = None,
+    ) -> None:
+        """Deletes what blocks the deletion of modules, as far as the plans displayed it and allow it."""
+        from kymatui.actions.uninstall import prepare_uninstalls
+        from kymatui.composition.sessions.deletion_port import SessionDeletions
+
+        if planned:
+            prepare_uninstalls(SessionDeletions(self._session), planned, tell, cancel)
+
+    def may_write(self, proposal: EditProposal | LabelProposal) -> bool:
+        """Whether the user may patch the Kyma of a proposal."""
+        from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+
+        if proposal.edit is None:
+            return False
+        kyma = proposal.edit.kyma
+        return KubeCluster(self._session.client).allowed("patch", kyma.kind, kyma.namespace, kyma.name)
+
+    def carry_out(
+        self,
+        proposal: EditProposal,
+        cancel: threading.Event | None = None,
+        planned: Sequence[Uninstall] = (),
+        tell: Callable[[Progress], None] | None = None,
+    ) -> int:
+        """Writes; returns the Kyma's generation after it.
+
+        What the edit uninstalls has to be in `planned`: it is checked once more, and what blocks it is deleted first
+        where the plan allows that. Raises RefusedError, and PartlyDoneError where what blocks it does not go.
+        """
+        from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+        from kymatui.domain.kubernetes.json_reader import JsonReader
+        from kymatui.domain.kubernetes.object_meta import read_meta
+        from kymatui.domain.kyma_edit.module_edit import entry_change
+        from kymatui.engine.cluster.kyma_edit import carry_out
+
+        if proposal.edit is None or proposal.is_refused:
+            raise RefusedError("; ".join(proposal.refusals))
+        self._prepare(proposal.effects, planned, tell, cancel)
+        made = carry_out(KubeCluster(self._session.client), proposal.edit, entry_change(proposal.toggle), cancel)
+        return read_meta(JsonReader(made)).generation
+
+    def follow(
+        self,
+        proposal: EditProposal,
+        generation: int,
+        changed: threading.Event,
+        timeout: float,
+        tell: Callable[[EditProgress], None],
+        cancel: threading.Event | None = None,
+        *,
+        unattended: bool = False,
+    ) -> EditProgress:
+        """As `follow_all`, of one edit. Raises PartlyDoneError where it does not come to its end."""
+        one = StartedEdit(proposal, generation)
+        (ended,) = self.follow_all([one], changed, timeout, lambda _, stage: tell(stage), cancel, unattended=unattended)
+        if ended.failed:
+            raise PartlyDoneError(ended.failed, hint=f"`kymatui module {proposal.toggle.module}`")
+        return ended.stage
+
+    def follow_all(
+        self,
+        started: Sequence[StartedEdit],
+        changed: threading.Event,
+        timeout: float,
+        tell: Callable[[int, EditProgress], None],
+        cancel: threading.Event | None = None,
+        *,
+        unattended: bool = False,
+    ) -> list[EditOutcome]:
+        """Follow edits side by side, until all have ended or `timeout` seconds are over.
+
+        `tell` gets the place of an edit and each of its stages that differs from the one before. Where a run is
+        `unattended`, an edit that only a person can take further ends after `USER_ACTION_SECONDS`.
+        Raises CancelledError.
+        """
+        from kymatui.domain.snapshot.read_cache import ReadCache
+
+        memory = ReadCache()
+        looks = [partial(self._stage, one.proposal, one.generation, memory) for one in started]
+        edited = [one.generation > 0 for one in started]
+        watch = _Watch(looks, edited, changed, timeout, tell, cancel, self._silent, unattended=unattended)
+        return watch.ends()
+
+    def follow_labels(
+        self,
+        proposal: LabelProposal,
+        changed: threading.Event,
+        timeout: float,
+        tell: Callable[[EditProgress], None],
+        cancel: threading.Event | None = None,
+    ) -> EditProgress:
+        """As `follow`, until the modules and the copies that the labels bring or take have come or gone."""
+        from kymatui.domain.snapshot.read_cache import ReadCache
+
+        look = partial(self._label_stage, proposal, ReadCache())
+
+        def told(_: int, stage: EditProgress) -> None:
+            tell(stage)
+
+        watch = _Watch([look], [True], changed, timeout, told, cancel, self._silent, unattended=True)
+        (ended,) = watch.ends()
+        if ended.failed:
+            raise PartlyDoneError(ended.failed, hint="`kymatui catalog`")
+        return ended.stage
+
+    def _silent(self) -> str:
+        """Why what is displayed is stale; "" where the server answers."""
+        stale = [feed for feed in self._session.snapshot().feeds.values() if feed.state is FeedState.STALE]
+        return stale[0].message if stale else ""
+
+    def standing(self, proposal: EditProposal) -> EditProgress:
+        """Where an edit stands that the Kyma has already, whoever made it."""
+        from kymatui.domain.snapshot.read_cache import ReadCache
+
+        return self._stage(proposal, 0, ReadCache())
+
+    def _stage(self, proposal: EditProposal, generation: int, memory: ReadCache) -> EditProgress:
+        from kymatui.domain.catalog.catalog import build_catalog
+        from kymatui.domain.kyma_edit.edit_progress import track_edit
+
+        assert proposal.edit is not None
+        snapshot = self._session.snapshot()
+        return track_edit(
+            proposal.toggle, proposal.edit, generation, snapshot, build_catalog(snapshot, time.time(), memory=memory)
+        )
+
+    def _label_stage(self, proposal: LabelProposal, memory: ReadCache) -> EditProgress:
+        from kymatui.domain.catalog.catalog import build_catalog
+        from kymatui.domain.kyma_edit.label_progress import track_label_edit
+
+        snapshot = self._session.snapshot()
+        return track_label_edit(
+            proposal, snapshot, build_catalog(snapshot, time.time(), memory=memory), self._sync_plan()
+        )
+
+    def _sync_plan(self) -> SyncPlan | None:
+        """The catalog sync of a runtime; None where there is but one cluster."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class StartedEdit:
+    """An edit that is followed; `generation` is the Kyma's after it, 0 where this run did not make it."""
+
+    proposal: EditProposal
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EditOutcome:
+    """The last stage of an edit, and why it has not come to its end; "" where it has."""
+
+    stage: EditProgress
+    failed: str = ""
+
+
+class _Watch:
+    """One wait for what several edits set off."""
+
+    def __init__(
+        self,
+        looks: Sequence[Callable[[], EditProgress]],
+        edited: Sequence[bool],
+        changed: threading.Event,
+        timeout: float,
+        tell: Callable[[int, EditProgress], None],
+        cancel: threading.Event | None,
+        silent: Callable[[], str],
+        *,
+        unattended: bool,
+    ) -> None:
+        self._looks, self._edited = looks, edited
+        self._changed, self._timeout, self._tell, self._cancel = changed, timeout, tell, cancel
+        self._silent, self._unattended = silent, unattended
+        self._last: list[EditProgress | None] = [None] * len(looks)
+        self._yours: list[float | None] = [None] * len(looks)
+        """Since when only a person can take it further."""
+
+    def ends(self) -> list[EditOutcome]:
+        deadline = time.monotonic() + self._timeout
+        ended: dict[int, EditOutcome] = {}
+        while True:
+            self._changed.clear()
+            is_over = time.monotonic() >= deadline
+            for at in range(len(self._looks)):
+                if at not in ended and (found := self._look(at, is_over=is_over)) is not None:
+                    ended[at] = found
+            if len(ended) == len(self._looks):
+                return [ended[at] for at in range(len(self._looks))]
+            if self._cancel is not None and self._cancel.is_set():
+                said = "the Kyma is edited" if any(self._edited) else "nothing was changed"
+                raise CancelledError(f"{said}; stopped waiting, and lifecycle-manager continues")
+            self._changed.wait(min(_LOOK, max(0.0, deadline - time.monotonic())))
+
+    def _look(self, at: int, *, is_over: bool) -> EditOutcome | None:
+        """How it ended, None where it is still waited for."""
+        now = self._looks[at]()
+        if now != self._last[at]:
+            self._tell(at, now)
+            self._last[at] = now
+        made = "the Kyma is edited" if self._edited[at] else "nothing was changed"
+        if now.finished:
+            return EditOutcome(now, f"{made}; {now.words}" if now.held else "")
+        if now.lost:
+            return EditOutcome(now, f"{made}; {now.words}")
+        if self._is_yours(at, now):
+            return EditOutcome(now, f"{made}; action needed: {now.words}")
+        if is_over:
+            waited = f"not finished within {round(self._timeout, 1):g} s" if self._timeout > 0 else "not waited for"
+            return EditOutcome(now, f"{made}; {waited}: {self._silent() or now.words}")
+        return None
+
+    def _is_yours(self, at: int, now: EditProgress) -> bool:
+        """Whether only a person can take it further, and has been the only one for a while."""
+        if now.actor is not Actor.YOU or not self._unattended:
+            self._yours[at] = None
+            return False
+        since = self._yours[at] = self._yours[at] or time.monotonic()
+        return time.monotonic() - since >= (USER_ACTION_SECONDS if self._edited[at] else _YOURS_BEFORE)

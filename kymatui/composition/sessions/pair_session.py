@@ -1,0 +1,245 @@
+"""One runtime with its control plane, for commands: found by name, looked at once (or again and again), let go of."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
+from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
+from kymatui.adapters.sessions.control_plane.runtime_clients import owner_kyma
+from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS
+from kymatui.composition.sessions.runtime_completion import save_pair_names
+from kymatui.composition.sessions.runtime_session import GIVE_UP_SECONDS, RuntimeSession
+from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.errors import NotFoundError, UnknownNameError, UnreachableError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.api.client import Client
+    from kymatui.adapters.kube.objects.api_resource import ApiResource
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
+    from kymatui.composition.sessions.remote_session import RemoteOptions
+    from kymatui.domain.kubernetes.refs import ObjectRef
+    from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.remote.runtime_pair import RuntimePair
+    from kymatui.domain.snapshot.snapshots import Feed, Snapshot
+    from kymatui.errors import KymatuiError
+
+_KYMAS: Final = KYMA_KINDS[0]
+_NAMES: Final = ("kyma-project.io/shoot-name", "kyma-project.io/runtime-id")
+_LOOK: Final = 0.5
+
+
+def kyma_resource(home: KubeCluster) -> ApiResource:
+    """The kind of Kymas in a cluster; raises NotFoundError where it is no control plane."""
+    for version in _KYMAS.versions:
+        found = home.client.discovery.find(GroupVersionKind(_KYMAS.group, version, _KYMAS.kind))
+        if found is not None:
+            return found
+    raise NotFoundError(
+        f"the cluster of {home.name!r} serves no Kyma",
+        hint="is it a control plane? name another with --kcp-context",
+        status=404,
+    )
+
+
+def list_runtimes(home: KubeCluster, namespace: str = "") -> list[RuntimeKey]:
+    """All runtimes of a control plane, by their Kymas."""
+    from kymatui.adapters.kube.watch.projections import MetadataOnly
+
+    found = home.client.list(kyma_resource(home), namespace, decode=MetadataOnly).items
+    return [(ref.namespace, ref.name) for ref in map(read_ref, found)]
+
+
+def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> RuntimeKey:
+    """The Kyma of a name, of `namespace/name`, of a shoot, or of a runtime id; raises UsageError with what is near."""
+    from kymatui.adapters.kube.watch.projections import MetadataOnly
+
+    resource = kyma_resource(home)
+    within, _, last = name.rpartition("/")
+    found = home.client.list(resource, within or namespace, fields=f"metadata.name={last}", decode=MetadataOnly).items
+    for label in () if found or not last else _NAMES:
+        found = (
+            found
+            or home.client.list(resource, within or namespace, labels=f"{label}={last}", decode=MetadataOnly).items
+        )
+    keys = [(ref.namespace, ref.name) for ref in map(read_ref, found)]
+    if len(keys) == 1:
+        return keys[0]
+    if keys:
+        several = ", ".join("/".join(key) for key in keys)
+        raise UsageError(f"{name!r} is the name of several runtimes: {several}", hint="name the namespace, too")
+    if within or namespace:
+        require_namespace(home.client, within or namespace)
+    known = [one for _, one in list_runtimes(home, namespace)]
+    where = f"in the control plane {home.name}"
+    raise UnknownNameError.near("runtime", name, known, where=where, hint="`kymatui fleet` lists the runtimes")
+
+
+def open_pair(options: RemoteOptions, give_up: float = GIVE_UP_SECONDS) -> PairSession:
+    """The runtime of `options.runtime`; without a name, that which the cluster named by hand belongs to.
+
+    Raises what reading the configuration and finding the runtime raise.
+    """
+    home = open_cluster(options.control)
+    try:
+        name = options.runtime
+        if not name and options.by_hand is not None:
+            by_hand = open_cluster(options.by_hand)
+            try:
+                name = owner_kyma(by_hand.client)
+            finally:
+                by_hand.client.transport.close()
+        if not name:
+            raise UsageError("which runtime?", hint="name one; `kymatui fleet` lists them")
+        return PairSession(home, find_runtime(home, name, options.control.namespace), options, give_up)
+    except BaseException:
+        home.client.transport.close()
+        raise
+
+
+class PairSession:
+    """Both sides of one runtime; for one thread. `client` is the runtime's, once it is connected."""
+
+    def __init__(
+        self,
+        home: KubeCluster,
+        key: RuntimeKey,
+        options: RemoteOptions,
+        give_up: float = GIVE_UP_SECONDS,
+        plane: ControlPlane | None = None,
+    ) -> None:
+        self.key = key
+        self.home = home
+        self._plane = plane
+        self._changed = threading.Event()
+        self._on_change: Callable[[], None] = lambda: None
+        self._options = options.control
+        self._rules: ControllerSettings | None = None
+        self.notes: tuple[str, ...] = ()
+        self._session = RuntimeSession(
+            home, key, options.control, by_hand=options.by_hand, give_up=give_up, plane=plane
+        )
+
+    @property
+    def name(self) -> str:
+        """The runtime's name."""
+        return self.key[1]
+
+    @property
+    def read_only(self) -> bool:
+        return self._session.read_only
+
+    @property
+    def target(self) -> ClusterTarget:
+        """The runtime and its control plane, as plans and questions name them."""
+        return self._session.target
+
+    @property
+    def failure(self) -> KymatuiError | None:
+        """Why the runtime cannot be looked at; None while it can, or while that is being tried."""
+        return self._session.failure
+
+    @property
+    def client(self) -> Client:
+        """Of the runtime; raises what keeps it from being reached."""
+        inner = self._session.inner
+        if inner is None:
+            raise self._session.failure or NotFoundError(f"{self.name} is not connected")
+        return inner.client
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Begins to look. `on_change` is called from any thread."""
+        self._on_change = on_change
+        self._session.start(self._notice)
+
+    def start_telling(self, on_change: Callable[[], None]) -> None:
+        """Another `on_change`, from now on."""
+        self._on_change = on_change
+
+    def _notice(self) -> None:
+        self._changed.set()
+        self._on_change()
+
+    def wait_connected(self, timeout: float) -> None:
+        """Waits until the runtime is connected; raises what keeps it from being, and UnreachableError for too late."""
+        deadline = time.monotonic() + timeout
+        while self._session.inner is None:
+            self._changed.clear()
+            if self._session.failure is not None:
+                raise self._session.failure
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise UnreachableError(f"{self.name} was not connected within {timeout:g} s")
+            self._changed.wait(min(left, _LOOK))
+
+    def wait_complete(self, timeout: float) -> bool:
+        """Waits until both sides are listed or refused; False where that took too long.
+
+        Raises what keeps the runtime (or its control plane) from being reached.
+        """
+        deadline = time.monotonic() + timeout
+        if self._rules is None:
+            self._rules, self.notes = self._found_rules()
+        while True:
+            self._changed.clear()
+            if self._session.failure is not None:
+                raise self._session.failure
+            inner, left = self._session.inner, deadline - time.monotonic()
+            feeds = self._session.pair().control.feeds.values()
+            if inner is not None and not any(feed.state is FeedState.SYNCING for feed in feeds):
+                return inner.wait_complete(max(left, 0.0))
+            if left <= 0:
+                return False
+            self._changed.wait(min(left, _LOOK))
+
+    def _found_rules(self) -> tuple[ControllerSettings, tuple[str, ...]]:
+        if self._plane is not None:
+            return self._plane.rules(self.key[0]), ()
+        return read_controller_rules(self.home, self.key[0], self._options)
+
+    def pair(self) -> RuntimePair:
+        """The two sides apart, with what is known of lifecycle-manager's configuration."""
+        found = self._session.pair()
+        return replace(found, control=replace(found.control, rules=self._rules or found.control.rules))
+
+    def snapshot(self) -> Snapshot:
+        """Both sides as one."""
+        found = self._session.snapshot()
+        return replace(found, rules=self._rules or found.rules)
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]:
+        """How each kind is doing, taken from the side that counts for it."""
+        return self.snapshot().feeds
+
+    def follow_events(self, refs: Iterable[ObjectRef]) -> None:
+        """Follow the events of these objects in the runtime, until the next call."""
+        self._session.follow_events(refs)
+
+    def follow_owned(self, refs: Iterable[ObjectRef]) -> None:
+        """Follow the kinds of these objects in the runtime, with the Pods of workloads, until the next call."""
+        self._session.follow_owned(refs)
+
+    def require_kyma(self) -> None:
+        """Raises where the control plane's Kyma went away while it was looked for."""
+        feed = self.pair().control.feeds[_KYMAS.feed]
+        if feed.state is FeedState.LIVE and self.pair().control_kyma is None:
+            raise NotFoundError(f"the control plane has no Kyma {'/'.join(self.key)} any more", status=404)
+
+    def close(self) -> None:
+        """Lets go of both sides; the names that were seen are kept for shells to complete."""
+        if self._plane is None:
+            save_pair_names(self.home.client, self._session.pair())
+        self._session.close()
+        if self._plane is None:
+            self.home.client.transport.close()

@@ -1,0 +1,172 @@
+"""A control plane and its runtimes, for a screen: the fleet is followed, a runtime only when somebody looks at it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.control_plane.runtime_clients import owner_kyma
+from kymatui.composition.sessions.fleet_session import FleetSession
+from kymatui.composition.sessions.runtime_session import RuntimeSession
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
+from kymatui.errors import ConfigurationError, KymatuiError
+
+if TYPE_CHECKING:
+    from kymatui.actions.uninstall import UninstallConsent
+    from kymatui.adapters.kube.watch.watch import WatchTiming
+    from kymatui.adapters.sessions.cluster.controller_rules import FoundRules
+    from kymatui.composition.sessions.campaign import Campaign, CampaignPace
+    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.remote.watcher_chains import WatcherChain
+    from kymatui.domain.snapshot.snapshots import Feed
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteOptions:
+    """The control plane, and where somebody says so, one runtime: its name, and its cluster named by hand."""
+
+    control: SessionOptions
+    runtime: str = ""
+    by_hand: SessionOptions | None = None
+
+
+def open_remote(options: RemoteOptions, timing: WatchTiming | None = None) -> RemoteSession:
+    """Reads the configuration; raises ConfigurationError where it cannot be used. Nothing is sent before `start`."""
+    return RemoteSession(options, timing)
+
+
+class RemoteSession:
+    """The fleet's session with a way to each runtime."""
+
+    def __init__(self, options: RemoteOptions, timing: WatchTiming | None = None) -> None:
+        self._options, self._timing = options, timing
+        self.home = open_cluster(options.control)
+        self._fleet = FleetSession(self.home, options.control.namespace, timing)
+        self._rules: dict[str, FoundRules] = {}
+        self._by_hand_owner = ""
+        self._straight: RuntimeKey | None = None
+
+    @property
+    def name(self) -> str:
+        return self._fleet.name
+
+    @property
+    def namespace(self) -> str:
+        return self._fleet.namespace
+
+    @property
+    def target(self) -> ClusterTarget:
+        """The control plane, as plans and questions name it."""
+        return self._fleet.target
+
+    @property
+    def read_only(self) -> bool:
+        return self._fleet.read_only
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """How many requests left that only read, and how many that could have changed something."""
+        return self._fleet.traffic
+
+    @property
+    def feeds(self) -> Mapping[str, Feed]:
+        return self._fleet.feeds
+
+    @property
+    def failure(self) -> KymatuiError | None:
+        return self._fleet.failure
+
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Begins to follow the fleet. Whose cluster was named by hand is asked on the way."""
+        self._fleet.start(on_change)
+        if self._options.by_hand is not None:
+            threading.Thread(target=self._ask_owner, args=(on_change,), name="runtime-owner", daemon=True).start()
+
+    def picture(self) -> FleetSnapshot:
+        """The fleet as it is known now; never waits."""
+        found = self._fleet.picture()
+        if self._straight is None and self.wanted:
+            named = found.named(self.wanted)
+            self._straight = (named.ref.namespace, named.name) if named is not None else None
+        return found
+
+    @property
+    def straight_to(self) -> RuntimeKey | None:
+        """The one runtime that was asked for, as soon as it is known."""
+        return self._straight
+
+    @property
+    def wanted(self) -> str:
+        """The one runtime that was asked for, in the words in which it was; "" where the fleet is wanted."""
+        return self._options.runtime or self._by_hand_owner
+
+    def runtime(self, key: RuntimeKey) -> RuntimeSession:
+        """A session with one runtime; nothing is sent before its `start`."""
+        from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
+
+        by_hand = self._options.by_hand if self._straight in (None, key) else None
+        return RuntimeSession(
+            self.home,
+            key,
+            self._options.control,
+            by_hand=by_hand,
+            timing=self._timing,
+            rules=lambda: read_controller_rules(self.home, key[0], self._options.control),
+        )
+
+    def rules(self, namespace: str) -> FoundRules:
+        """lifecycle-manager's configuration for the Kymas of a namespace; the server is asked once, until `retry`.
+
+        Raises ConfigurationError for a configured file that is no policy.
+        """
+        from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
+
+        if namespace not in self._rules:
+            self._rules[namespace] = read_controller_rules(self.home, namespace, self._options.control)
+        return self._rules[namespace]
+
+    def chains(self) -> tuple[WatcherChain, ...]:
+        """Every Watcher's chain as far as it is in the control plane; raises what keeps it from being read."""
+        from kymatui.composition.sessions.watcher_chains import read_control_side
+        from kymatui.domain.remote.watcher_chains import build_chains
+
+        return build_chains(read_control_side(self.home), None)
+
+    def campaign(self, toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None = None) -> Campaign:
+        """One edit over many runtimes; ConfigurationError where the one runtime's cluster was named by hand."""
+        from kymatui.composition.sessions.campaign import Campaign
+
+        if self._options.by_hand is not None:
+            raise ConfigurationError("the second cluster is named by hand: there is no way to the other runtimes")
+        return Campaign(replace(self._options, runtime=""), toggle, pace, consent)
+
+    def retry(self) -> None:
+        self._rules.clear()
+        self._fleet.retry()
+
+    def close(self) -> None:
+        self._fleet.close()
+
+    def wait_complete(self, timeout: float) -> bool:
+        """Waits until the whole fleet is listed or refused; False where that took too long."""
+        return self._fleet.wait_complete(timeout)
+
+    def require_kyma(self) -> None:
+        """Raises where there is no fleet to be shown."""
+        self._fleet.require_kymas()
+
+    def _ask_owner(self, on_change: Callable[[], None]) -> None:
+        assert self._options.by_hand is not None
+        with contextlib.suppress(KymatuiError):  # it is asked, and told, again when somebody looks at a runtime
+            cluster = open_cluster(replace(self._options.by_hand, read_only=True))
+            try:
+                self._by_hand_owner = owner_kyma(cluster.client)
+            finally:
+                cluster.client.transport.close()
+        on_change()

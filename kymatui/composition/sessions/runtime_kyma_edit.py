@@ -1,0 +1,103 @@
+"""Edits of a runtime's Kyma, decided with what its control plane knows: the runtime is the truth for its modules."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.remote.kyma_sync import owner_kyma
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.composition.sessions.runtime_session import RuntimeSession
+    from kymatui.domain.kyma_edit.edit_progress import EditProgress
+    from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
+    from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
+    from kymatui.domain.remote.catalog_sync import SyncPlan
+    from kymatui.domain.snapshot.read_cache import ReadCache
+    from kymatui.engine.cluster.ports import Cluster
+
+
+def edits_of(session: CatalogSession | PairSession | RuntimeSession) -> ClusterKymaEdits:
+    """The edits of a cluster, or of a runtime with its control plane."""
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.composition.sessions.runtime_session import RuntimeSession
+
+    return RuntimeKymaEdits(session) if isinstance(session, PairSession | RuntimeSession) else ClusterKymaEdits(session)
+
+
+class RuntimeKymaEdits(ClusterKymaEdits):
+    """As `ClusterKymaEdits`, on both sides of one runtime.
+
+    Modules are asked for in the runtime's Kyma; which kinds of modules it may have is said by the labels of the control
+    plane's, which lifecycle-manager reads.
+    """
+
+    def __init__(self, session: PairSession | RuntimeSession) -> None:
+        super().__init__(session)
+        self._pair = session
+
+    def propose(self, toggle: ModuleEdit) -> EditProposal:
+        from kymatui.domain.kyma_edit.entry_patch import edit_entry
+        from kymatui.domain.kyma_edit.module_edit import entry_change
+
+        found = super().propose(toggle)
+        kyma = self._pair.pair().runtime_kyma
+        if found.edit is None:
+            return found
+        if kyma is None:
+            why = self._pair.pair().runtime_kyma_unknown
+            refusal = "the runtime has no Kyma to edit" if why is None else f"no Kyma of the runtime is known: {why}"
+            return replace(found, edit=None, refusals=(refusal,))
+        if (owner := owner_kyma(kyma)) not in ("", "/".join(self._pair.key)):
+            refusal = f"the runtime's Kyma belongs to {owner}: the access Secret leads to another runtime"
+            return replace(found, refusals=(refusal, *found.refusals))
+        return replace(found, edit=edit_entry(kyma, toggle.module, entry_change(toggle)))
+
+    def propose_labels(self, labels: Labels) -> LabelProposal:
+        """With what the catalog sync brings to the runtime then, and takes from it."""
+        from kymatui.domain.kyma_edit.label_effects import preview_label_effects
+
+        found, pair = super().propose_labels(labels), self._pair.pair()
+        moved = preview_label_effects(pair, labels, time.time()) if found.edit is not None else None
+        if moved is None or pair.is_one_cluster:
+            return found
+        comes, goes, changes = (
+            tuple(entry.ref for entry in entries) for entries in (moved.offered, moved.withdrawn, moved.changed)
+        )
+        return replace(found, comes=comes, goes=goes, changes=changes, warnings=moved.warnings)
+
+    @property
+    def _labelled(self) -> Cluster:
+        return self._pair.home
+
+    def may_write(self, proposal: EditProposal | LabelProposal) -> bool:
+        from kymatui.domain.kyma_edit.label_edit import LabelProposal
+
+        if not isinstance(proposal, LabelProposal) or proposal.edit is None:
+            return super().may_write(proposal)
+        kyma = proposal.edit.kyma
+        return self._pair.home.allowed("patch", kyma.kind, kyma.namespace, kyma.name)
+
+    def _stage(self, proposal: EditProposal, generation: int, memory: ReadCache) -> EditProgress:
+        from kymatui.domain.catalog.catalog import build_catalog
+        from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit
+
+        assert proposal.edit is not None
+        snapshot, pair = self._pair.snapshot(), self._pair.pair()
+        kyma = pair.runtime_kyma
+        if kyma is None and not pair.runtime_is_listed:  # which does not mean that it is gone
+            return EditProgress("the runtime is not connected at present", Actor.CLUSTER)
+        edited = replace(snapshot, kymas=(kyma.raw,) if kyma is not None else ())
+        seen = build_catalog(snapshot, time.time(), memory=memory)
+        return track_edit(proposal.toggle, proposal.edit, generation, edited, seen)
+
+    def _sync_plan(self) -> SyncPlan | None:
+        from kymatui.domain.remote.catalog_sync import plan_pair_sync
+
+        pair = self._pair.pair()
+        return None if pair.is_one_cluster else plan_pair_sync(pair)

@@ -1,0 +1,108 @@
+"""The Watchers of a control plane with everything that carries their events, and the runtime's end of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from kymatui.adapters.sessions.cluster.cluster_access import cluster_of, open_cluster
+from kymatui.adapters.sessions.feeds.watched_kinds import WatchedKind
+from kymatui.composition.sessions.pair_session import open_pair
+from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
+from kymatui.domain.remote.watcher_chains import (
+    TLS_SECRET,
+    WEBHOOK,
+    ControlPlaneObjects,
+    RuntimeObjects,
+    WatcherChain,
+    build_chains,
+)
+from kymatui.errors import ClusterError, NotFoundError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.composition.sessions.remote_session import RemoteOptions
+    from kymatui.domain.snapshot.snapshots import Object
+
+_ISTIO: Final = "networking.istio.io"
+_WATCHER = WatchedKind("watchers", OPERATOR, "Watcher", ("v1beta2", "v1beta1"))
+_GATEWAY = WatchedKind("gateways", _ISTIO, "Gateway", ("v1", "v1beta1", "v1alpha3"))
+_VIRTUAL = WatchedKind("virtualservices", _ISTIO, "VirtualService", ("v1", "v1beta1", "v1alpha3"))
+_SERVICE = WatchedKind("services", "", "Service", ("v1",))
+_HOOKS: Final = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration")
+_DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
+_SECRET: Final = GroupVersionKind("", "v1", "Secret")
+_METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+
+
+def read_chains(options: RemoteOptions, timeout: float) -> tuple[WatcherChain, ...]:
+    """Every Watcher's chain; with a runtime also its end of them. Raises what keeps either from being reached."""
+    if options.runtime or options.by_hand is not None:
+        pair = open_pair(options)
+        try:
+            pair.start(lambda: None)
+            pair.wait_connected(timeout)
+            return build_chains(read_control_side(pair.home), read_runtime_side(cluster_of(pair.client)))
+        finally:
+            pair.close()
+    home = open_cluster(options.control)
+    try:
+        return build_chains(read_control_side(home), None)
+    finally:
+        home.client.transport.close()
+
+
+def read_control_side(home: KubeCluster) -> ControlPlaneObjects:
+    """What the control plane has; raises NotFoundError where its Watchers are not known."""
+    watchers = _listed(home, _WATCHER)
+    if isinstance(watchers, str):
+        raise NotFoundError(f"the Watchers of {home.name!r} are not known: {watchers}", status=404)
+    found, why = {}, {}
+    for fixed in (_GATEWAY, _VIRTUAL, _SERVICE):
+        objects = _listed(home, fixed)
+        found[fixed.kind] = None if isinstance(objects, str) else objects
+        if isinstance(objects, str):
+            why[fixed.kind] = objects
+    return ControlPlaneObjects(watchers, found["Gateway"], found["VirtualService"], found["Service"], why)
+
+
+def _listed(home: KubeCluster, fixed: WatchedKind) -> list[Object] | str:
+    """The objects, or why they are not known."""
+    try:
+        for version in fixed.versions:
+            kind = GroupVersionKind(fixed.group, version, fixed.kind)
+            if home.kind(kind) is not None:
+                return [*home.list(kind, whole=True)]
+    except ClusterError as error:
+        return str(error)
+    return f"the cluster does not serve {fixed.kind} of {fixed.group}"
+
+
+def read_runtime_side(cluster: KubeCluster, cancel: threading.Event | None = None) -> RuntimeObjects:
+    """What a runtime has; of the Secret its metadata alone. Raises CancelledError."""
+    why: dict[str, str] = {}
+
+    def asked(what: str, read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        except NotFoundError:
+            return None
+        except ClusterError as error:
+            why[what] = str(error)
+            return None
+
+    def metadata() -> Any:
+        client = cluster.client
+        return client.get(client.resource(_SECRET), TLS_SECRET, KYMA_NAMESPACE, accept=_METADATA, cancel=cancel)
+
+    return RuntimeObjects(
+        configuration=asked("webhook", lambda: cluster.get(ObjectRef(_HOOKS, "", WEBHOOK), cancel=cancel)),
+        deployment=asked(
+            "Deployment", lambda: cluster.get(ObjectRef(_DEPLOYMENT, KYMA_NAMESPACE, WEBHOOK), cancel=cancel)
+        ),
+        secret=asked("Secret", metadata) is not None,
+        why=why,
+    )

@@ -1,0 +1,151 @@
+"""Objects of modules that are not as their installer left them, by who owns which field.
+
+Nothing is compared with the source and no dry run is asked for, since that is a write: what stands here is what the
+cluster itself remembers. `drift.unseen` names what it cannot tell.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
+from kymatui.domain.audit.inspection import InstallationRecord
+from kymatui.domain.kubernetes.managed_fields import FieldWriter, Path, field_writers, format_path, value_at
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.snapshot.snapshots import Object
+
+CHANGED = AuditRule(
+    "drift.fields",
+    "somebody else than the installer wrote a field of a module's object",
+    Severity.WARNING,
+    "The module does not run as it was released; the next upgrade either undoes the change or stops at it.",
+    "`kymatui check MODULE` tells what the source says; install again with --force, or make the change where it lasts.",
+)
+MISSING = AuditRule(
+    "drift.missing",
+    "an object of a module is gone",
+    Severity.ERROR,
+    "The module was installed with it and may not work without it.",
+    "Install the module again; what lifecycle-manager manages comes back by itself, or it says why not.",
+)
+FOREIGN = AuditRule(
+    "drift.foreign",
+    "an object of a module was not written by the module's installer",
+    Severity.WARNING,
+    "Somebody deleted and created it again, or took it over; upgrades will stop at it, and deletions may leave it.",
+    "Find out who needs it as it is; install the module again with --force to take it back.",
+)
+UNSEEN = AuditRule(
+    "drift.unseen",
+    "nobody can tell whether objects of a module were changed",
+    Severity.INFO,
+    "No finding there is no proof that nothing was changed.",
+    "`kymatui check MODULE` compares with the source, by a dry run that needs the right to write.",
+)
+RULES = (CHANGED, MISSING, FOREIGN, UNSEEN)
+
+INSTALLERS: Final = frozenset({"kymatui", "kymatui-operator", "declarative.kyma-project.io/applier", "helm"})
+_SYSTEM: Final = frozenset({"kube-controller-manager", "kube-scheduler", "kubelet", "kube-apiserver", "manager"})
+_MOST_FIELDS: Final = 10
+_LONGEST: Final = 80
+_RESTARTED: Final = "f:kubectl.kubernetes.io/restartedAt"
+
+
+def check(case: AuditInput) -> Iterator[AuditFinding]:
+    for one in case.inspection.installations:
+        yield from _installation(case, one)
+
+
+def _installation(case: AuditInput, one: InstallationRecord) -> Iterator[AuditFinding]:
+    if one.unread:
+        yield AuditFinding(UNSEEN, one.unread, one.module, str(one.record), actor=Actor.NOBODY)
+        return
+    asked = [ref for ref in one.refs if ref in case.inspection.objects]
+    live = {ref: found for ref in asked if (found := case.inspection.objects[ref]) is not None}
+    if asked and not live and one.by == "lifecycle-manager":
+        yield AuditFinding(
+            UNSEEN, "none of its objects are here: they are in another cluster", one.module, str(one.record)
+        )
+        return
+    if one.unfinished != "deletion":
+        for ref in asked:
+            if ref not in live:
+                yield AuditFinding(MISSING, f"{ref} is gone", one.module, str(ref), actor=_mender(one))
+    yield from _unread(case, one)
+    if not any(_is_installers(writer) for raw in live.values() for writer in field_writers(raw)):
+        if live:
+            yield AuditFinding(UNSEEN, "no object says which fields its installer wrote", one.module, str(one.record))
+        return
+    own = {name for ref in live for name in _own_names(ref, live[ref])}
+    for ref, raw in live.items():
+        yield from _object(one, ref, raw, own)
+
+
+def _unread(case: AuditInput, one: InstallationRecord) -> Iterator[AuditFinding]:
+    for ref in one.refs:
+        if reason := case.inspection.unread.get(ref):
+            yield AuditFinding(UNSEEN, f"{ref} could not be read: {reason}", one.module, str(ref), actor=Actor.CLUSTER)
+
+
+def _mender(one: InstallationRecord) -> Actor:
+    return Actor.KLM if one.by == "lifecycle-manager" else Actor.YOU
+
+
+def _own_names(ref: ObjectRef, raw: Object) -> Iterator[str]:
+    """What a module's own programs may be called as field managers: by default that is the name of their binary."""
+    containers = value_at(raw, ("f:spec", "f:template", "f:spec", "f:containers"))
+    if isinstance(containers, list):
+        yield ref.name
+        yield from (str(item.get("name")) for item in containers if isinstance(item, dict))
+
+
+def _is_installers(writer: FieldWriter) -> bool:
+    return writer.manager in INSTALLERS and not writer.subresource
+
+
+def _object(one: InstallationRecord, ref: ObjectRef, raw: Object, own: set[str]) -> Iterator[AuditFinding]:
+    entries = field_writers(raw)
+    if not entries:
+        yield AuditFinding(UNSEEN, f"{ref} does not say who wrote its fields", one.module, str(ref))
+        return
+    if not any(_is_installers(entry) for entry in entries):
+        names = ", ".join(dict.fromkeys(entry.manager for entry in entries if entry.manager))
+        when = max((entry.at for entry in entries if entry.at is not None), default=None)
+        words = f"{ref} was written by {names or 'somebody without a name'}, and not by its installer"
+        yield AuditFinding(FOREIGN, words, one.module, str(ref), since=when, actor=Actor.YOU)
+        return
+    mine = frozenset(path for entry in entries if _is_installers(entry) for path in entry.fields)
+    for entry in entries:
+        if entry.manager not in _SYSTEM | own | INSTALLERS and entry.subresource in ("", "scale"):
+            yield from _changes(one, ref, raw, entry, mine)
+
+
+def _changes(
+    one: InstallationRecord, ref: ObjectRef, raw: Object, entry: FieldWriter, mine: frozenset[Path]
+) -> Iterator[AuditFinding]:
+    paths = sorted(path for path in entry.fields - mine if _matters(path))
+    for path in paths[:_MOST_FIELDS]:
+        value = "" if ref.kind.kind == "Secret" and not ref.kind.group else _text(value_at(raw, path))
+        words = f"{ref}: {sanitize(entry.manager) or 'somebody without a name'} set {format_path(path)}"
+        yield AuditFinding(CHANGED, words, one.module, str(ref), format_path(path), value, entry.at, Actor.YOU)
+    more = len(paths) - _MOST_FIELDS
+    if more > 0:
+        words = f"{ref}: {sanitize(entry.manager)} set {format_count(more, 'more field')}"
+        yield AuditFinding(CHANGED, words, one.module, str(ref), "", str(more), entry.at, Actor.YOU)
+
+
+def _matters(path: Path) -> bool:
+    """Not what others add to every object (labels, annotations, finalizers), a status, certificates that are injected
+    into webhooks, or the mark of a restart."""
+    if path[0] in ("f:metadata", "f:status"):
+        return False
+    return path[-1] not in ("f:caBundle", _RESTARTED)
+
+
+def _text(value: object) -> str:
+    text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

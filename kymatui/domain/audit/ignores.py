@@ -1,0 +1,101 @@
+"""Findings that somebody answers for: until a day, and with a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
+
+from kymatui.domain.audit.findings import AuditFinding, AuditRule
+from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.errors import ConfigurationError
+
+EXPIRED = AuditRule(
+    "audit.expired",
+    "an entry that ignores findings has come to its end",
+    Severity.INFO,
+    "What it ignored counts again.",
+    "Take the entry away, or give it a new end with a new reason.",
+)
+_KEYS = ("rule", "module", "object", "reason", "until")
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreEntry:
+    """Which findings: `rule`, `module` and `object` are patterns with `*` and `?`; `until` is the last day, in UTC."""
+
+    rule: str
+    reason: str
+    until: date
+    module: str = "*"
+    object: str = "*"
+
+    def covers(self, finding: AuditFinding) -> bool:
+        """Whether it is about this finding, whatever the day."""
+        return (
+            fnmatchcase(finding.rule.id, self.rule)
+            and fnmatchcase(finding.module, self.module)
+            and fnmatchcase(finding.object, self.object)
+        )
+
+    def counts(self, now: float) -> bool:
+        """Whether its last day is not over."""
+        return datetime.fromtimestamp(now, UTC).date() <= self.until
+
+
+def find_ignore(finding: AuditFinding, ignores: Sequence[IgnoreEntry], now: float) -> IgnoreEntry | None:
+    """The first entry that still counts and covers a finding."""
+    return next((entry for entry in ignores if entry.counts(now) and entry.covers(finding)), None)
+
+
+def expired_findings(ignores: Sequence[IgnoreEntry], now: float) -> Iterator[AuditFinding]:
+    """A finding for each entry that counts no more."""
+    for entry in ignores:
+        if not entry.counts(now):
+            words = f"{entry.rule} was ignored until {entry.until}: {entry.reason}"
+            yield AuditFinding(EXPIRED, words, "", f"{entry.rule} {entry.module} {entry.object}", actor=Actor.YOU)
+
+
+def read_ignores(document: object, where: str) -> tuple[IgnoreEntry, ...]:
+    """Reads `{"ignore": [{"rule", "reason", "until", "module"?, "object"?}]}`; ConfigurationError names the entry."""
+    listed = document.get("ignore") if isinstance(document, Mapping) else None
+    if not isinstance(listed, list) or (isinstance(document, Mapping) and set(document) != {"ignore"}):
+        raise ConfigurationError(f"{where} is no list of what to ignore", hint="it has one key, `ignore`, with a list")
+    return tuple(_entry(item, f"{where}: ignore[{index}]") for index, item in enumerate(listed))
+
+
+def _entry(item: object, where: str) -> IgnoreEntry:
+    if not isinstance(item, Mapping):
+        raise ConfigurationError(f"{where} is no mapping")
+    if unknown := sorted(str(key) for key in item if key not in _KEYS):
+        raise ConfigurationError(
+            f"{where} has unknown keys: {', '.join(unknown)}", hint=f"known are {', '.join(_KEYS)}"
+        )
+    return IgnoreEntry(
+        rule=_text(item, "rule", where),
+        reason=_text(item, "reason", where),
+        until=_day(item.get("until"), where),
+        module=_text(item, "module", where, "*"),
+        object=_text(item, "object", where, "*"),
+    )
+
+
+def _text(item: Mapping[object, object], key: str, where: str, absent: str = "") -> str:
+    found = item.get(key, absent)
+    if not isinstance(found, str) or not found.strip():
+        raise ConfigurationError(f"{where}.{key} must be a text that says something")
+    return found
+
+
+def _day(found: object, where: str) -> date:
+    if isinstance(found, datetime):
+        return found.date()
+    if isinstance(found, date):
+        return found
+    try:
+        return date.fromisoformat(found if isinstance(found, str) else "")
+    except ValueError:
+        raise ConfigurationError(
+            f"{where}.until must be a day", hint="as in 2026-12-31; nothing is ignored for ever"
+        ) from None

@@ -1,0 +1,109 @@
+"""Accounts of what is installed: those that were cut off, and objects that stand in none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
+from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import read_meta, read_ref
+from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.modules.presence import Presence
+
+UNFINISHED = AuditRule(
+    "install.unfinished",
+    "an installation or a deletion was cut off",
+    Severity.WARNING,
+    "Parts of two versions, or half of one, are in the cluster.",
+    "Run the same command again: it goes on where it was cut off.",
+)
+UNRECORDED = AuditRule(
+    "module.unrecorded",
+    "a module runs, and nothing keeps account of what it consists of",
+    Severity.INFO,
+    "Upgrades cannot prune, and a deletion has to guess what belongs to it.",
+    "`kymatui install MODULE` takes it over: what is there already is adopted and shown before.",
+)
+ORPHAN = AuditRule(
+    "object.orphan",
+    "a workload belongs to an installation that is no longer there",
+    Severity.WARNING,
+    "It was left behind: nobody upgrades it, and nobody will delete it.",
+    "Delete it, if nobody needs it, or install again what it belonged to.",
+)
+TWICE = AuditRule(
+    "module.two-accounts",
+    "two accounts claim the same object",
+    Severity.ERROR,
+    "Each of them may change or delete what the other one needs.",
+    "Let one of them go: disable the module in the Kyma, or delete one of the installations.",
+)
+RULES = (UNFINISHED, UNRECORDED, ORPHAN, TWICE)
+_SET: Final = "applyset.kubernetes.io/part-of"
+_RELEASE: Final = "meta.helm.sh/release-name"
+_RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
+_RUNNING: Final = (Presence.ENABLED, Presence.NOT_CONFIGURED)
+
+
+def check(case: AuditInput) -> Iterator[AuditFinding]:
+    for one in case.inspection.installations:
+        if one.unfinished:
+            words = f"the {one.unfinished} of {one.module} was cut off, or is at work now"
+            yield AuditFinding(UNFINISHED, words, one.module, str(one.record), "state", one.unfinished, actor=Actor.YOU)
+    yield from _shared(case)
+    if case.inspection.sets is not None and case.inspection.releases is not None:
+        yield from _unrecorded(case)
+        yield from _orphans(case)
+
+
+def _shared(case: AuditInput) -> Iterator[AuditFinding]:
+    seen: dict[object, str] = {}
+    for one in case.inspection.installations:
+        account = f"{one.by} ({one.record})"
+        for ref in one.refs:
+            key = (ref.kind.group, ref.kind.kind, ref.namespace, ref.name)
+            other = seen.setdefault(key, account)
+            if other != account and ref.kind.kind != "Namespace":
+                words = f"{ref} is claimed by {other} and by {account}"
+                yield AuditFinding(TWICE, words, one.module, str(ref), actor=Actor.YOU)
+
+
+def _unrecorded(case: AuditInput) -> Iterator[AuditFinding]:
+    known = {one.module for one in case.inspection.installations}
+    marked = {read_ref(raw) for raw in case.snapshot.workloads if _set(raw) or _release(raw)}
+    for row in case.catalog.rows:
+        if _runs_by_itself(row) and row.name not in known and row.manager not in marked:
+            words = f"{row.manager} runs, and neither a Kyma, a Manifest, kymatui nor Helm knows of it"
+            yield AuditFinding(UNRECORDED, words, row.name, str(row.manager), actor=Actor.YOU)
+
+
+def _runs_by_itself(row: ModuleRow) -> bool:
+    return row.manager is not None and row.manifest is None and not row.managed and row.presence in _RUNNING
+
+
+def _orphans(case: AuditInput) -> Iterator[AuditFinding]:
+    sets, releases = case.inspection.sets or frozenset(), case.inspection.releases or frozenset()
+    for raw in case.snapshot.workloads:
+        of_set, of_release = _set(raw), _release(raw)
+        lost = of_set if of_set and of_set not in sets else of_release if of_release not in releases else ""
+        if lost:
+            ref, meta = read_ref(raw), read_meta(JsonReader(raw))
+            what = "the set" if lost == of_set else "the Helm release"
+            key = f"metadata.labels[{_SET}]" if lost == of_set else f"metadata.annotations[{_RELEASE}]"
+            words = f"{ref} says that it is of {what} {lost}, which is not there"
+            yield AuditFinding(ORPHAN, words, "", str(ref), key, lost, meta.created, Actor.YOU)
+
+
+def _set(raw: object) -> str:
+    """The set that kymatui put it in; those of others may have parents of any kind, which nobody looks for here."""
+    if "kymatui" not in read_meta(JsonReader(raw)).field_managers:
+        return ""
+    return JsonReader(raw).child("metadata").labels("labels").get(_SET, "")
+
+
+def _release(raw: object) -> str:
+    annotations = JsonReader(raw).child("metadata").labels("annotations")
+    name = annotations.get(_RELEASE, "")
+    return f"{annotations.get(_RELEASE_NAMESPACE) or 'default'}/{name}" if name else ""

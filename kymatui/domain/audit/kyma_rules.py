@@ -1,0 +1,74 @@
+"""The Kyma itself, and what the audit could not see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import read_meta, read_ref
+from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.kyma.states import State
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
+
+SKIPPED = AuditRule(
+    "kyma.skipped",
+    "lifecycle-manager passes over the Kyma",
+    Severity.WARNING,
+    "Nothing that the Kyma asks for is done, and nothing is repaired.",
+    "Take the label operator.kyma-project.io/skip-reconciliation away.",
+)
+DELETING = AuditRule(
+    "kyma.deleting",
+    "the Kyma is being deleted",
+    Severity.WARNING,
+    "All its modules go with it.",
+    "Find out who asked for it; what is left is held by finalizers.",
+)
+UNTRUE = AuditRule(
+    "kyma.state",
+    "the Kyma says another state than its modules add up to",
+    Severity.INFO,
+    "Whoever looks at the Kyma only is misled.",
+    "Nothing, if it passes; else look at lifecycle-manager.",
+)
+UNREAD = AuditRule(
+    "access.unread",
+    "something could not be read",
+    Severity.WARNING,
+    "The audit says nothing of what it could not see: no finding there is no proof that nothing is wrong.",
+    "Give the auditor the rights to list and watch it.",
+)
+RULES = (SKIPPED, DELETING, UNTRUE, UNREAD)
+_UNREAD = (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.STALE, FeedState.SYNCING)
+
+
+def check(case: AuditInput) -> Iterator[AuditFinding]:
+    kyma = case.catalog.kyma
+    if kyma is not None:
+        name = str(kyma.ref)
+        if kyma.skipped:
+            yield AuditFinding(
+                SKIPPED, f"{name} is labelled to be skipped", "", name, "metadata.labels", actor=Actor.YOU
+            )
+        if kyma.deleting:
+            since = next((_deleted(raw) for raw in case.snapshot.kymas if read_ref(raw) == kyma.ref), None)
+            path = "metadata.deletionTimestamp"
+            yield AuditFinding(DELETING, f"{name} is being deleted", "", name, path, since=since, actor=Actor.KLM)
+        elif kyma.state and kyma.state != kyma.expected and kyma.expected is not State.UNKNOWN:
+            words = f"{name} says {kyma.state}; its modules and conditions add up to {kyma.expected}"
+            yield AuditFinding(UNTRUE, words, "", name, "status.state", kyma.state, actor=Actor.KLM)
+    for name, feed in sorted(case.snapshot.feeds.items()):
+        if feed.state in _UNREAD:
+            said = f": {feed.message}" if feed.message else ""
+            yield AuditFinding(
+                UNREAD, f"{name} ({feed.state.value}){said}", "", name, since=_stale(feed), actor=Actor.CLUSTER
+            )
+
+
+def _deleted(raw: object) -> float | None:
+    return read_meta(JsonReader(raw)).deleted
+
+
+def _stale(feed: Feed) -> float | None:
+    return feed.since if feed.state is FeedState.STALE and feed.since else None

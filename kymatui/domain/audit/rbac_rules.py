@@ -1,0 +1,83 @@
+"""Rights: what modules may do that leads to more, and what the user may not do that his work needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import parse_time, read_ref
+from kymatui.domain.kubernetes.privileges import Privilege, PrivilegeKind, find_privileges
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.problems import Actor, Severity
+
+EVERYTHING = AuditRule(
+    "rights.everything",
+    "a module may do everything",
+    Severity.ERROR,
+    "Whoever gets into the module's pods owns the cluster, or all of a group.",
+    "Ask the module's owner for a role that names what it needs.",
+)
+ESCALATION = AuditRule(
+    "rights.escalation",
+    "a module can give itself more rights",
+    Severity.WARNING,
+    "With escalate, bind, impersonate, tokens or webhooks a role is only the beginning of what it allows.",
+    "Ask the module's owner to name the roles that it has to bind, or to do without.",
+)
+BROAD = AuditRule(
+    "rights.broad",
+    "a module reads Secrets, or gets into pods",
+    Severity.WARNING,
+    "What it reads or reaches there belongs to others: passwords, tokens, programs that run.",
+    "Ask the module's owner to name the Secrets, or to keep to its own namespace.",
+)
+LACKING = AuditRule(
+    "access.lacking",
+    "you lack a right that work on modules needs",
+    Severity.INFO,
+    "What needs it is refused when it is tried.",
+    "Ask for the right, if it is your task.",
+)
+RULES = (EVERYTHING, ESCALATION, BROAD, LACKING)
+_KINDS = {
+    PrivilegeKind.EVERYTHING: EVERYTHING,
+    PrivilegeKind.GAINING: ESCALATION,
+    PrivilegeKind.TOKENS: ESCALATION,
+    PrivilegeKind.HOOKS: ESCALATION,
+    PrivilegeKind.SECRETS: BROAD,
+    PrivilegeKind.ENTERING: BROAD,
+}
+_GROUP = "rbac.authorization.k8s.io"
+
+
+def check(case: AuditInput) -> Iterator[AuditFinding]:
+    for one in case.inspection.installations:
+        found = [case.inspection.objects.get(ref) for ref in one.refs if ref.kind.group == _GROUP]
+        yield from _granted(one.module, [raw for raw in found if raw is not None])
+    for right in case.inspection.lacking:
+        where = f" in {right.namespace}" if right.namespace else ""
+        words = f"you may not {right.verb} {right.resource}{where}, which {right.needed_for} needs"
+        yield AuditFinding(LACKING, words, right.module, right.resource, "", right.verb, actor=Actor.CLUSTER)
+
+
+def _granted(module: str, objects: list[Mapping[str, Any]]) -> Iterator[AuditFinding]:
+    """Roles, whether or not something binds them; and bindings to roles that are not the module's own."""
+    for raw in objects:
+        ref = read_ref(raw)
+        if ref.kind.kind in ("Role", "ClusterRole"):
+            rules = raw.get("rules")
+            for power in find_privileges(ref.kind.kind, ref.name, rules if isinstance(rules, list) else ()):
+                yield _finding(module, ref, power, raw)
+        elif ref.kind.kind in ("RoleBinding", "ClusterRoleBinding"):
+            role = JsonReader(raw).child("roleRef")
+            for power in find_privileges(role.text("kind"), role.text("name"), ()):
+                yield _finding(module, ref, power, raw)
+
+
+def _finding(module: str, ref: ObjectRef, power: Privilege, raw: Mapping[str, Any]) -> AuditFinding:
+    path = f"rules[{power.index}]" if power.index >= 0 else "roleRef.name" if "roleRef" in raw else ""
+    since = parse_time(JsonReader(raw).child("metadata").text("creationTimestamp"))
+    words = f"{ref}: {power.words}"
+    return AuditFinding(_KINDS[power.kind], words, module, str(ref), path, power.words, since, Actor.CATALOG)

@@ -1,0 +1,167 @@
+"""All rules over one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kymatui.domain.audit import (
+    field_rules,
+    fleet_rules,
+    image_rules,
+    inventory_rules,
+    kyma_rules,
+    leftover_rules,
+    rbac_rules,
+    state_rules,
+    template_rules,
+    version_rules,
+)
+from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule, Check, severity_rank
+from kymatui.domain.audit.ignores import EXPIRED, IgnoreEntry, expired_findings, find_ignore
+from kymatui.domain.audit.inspection import Inspection
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.module_inputs import CatalogOptions
+from kymatui.domain.catalog.rows import Catalog
+from kymatui.domain.kyma.problems import Severity
+from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
+from kymatui.domain.remote.side_by_side import compare_sides
+from kymatui.domain.remote.watcher_chains import WatcherChain
+from kymatui.domain.snapshot.missing_lists import UnknownFact
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import FeedState, Snapshot
+
+CHECKS: tuple[Check, ...] = (
+    state_rules.check,
+    leftover_rules.check,
+    version_rules.check,
+    template_rules.check,
+    image_rules.check,
+    kyma_rules.check,
+    field_rules.check,
+    rbac_rules.check,
+    inventory_rules.check,
+)
+RULES: tuple[AuditRule, ...] = tuple(
+    sorted(
+        (
+            *state_rules.RULES,
+            *leftover_rules.RULES,
+            *version_rules.RULES,
+            *template_rules.RULES,
+            *image_rules.RULES,
+            *kyma_rules.RULES,
+            *field_rules.RULES,
+            *rbac_rules.RULES,
+            *inventory_rules.RULES,
+            *fleet_rules.RULES,
+            EXPIRED,
+        ),
+        key=lambda rule: rule.id,
+    )
+)
+
+
+def find_rule(identifier: str) -> AuditRule | None:
+    """The rule with an id."""
+    return next((rule for rule in RULES if rule.id == identifier), None)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """What an audit found, the worst first; `ignored` are those that somebody answers for, with their entry."""
+
+    cluster: str
+    kyma: str
+    taken_at: float
+    findings: tuple[AuditFinding, ...]
+    ignored: tuple[tuple[AuditFinding, IgnoreEntry], ...] = ()
+    kyma_unknown: UnknownFact | None = None
+
+    @property
+    def no_kyma(self) -> str:
+        """What stands where the name of the Kyma would be."""
+        return "no Kyma" if self.kyma_unknown is None else f"Kyma {self.kyma_unknown}"
+
+    def count(self, severity: Severity) -> int:
+        """How many findings there are of one severity."""
+        return sum(finding.severity is severity for finding in self.findings)
+
+    def at_least(self, severity: Severity) -> bool:
+        """Whether anything as bad as this was found."""
+        return any(severity_rank(finding.severity) <= severity_rank(severity) for finding in self.findings)
+
+
+def audit(
+    snapshot: Snapshot,
+    now: float,
+    settings: CatalogOptions | None = None,
+    ignores: Sequence[IgnoreEntry] = (),
+    inspection: Inspection | None = None,
+    memory: ReadCache | None = None,
+) -> AuditReport:
+    """Applies every rule. `now` is in seconds of the Unix clock; entries of `ignores` that are past it do not count.
+
+    Without an inspection nothing is said of the objects that modules consist of, nor of rights. In `memory` is what was
+    read of the catalog already.
+    """
+    seen = build_catalog(snapshot, now, settings, memory)
+    name = f"{seen.kyma.ref.namespace}/{seen.kyma.ref.name}" if seen.kyma else ""
+    made = judge_findings(snapshot.cluster, name, now, audit_cluster(snapshot, seen, now, inspection), ignores)
+    return replace(made, kyma_unknown=seen.kyma_unknown)
+
+
+def audit_cluster(
+    snapshot: Snapshot, seen: Catalog, now: float, inspection: Inspection | None = None
+) -> tuple[AuditFinding, ...]:
+    """What the rules find in one cluster, of which `seen` is the catalog."""
+    case = AuditInput(snapshot, seen, now, inspection or Inspection())
+    return tuple(dict.fromkeys(finding for check in CHECKS for finding in check(case)))
+
+
+def audit_catalog(snapshot: Snapshot, now: float) -> tuple[AuditFinding, ...]:
+    """What is wrong with a control plane's catalog: told once, and not for each of its runtimes."""
+    case = AuditInput(snapshot, build_catalog(snapshot, now), now)
+    return tuple(dict.fromkeys(template_rules.check(case)))
+
+
+def audit_runtime(
+    pair: RuntimePair, now: float, inspection: Inspection | None = None, chains: Iterable[WatcherChain] = ()
+) -> tuple[AuditFinding, ...]:
+    """What the rules find in a runtime and in what its control plane knows of it, besides the catalog that it has from
+    there."""
+    snapshot = join_snapshots(pair)
+    seen = build_catalog(snapshot, now, CatalogOptions(rules=pair.rules))
+    case = AuditInput(snapshot, seen, now, inspection or Inspection())
+    own = replace(case, snapshot=replace(snapshot, templates=pair.own_templates, release_metas=()))
+    unread = {name for name, feed in pair.control.feeds.items() if feed.state is not FeedState.LIVE}
+    found = dict.fromkeys(
+        replace(finding, runtime=pair.name)
+        for check in CHECKS
+        for finding in check(own if check is template_rules.check else case)
+        if finding.rule is not kyma_rules.UNREAD or finding.object not in unread
+    )
+    return (
+        *found,
+        *fleet_rules.difference_findings(compare_sides(pair, now)),
+        *fleet_rules.chain_findings(chains, pair.name),
+    )
+
+
+def judge_findings(
+    cluster: str, kyma: str, now: float, found: Iterable[AuditFinding], ignores: Sequence[IgnoreEntry] = ()
+) -> AuditReport:
+    """A report on findings, of which some are ignored; an entry that is past its day is itself a finding."""
+    ordered = sorted(
+        found,
+        key=lambda item: (severity_rank(item.severity), item.rule.id, item.runtime, item.module, item.object),
+    )
+    marked = [(finding, find_ignore(finding, ignores, now)) for finding in ordered]
+    left = [finding for finding, entry in marked if entry is None]
+    return AuditReport(
+        cluster=cluster,
+        kyma=kyma,
+        taken_at=now,
+        findings=(*left, *expired_findings(ignores, now)),
+        ignored=tuple((finding, entry) for finding, entry in marked if entry is not None),
+    )

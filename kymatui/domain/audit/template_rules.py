@@ -1,0 +1,190 @@
+"""Templates and their release metas: what breaks a schema or a convention, is deprecated, unsigned, or doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, MalformedObject, read_ref
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma import module_templates as reading
+from kymatui.domain.kyma import release_metas
+from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration, read_template
+from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.modules.state_check_lint import lint_rules
+
+MALFORMED = AuditRule(
+    "template.malformed",
+    "an object of the catalog cannot be read",
+    Severity.ERROR,
+    "The module that it describes is missing from the catalog.",
+    "Mend the object where it comes from.",
+)
+SCHEMA = AuditRule(
+    "template.schema",
+    "an object of the catalog breaks its schema",
+    Severity.WARNING,
+    "Other tools may read it otherwise, and a newer definition may refuse it.",
+    "Mend the field where the object comes from.",
+)
+NAME = AuditRule(
+    "template.name",
+    "a template does not have the name that lifecycle-manager looks for",
+    Severity.WARNING,
+    "A managed module that resolves to this version is not installed.",
+    "Name it <module>-<version>.",
+)
+NO_SOURCE = AuditRule(
+    "template.no-source",
+    "a template says nowhere what is to be installed",
+    Severity.WARNING,
+    "The module is offered, and nobody can install it.",
+    "Name the raw manifest in spec.resources (rawManifest), or the component in spec.descriptor.",
+)
+LINK = AuditRule(
+    "template.link",
+    "what a template installs is fetched without TLS, or from an address that is none",
+    Severity.WARNING,
+    "Whoever is on the way can replace it, and what it brings runs with the rights of the module.",
+    "Give the address with https://.",
+)
+OLD_STYLE = AuditRule(
+    "template.old-style",
+    "a template is of the old style",
+    Severity.INFO,
+    "Templates that are found by spec.channel are deprecated.",
+    "Describe channels in a ModuleReleaseMeta, and name the template <module>-<version>.",
+)
+UNSIGNED = AuditRule(
+    "template.unsigned",
+    "a module's descriptor has no signature",
+    Severity.WARNING,
+    "Nobody can tell whether what is installed is what its owner released.",
+    "Sign the component version when it is released.",
+)
+CHECKS_DEPRECATED = AuditRule(
+    "checks.deprecated",
+    "a template has a customStateCheck",
+    Severity.INFO,
+    "Lifecycle-manager does not evaluate it any more; the state is that of the manager's workload.",
+    "Report the state in the module's own status.",
+)
+CHECKS_INVALID = AuditRule(
+    "checks.invalid",
+    "a customStateCheck does not mean what it says",
+    Severity.WARNING,
+    "The module is shown in a state that its author did not mean.",
+    "Mend the rule that is named.",
+)
+CHECKS_DIFFER = AuditRule(
+    "checks.differ",
+    "the two readings of a customStateCheck differ",
+    Severity.WARNING,
+    "Lifecycle-manager evaluates the rules otherwise than they are documented, and the state is not the one meant.",
+    "Give each path of the rules a value in the resource, or take the rule away.",
+)
+_KYMA = "kyma-system"
+RULES = (
+    MALFORMED,
+    SCHEMA,
+    NAME,
+    NO_SOURCE,
+    LINK,
+    OLD_STYLE,
+    UNSIGNED,
+    CHECKS_DEPRECATED,
+    CHECKS_INVALID,
+    CHECKS_DIFFER,
+)
+
+
+def check(case: AuditInput) -> Iterator[AuditFinding]:
+    for raw in case.snapshot.templates:
+        template = read_template(raw)
+        if isinstance(template, MalformedObject):
+            yield AuditFinding(MALFORMED, template.reason, "", str(template.ref), actor=Actor.CATALOG)
+        else:
+            yield from _template(template)
+    for raw in case.snapshot.release_metas:
+        meta = release_metas.read_release_meta(raw)
+        if isinstance(meta, MalformedObject):
+            yield AuditFinding(MALFORMED, meta.reason, "", str(meta.ref), actor=Actor.CATALOG)
+            continue
+        for flaw in release_metas.schema_violations(meta):
+            yield AuditFinding(SCHEMA, str(flaw), meta.module, str(read_ref(raw)), flaw.path, actor=Actor.CATALOG)
+    yield from _readings(case)
+
+
+def _template(template: ModuleTemplate) -> Iterator[AuditFinding]:
+    where, module = str(template.ref), template.module
+    for flaw in reading.schema_violations(template):
+        yield AuditFinding(SCHEMA, str(flaw), module, where, flaw.path, actor=Actor.CATALOG)
+    if not template.follows_convention:
+        words = f"it is named {template.meta.name}, and lifecycle-manager looks for {template.conventional_name}"
+        yield AuditFinding(NAME, words, module, where, "metadata.name", template.meta.name, actor=Actor.CATALOG)
+    yield from _sources(template)
+    if template.generation is TemplateGeneration.OLD:
+        words = f"it is found by its channel {template.channel}" if template.channel else "it says no version"
+        yield AuditFinding(OLD_STYLE, words, module, where, "spec.channel", template.channel, actor=Actor.CATALOG)
+    if _is_unsigned(template):
+        words = f"the descriptor of {template.component} {template.component_version} has no signature".rstrip()
+        yield AuditFinding(UNSIGNED, words, module, where, "spec.descriptor.signatures", actor=Actor.CATALOG)
+    yield from _rules(template)
+
+
+def _sources(template: ModuleTemplate) -> Iterator[AuditFinding]:
+    """Lifecycle-manager finds new templates of its own in the registry, by the component of their release meta."""
+    where, module = str(template.ref), template.module
+    of_kyma = template.meta.labels.get(LABEL_MANAGED_BY) == "kyma" or template.meta.namespace == _KYMA
+    if not template.links and not template.component and not of_kyma:
+        yield AuditFinding(
+            NO_SOURCE, "it has neither links nor a descriptor", module, where, "spec", actor=Actor.CATALOG
+        )
+    for index, link in enumerate(template.links):
+        if not _is_safe(link.address):
+            path = f"spec.resources[{index}].link"
+            words = f"{link.name} is fetched from {link.address or 'nowhere'}"
+            yield AuditFinding(LINK, words, module, where, path, link.address, actor=Actor.CATALOG)
+
+
+def _is_safe(address: str) -> bool:
+    """Registries speak TLS unless they are told not to; what comes from this very machine needs none."""
+    try:
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    local = host == "localhost" or host == "::1" or host.startswith("127.")
+    return parts.scheme in ("https", "oci") or (local and parts.scheme == "http")
+
+
+def _rules(template: ModuleTemplate) -> Iterator[AuditFinding]:
+    if template.rules:
+        words = format_count(len(template.rules), "rule")
+        yield AuditFinding(
+            CHECKS_DEPRECATED, words, template.module, str(template.ref), "spec.customStateCheck", actor=Actor.CATALOG
+        )
+    for doubt in lint_rules(template.rules):
+        if not doubt.harmless:
+            place = f"[{doubt.index}]" if doubt.index is not None else ""
+            path = f"spec.customStateCheck{place}"
+            where = str(template.ref)
+            yield AuditFinding(
+                CHECKS_INVALID, str(doubt), template.module, where, path, doubt.subject, actor=Actor.CATALOG
+            )
+
+
+def _is_unsigned(template: ModuleTemplate) -> bool:
+    """Only where the descriptor is there to be looked at; templates of the new style do not carry it."""
+    descriptor = JsonReader(template.raw).child("spec").child("descriptor")
+    return bool(template.component) and not descriptor.children("signatures")
+
+
+def _readings(case: AuditInput) -> Iterator[AuditFinding]:
+    for row in case.catalog.rows:
+        for item in row.checked:
+            if item.differs:
+                words = f"lifecycle-manager comes to {item.klm.state}, its documentation to {item.strict.state}"
+                yield AuditFinding(CHECKS_DIFFER, words, row.name, str(item.resource), "", actor=Actor.CATALOG)

@@ -1,0 +1,178 @@
+"""The state of a module, from its resources, its manager, and what lifecycle-manager reports; the worst one counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kymatui.domain.catalog.rows import CheckedResource
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import OPERATOR, read_meta, read_ref
+from kymatui.domain.kyma.kymas import ModuleReport
+from kymatui.domain.kyma.manifests import Manifest
+from kymatui.domain.kyma.module_templates import StateCheckRule
+from kymatui.domain.kyma.states import State, StateSource, parse_state, state_rank
+from kymatui.domain.modules.presence import Presence
+from kymatui.domain.modules.readiness import Readiness, is_gate_open
+from kymatui.domain.modules.state_checks import CheckInput, CheckMode, Evaluation, evaluate
+from kymatui.domain.snapshot.snapshots import Object
+from kymatui.domain.versions.refusals import Refusal
+
+START_GRACE = 60.0
+"""Seconds after the manager's workload was created in which an Error of lifecycle-manager may only be early."""
+ANNOTATION_STATE_CHECK = f"{OPERATOR}/custom-state-check"
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The state, which source decided it, and the evaluation behind it where a resource was looked at."""
+
+    state: State
+    source: StateSource
+    evaluation: Evaluation | None = None
+
+
+def effective_rules(template_rules: Sequence[StateCheckRule], manifest: Manifest | None) -> tuple[StateCheckRule, ...]:
+    """The rules of the Manifest where lifecycle-manager wrote them there, else those of the template."""
+    text = manifest.meta.annotations.get(ANNOTATION_STATE_CHECK, "") if manifest is not None else ""
+    if text:
+        try:
+            entries = JsonReader({"rules": json.loads(text)}).children("rules")
+        except (ValueError, RecursionError):
+            entries = ()
+        rules = tuple(StateCheckRule(e.text("jsonPath"), e.text("value"), e.text("mappedState")) for e in entries)
+        if rules:
+            return rules
+    return tuple(template_rules)
+
+
+def check_resources(
+    resources: Sequence[Object],
+    rules: Sequence[StateCheckRule],
+    *,
+    manager: Object | None,
+    manifest: Manifest | None,
+    now: float,
+    mode: CheckMode,
+) -> tuple[CheckedResource, ...]:
+    """Evaluates every resource in both modes, the worst in the asked mode first."""
+    gate = manager is None or is_gate_open(manager)
+    checked = []
+    for raw in resources:
+        reader = JsonReader(raw)
+        meta, message = read_meta(reader), _message(reader)
+        for field in ("apiVersion", "kind"):
+            reader.text(field)  # what has the wrong type is remembered as a flaw
+        word = "" if rules else reader.child("status").text("state")
+        created = manifest.meta.created if manifest is not None and manifest.meta.created else meta.created
+        subject = CheckInput(raw, deleting=meta.deleting, gate=gate, age=now - created if created else 0.0)
+        checked.append(
+            CheckedResource(
+                resource=read_ref(raw),
+                klm=evaluate(rules, subject, CheckMode.KLM),
+                strict=evaluate(rules, subject, CheckMode.STRICT),
+                deleting=meta.deleting,
+                finalizers=meta.finalizers,
+                message=message,
+                status_state=word,
+                flaws=tuple(dict.fromkeys(reader.flaws)),
+            )
+        )
+    return tuple(sorted(checked, key=lambda item: (state_rank(evaluate_in_mode(item, mode).state), str(item.resource))))
+
+
+def evaluate_in_mode(checked: CheckedResource, mode: CheckMode) -> Evaluation:
+    """The evaluation of one resource in one mode."""
+    return checked.klm if mode is CheckMode.KLM else checked.strict
+
+
+def _message(reader: JsonReader) -> str:
+    status = reader.child("status")
+    conditions = [entry for entry in status.children("conditions") if entry.text("message")]
+    failing = [entry for entry in conditions if entry.text("status") not in ("True", "")]
+    for entry in sorted(failing, key=lambda entry: entry.text("type") not in ("Ready", "Error")):
+        return entry.text("message")
+    return status.text("description") or status.text("message")
+
+
+def assess(
+    presence: Presence,
+    checked: Sequence[CheckedResource],
+    mode: CheckMode,
+    *,
+    readiness: Readiness | None,
+    manager_missing: bool,
+    report: ModuleReport | None,
+    manifest: Manifest | None,
+    refusal: Refusal | None,
+    managed: bool,
+    starting: bool = False,
+) -> Assessment:
+    """The worst of what everybody says; who is nearest to the module wins where they say the same.
+
+    While its manager is `starting`, lifecycle-manager's Error is no error: it reports it of a Deployment without
+    conditions, at every start. An Error with a cause of its own, such as a channel without a version, counts at once.
+    """
+    evaluation = evaluate_in_mode(checked[0], mode) if checked else None
+    fixed = {
+        Presence.NOT_INSTALLED: State.NOT_INSTALLED,
+        Presence.UNKNOWN: State.UNKNOWN,
+        Presence.DELETING: State.DELETING,
+        Presence.UNMANAGED: State.UNMANAGED,
+    }.get(presence)
+    if fixed is not None:
+        return Assessment(fixed, StateSource.PRESENCE, evaluation)
+    # Rules are read as lifecycle-manager read them, gate first; a plain status.state is not hidden behind the gate.
+    behind_gate = parse_state(checked[0].status_state) if checked and evaluation and not evaluation.rules else None
+    claims = _claims(evaluation, behind_gate, readiness, manager_missing)
+    if managed:
+        has_cause = refusal is not None and refusal.state is State.ERROR  # no start of a Deployment ends this Error
+        is_early = starting and readiness is not None and not _broken(readiness) and not has_cause
+        claims += _reported(report, manifest, refusal, is_early=is_early)
+    if presence in (Presence.ORPHAN, Presence.CONFLICT):
+        claims.append((State.WARNING, StateSource.PRESENCE))
+    if not claims:
+        return Assessment(State.PROCESSING if managed else State.UNKNOWN, StateSource.PRESENCE, evaluation)
+    state, source = min(claims, key=lambda claim: state_rank(claim[0]))
+    return Assessment(state, source, evaluation)
+
+
+def _claims(
+    evaluation: Evaluation | None, behind_gate: State | None, readiness: Readiness | None, manager_missing: bool
+) -> list[tuple[State, StateSource]]:
+    claims: list[tuple[State, StateSource]] = []
+    if evaluation is not None:
+        claims.append((evaluation.state, evaluation.source))
+    if behind_gate is not None:
+        claims.append((behind_gate, StateSource.STATUS))
+    if readiness is not None:
+        claims.append((readiness.state, StateSource.MANAGER))
+    if manager_missing:
+        claims.append((State.ERROR, StateSource.MANAGER))
+    return claims
+
+
+def _broken(readiness: Readiness) -> bool:
+    return readiness.state is State.ERROR
+
+
+def _reported(
+    report: ModuleReport | None, manifest: Manifest | None, refusal: Refusal | None, *, is_early: bool
+) -> list[tuple[State, StateSource]]:
+    """What lifecycle-manager reports; its Error counts as Processing where it `is_early`."""
+
+    def word(state: str) -> State | None:
+        found = parse_state(state)
+        return State.PROCESSING if found is State.ERROR and is_early else found
+
+    claims: list[tuple[State, StateSource]] = []
+    said = word(report.state) if report is not None else None
+    if said is not None:
+        claims.append((said, StateSource.KYMA))
+    elif refusal is not None:
+        claims.append((refusal.state, StateSource.KYMA))
+    installing = word(manifest.state) if manifest is not None else None
+    if installing is not None:
+        claims.append((installing, StateSource.MANIFEST))
+    return claims

@@ -1,0 +1,279 @@
+"""The catalog: a snapshot in, one row a module out, explained. It never raises, whatever the objects are.
+
+`build_catalog(snapshot, now)` is the one way in; `catalog_to_json` gives the documented JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kymatui.domain.catalog.assessment import (
+    START_GRACE,
+    Assessment,
+    assess,
+    check_resources,
+    effective_rules,
+    evaluate_in_mode,
+)
+from kymatui.domain.catalog.catalog_problems import catalog_problems, row_problems
+from kymatui.domain.catalog.module_inputs import (
+    CatalogOptions,
+    ModuleInputs,
+    channels_of,
+    gather_inputs,
+    presence_evidence,
+    row_inputs,
+    unreadable_kinds,
+)
+from kymatui.domain.catalog.reasons import ReasonInputs, choose_reason
+from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource, KymaSummary, ModuleRow, StateReports
+from kymatui.domain.catalog.unknown_facts import unknown_facts
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_meta
+from kymatui.domain.kyma.kymas import Kyma
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.states import State, kyma_state
+from kymatui.domain.modules.presence import ManagerVisibility, Presence, determine_presence
+from kymatui.domain.modules.readiness import Readiness, check_readiness
+from kymatui.domain.modules.risks import find_risks
+from kymatui.domain.modules.state_checks import CheckMode
+from kymatui.domain.snapshot.cluster_index import KYMA_FEED, ClusterIndex, index_cluster
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.versions.drift import Drift, DriftKind, compute_drift
+from kymatui.domain.versions.resolution import upcoming_window
+
+_REMEMBERED = "row "
+_FRESH = 10.0  # seconds after which a row is made again though nothing changed: grace periods and windows pass
+
+__all__ = [
+    "build_catalog",
+]
+
+
+def build_catalog(
+    snapshot: Snapshot, now: float, settings: CatalogOptions | None = None, memory: ReadCache | None = None
+) -> Catalog:
+    """Every module that is offered, asked for, reported or left over, in the order of their names.
+
+    `now` is in seconds of the Unix clock. Who calls again and again gives the same `memory` each time: then only what
+    changed since is read, and what depends on the time alone may be ten seconds old.
+    """
+    settings, memory = _settings(settings or CatalogOptions(), snapshot), memory or ReadCache()
+    world = index_cluster(snapshot, settings.kyma, memory)
+    names = module_names(world)
+    rows = _rows(names, world, now, settings, memory)
+    memory.forget_others(_REMEMBERED, names)
+    return Catalog(
+        cluster=snapshot.cluster,
+        kyma=_summary(world.kyma) if world.kyma is not None else None,
+        rows=rows,
+        problems=catalog_problems(world, rows, settings.kyma),
+        taken_at=snapshot.taken_at,
+        feeds=snapshot.feeds,
+    )
+
+
+def _settings(settings: CatalogOptions, snapshot: Snapshot) -> CatalogOptions:
+    """What is known besides the cluster comes with the snapshot; what the caller knows comes first."""
+    if snapshot.raw_manifests and not settings.raw_manifests:
+        settings = replace(settings, raw_manifests=snapshot.raw_manifests)
+    if snapshot.rules is not None and settings.rules == ControllerSettings():
+        settings = replace(settings, rules=snapshot.rules)
+    return settings
+
+
+def _rows(
+    names: Sequence[str], world: ClusterIndex, now: float, settings: CatalogOptions, memory: ReadCache
+) -> tuple[ModuleRow, ...]:
+    """A row is made again when one of its objects changed, and every few seconds because time passes."""
+    feeds = tuple(sorted((name, feed.state) for name, feed in world.snapshot.feeds.items()))
+
+    def row(name: str) -> ModuleRow:
+        def make() -> ModuleRow:
+            return _row(gather_inputs(name, world, now, settings), world, now, settings)
+
+        inputs = (row_inputs(name, world, settings),)
+        return memory.recall(_REMEMBERED + name, inputs, make, settings, feeds, now // _FRESH)
+
+    return tuple(map(row, names))
+
+
+def module_names(world: ClusterIndex) -> list[str]:
+    """The names of all modules that anything speaks of."""
+    names = {meta.module for meta in world.shelf.metas} | set(world.shelf.by_module) | set(world.manifests)
+    if world.kyma is not None:
+        names |= {request.name for request in world.kyma.modules} | {report.name for report in world.kyma.reports}
+    return sorted(name for name in names if name)
+
+
+def _summary(kyma: Kyma) -> KymaSummary:
+    return KymaSummary(
+        ref=kyma.ref,
+        channel=kyma.channel,
+        state=kyma.state,
+        expected=kyma_state((r.state for r in kyma.reports), (c.status for c in kyma.conditions)),
+        deleting=kyma.meta.deleting,
+        skipped=kyma.meta.label_is_true(LABEL_SKIP),
+    )
+
+
+def _row(subject: ModuleInputs, world: ClusterIndex, now: float, settings: CatalogOptions) -> ModuleRow:
+    there = determine_presence(presence_evidence(subject, world))
+    workload = subject.manager.workload
+    ready = check_readiness(workload, now) if workload is not None else None
+    checked = check_resources(
+        subject.resources or (),
+        effective_rules(subject.active.rules if subject.active else (), subject.manifest),
+        manager=workload,
+        manifest=subject.manifest,
+        now=now,
+        mode=settings.mode,
+    )
+    assessment = _assessment(subject, there, checked, ready, settings.mode, now)
+    drifted = _drift(subject, there, ready, world, now, settings.rules)
+    return _finished(subject, world, settings.mode, there, checked, ready, assessment, drifted)
+
+
+def _assessment(
+    subject: ModuleInputs,
+    there: Presence,
+    checked: Sequence[CheckedResource],
+    ready: Readiness | None,
+    mode: CheckMode,
+    now: float,
+) -> Assessment:
+    reported_ready = subject.report is not None and subject.report.state == State.READY
+    return assess(
+        there,
+        checked,
+        mode,
+        readiness=ready,
+        manager_missing=subject.managed and reported_ready and subject.manager.sight is ManagerVisibility.ABSENT,
+        report=subject.report,
+        manifest=subject.manifest,
+        refusal=subject.resolution.refusal if subject.request is not None else None,
+        managed=subject.managed,
+        starting=_is_starting(subject, now),
+    )
+
+
+def _is_starting(subject: ModuleInputs, now: float) -> bool:
+    """Whether the manager is so new that an Error of lifecycle-manager may only mean that it has not started."""
+    workload = subject.manager.workload
+    created = read_meta(JsonReader(workload)).created if workload is not None else None
+    return created is not None and now - created < START_GRACE
+
+
+def _drift(
+    subject: ModuleInputs,
+    there: Presence,
+    ready: Readiness | None,
+    world: ClusterIndex,
+    now: float,
+    rules: ControllerSettings,
+) -> Drift:
+    if _is_nothing_installed(subject, there):
+        return Drift(DriftKind.NONE)
+    return compute_drift(
+        subject.deployed.version,
+        subject.desired,
+        follows=there.follows_channel,
+        refusal=subject.resolution.refusal,
+        maintenance=subject.report is not None and subject.report.maintenance,
+        window=upcoming_window(world.kyma, rules, now) if world.kyma is not None else None,
+        rolling=ready.rolling if ready is not None else _only_intended(subject),
+    )
+
+
+def _is_nothing_installed(subject: ModuleInputs, there: Presence) -> bool:
+    nothing_runs = not subject.deployed.evidence and subject.manager.sight in (
+        ManagerVisibility.ABSENT,
+        ManagerVisibility.UNIDENTIFIED,
+    )
+    return there in (Presence.NOT_INSTALLED, Presence.ORPHAN) or (nothing_runs and there is not Presence.UNKNOWN)
+
+
+def _only_intended(subject: ModuleInputs) -> bool:
+    """Whether nothing but lifecycle-manager's word names the version, and it says itself that it is still at work."""
+    report = subject.report
+    return subject.manager.workload is None and report is not None and report.state == State.PROCESSING
+
+
+def _finished(
+    subject: ModuleInputs,
+    world: ClusterIndex,
+    mode: CheckMode,
+    there: Presence,
+    checked: tuple[CheckedResource, ...],
+    ready: Readiness | None,
+    assessment: Assessment,
+    drifted: Drift,
+) -> ModuleRow:
+    nothing = _is_nothing_installed(subject, there)
+    installed = "" if nothing else subject.deployed.version or subject.deployed.text
+    hidden = unreadable_kinds(subject, world)
+    unseen, kyma_unseen = world.unseen(hidden), world.unseen([KYMA_FEED] if world.kyma_unreadable else [])
+    case = ReasonInputs(subject, there, assessment, drifted, installed, ready, checked, unseen, kyma_unseen)
+    shown, meta = subject.shown, subject.meta
+    risks = find_risks(
+        subject.request,
+        subject.report,
+        subject.manifest,
+        drifted,
+        subject.desired,
+        ready,
+        [one.resource for one in checked],
+    )
+    has_channel = subject.origin is CatalogOrigin.KYMA and not subject.mandatory
+    return ModuleRow(
+        name=subject.name,
+        origin=subject.origin,
+        channels=channels_of(meta, subject.offers),
+        channel=subject.resolution.channel if has_channel else "",
+        desired=subject.desired,
+        installed=installed,
+        newest=subject.newest,
+        drift=drifted,
+        state=assessment.state,
+        state_source=assessment.source,
+        presence=there,
+        managed=subject.managed,
+        mandatory=subject.mandatory,
+        beta=(meta is not None and meta.beta) or (shown is not None and shown.beta),
+        internal=(meta is not None and meta.internal) or (shown is not None and shown.internal),
+        reason=choose_reason(case),
+        resolution=subject.resolution,
+        evaluation=assessment.evaluation,
+        checked=checked,
+        evidence=subject.deployed.evidence,
+        readiness=ready,
+        reports=_reports(subject, checked, ready, mode),
+        offers=subject.offers,
+        policy=subject.request.policy if subject.request is not None else "",
+        manager=subject.manager.ref,
+        manifest=subject.manifest.ref if subject.manifest is not None else None,
+        created=subject.created,
+        problems=(
+            *row_problems(subject.name, subject.templates, meta, subject.manifest, checked, ready),
+            *(one.problem(subject.name) for one in risks),
+        ),
+        foreseen=risks,
+        unknown=unknown_facts(subject, world, there, drifted, installed),
+    )
+
+
+def _reports(
+    subject: ModuleInputs, checked: Sequence[CheckedResource], ready: Readiness | None, mode: CheckMode
+) -> StateReports:
+    report, manifest = subject.report, subject.manifest
+    return StateReports(
+        kyma=report.state if report is not None else "",
+        kyma_message=report.message if report is not None else "",
+        kyma_version=report.version if report is not None else "",
+        manifest=manifest.state if manifest is not None else "",
+        manifest_message=manifest.operation if manifest is not None else "",
+        resource=evaluate_in_mode(checked[0], mode).state.value if checked else "",
+        manager=ready.state.value if ready is not None else "",
+    )

@@ -1,0 +1,117 @@
+"""The documented JSON of a catalog: `kymatui catalog -o json`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kymatui.domain.catalog.rows import Catalog, CheckedResource, KymaSummary, ModuleRow, StateReports
+from kymatui.domain.kyma.problems import Problem
+from kymatui.domain.kyma.states import StateSource
+from kymatui.domain.modules.state_checks import CheckMode, Evaluation, RuleOutcome
+from kymatui.domain.snapshot.missing_lists import LIST_WORDS, RowFact, UnknownFact
+from kymatui.domain.snapshot.snapshots import Feed
+
+
+def catalog_to_json(catalog: Catalog, mode: CheckMode = CheckMode.KLM) -> dict[str, Any]:
+    """`{"cluster", "kyma", "modules": […], "problems": […], "counts": {…}, "unknown": {…}, "lists": {…}}`.
+
+    A version that is not there is null; so is a fact that is not known, and `unknown` says why.
+    """
+    unknown = {"kyma": catalog.kyma_unknown, "modules": catalog.modules_unknown, "problems": catalog.loading}
+    counts = {"modules": len(catalog.rows), "problems": catalog.problem_count}
+    return {
+        "cluster": catalog.cluster,
+        "kyma": _kyma(catalog.kyma) if catalog.kyma is not None else None,
+        "modules": [row_json(row, mode) for row in catalog.rows],
+        "problems": [problem_json(problem) for problem in catalog.problems],
+        "counts": {what: None if unknown[what] is not None else count for what, count in counts.items()},
+        "unknown": {fact: unknown_json(why) for fact, why in unknown.items() if why is not None},
+        "lists": {name: list_json(feed) for name, feed in sorted(catalog.feeds.items())},
+    }
+
+
+def unknown_json(why: UnknownFact) -> dict[str, Any]:
+    """Why one fact is not known."""
+    return {"state": why.gap.value, "lists": list(why.lists), "reason": str(why)}
+
+
+def list_json(feed: Feed) -> dict[str, Any]:
+    """How one list is doing."""
+    return {"state": LIST_WORDS[feed.state], "message": feed.message or None}
+
+
+def _kyma(kyma: KymaSummary) -> dict[str, Any]:
+    return {
+        "name": kyma.ref.name,
+        "namespace": kyma.ref.namespace,
+        "channel": kyma.channel or None,
+        "state": kyma.state or None,
+    }
+
+
+def row_json(row: ModuleRow, mode: CheckMode = CheckMode.KLM) -> dict[str, Any]:
+    """One module, with the documented keys and no other."""
+    return {
+        "name": row.name,
+        "origin": row.origin.value,
+        "channels": None if RowFact.CHANNELS in row.unknown else dict(row.channels),
+        "channel": row.channel or None,
+        "desired": row.desired or None,
+        "installed": row.installed or None,
+        "installedSource": row.version_source.value if row.version_source is not None else None,
+        "newest": None if RowFact.NEWEST in row.unknown else row.newest or None,
+        "drift": row.drift.kind.value,
+        "state": row.state.value,
+        "stateSource": row.state_source.value or None,
+        "managed": None if RowFact.MANAGED in row.unknown else row.managed,
+        "mandatory": None if RowFact.MANDATORY in row.unknown else row.mandatory,
+        "beta": row.beta,
+        "internal": row.internal,
+        "checks": None if RowFact.CHECKS in row.unknown else [e for one in row.checked for e in _checks(one, mode)],
+        "reason": row.reason.text,
+        "actor": row.actor.value or None,
+        "unknown": {fact.value: unknown_json(why) for fact, why in row.unknown.items()},
+    }
+
+
+def reports_json(reports: StateReports) -> dict[str, Any]:
+    """What each one says of a module's state, and the version that the Kyma reports."""
+    return {
+        "kyma": reports.kyma or None,
+        "kymaVersion": reports.kyma_version or None,
+        "manifest": reports.manifest or None,
+        "resource": reports.resource or None,
+        "manager": reports.manager or None,
+        "disagree": reports.disagree,
+    }
+
+
+def _checks(checked: CheckedResource, mode: CheckMode) -> list[dict[str, Any]]:
+    """The rules of the template; a plain status.state has none."""
+    evaluation = checked.klm if mode is CheckMode.KLM else checked.strict
+    if evaluation.source is not StateSource.RULES:
+        return []
+    return [_rule(checked, evaluation, outcome) for outcome in evaluation.rules]
+
+
+def _rule(checked: CheckedResource, evaluation: Evaluation, outcome: RuleOutcome) -> dict[str, Any]:
+    return {
+        "resource": str(checked.resource),
+        "path": outcome.rule.path,
+        "wanted": outcome.rule.value,
+        "found": outcome.look.text if outcome.look.found else None,
+        "result": outcome.result.value,
+        "mapsTo": outcome.rule.mapped_state,
+        "state": evaluation.state.value,
+    }
+
+
+def problem_json(problem: Problem) -> dict[str, Any]:
+    """One problem."""
+    return {
+        "severity": problem.severity.value,
+        "module": problem.module or None,
+        "object": problem.object or None,
+        "message": problem.message,
+        "actor": problem.actor.value or None,
+    }

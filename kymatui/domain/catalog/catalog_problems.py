@@ -1,0 +1,206 @@
+"""What is wrong in a catalog beside the state of each module: objects, feeds, the Kyma itself, templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kymatui.domain.catalog.rows import NAMING_LISTS, CheckedResource, ModuleRow
+from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
+from kymatui.domain.kyma import module_templates, release_metas
+from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma
+from kymatui.domain.kyma.manifests import Manifest
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.kyma.problems import Actor, Problem, Severity
+from kymatui.domain.kyma.release_metas import ReleaseMeta
+from kymatui.domain.kyma.states import State, kyma_state
+from kymatui.domain.modules.module_manager import ANNOTATIONS_OWNED_BY
+from kymatui.domain.modules.readiness import Readiness
+from kymatui.domain.modules.risks import kyma_deletion_words, taken_over_words
+from kymatui.domain.modules.state_check_lint import lint_rules
+from kymatui.domain.snapshot.cluster_index import ClusterIndex
+from kymatui.domain.snapshot.snapshots import CATALOG_FEED, RUNTIME_FEED, Feed, FeedState
+
+
+def row_problems(
+    module: str,
+    offers: Sequence[ModuleTemplate],
+    meta: ReleaseMeta | None,
+    manifest: Manifest | None,
+    checked: Sequence[CheckedResource],
+    ready: Readiness | None,
+) -> tuple[Problem, ...]:
+    """What is wrong with a module's templates, its release meta, its Manifest, its manager and its checks."""
+    return (*_row_problems(module, offers, meta, checked, ready), *_unreadable(module, manifest, checked, ready))
+
+
+def _unreadable(
+    module: str, manifest: Manifest | None, checked: Sequence[CheckedResource], ready: Readiness | None
+) -> Iterator[Problem]:
+    """Fields that are of another type than their schema says; servers without schemas have such objects."""
+    found = [(manifest.ref, manifest.flaws, Actor.KLM)] if manifest is not None else []
+    found += [(ready.ref, ready.flaws, Actor.CLUSTER)] if ready is not None and ready.ref is not None else []
+    found += [(item.resource, item.flaws, Actor.MANAGER) for item in checked]
+    for ref, flaws, actor in found:
+        for flaw in flaws:
+            yield Problem(Severity.WARNING, f"{ref} breaks its schema: {flaw}", actor, module, ref)
+
+
+def _row_problems(
+    module: str,
+    offers: Sequence[ModuleTemplate],
+    meta: ReleaseMeta | None,
+    checked: Sequence[CheckedResource],
+    ready: Readiness | None,
+) -> Iterator[Problem]:
+    for template in offers:
+        creator = created_by(template.raw)
+        if creator not in ("", CATALOG_SYNC) and CATALOG_SYNC in template.meta.field_managers:
+            message = taken_over_words(str(template.ref), creator)
+            yield Problem(Severity.WARNING, message, Actor.YOU, module, template.ref)
+        for flaw in module_templates.schema_violations(template):
+            message = f"{template.ref} breaks its schema: {flaw}"
+            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, template.ref)
+        for finding in lint_rules(template.rules):
+            message = f"{template.ref}: {finding}"
+            severity = Severity.INFO if finding.harmless else Severity.WARNING
+            yield Problem(severity, message, Actor.CATALOG, module, template.ref)
+    if meta is not None:
+        for flaw in release_metas.schema_violations(meta):
+            message = f"{meta.ref} breaks its schema: {flaw}"
+            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, meta.ref)
+    for item in checked:
+        if item.differs:
+            message = (
+                f"{item.resource}: lifecycle-manager's reading of customStateCheck gives {item.klm.state}, "
+                f"its documentation {item.strict.state}"
+            )
+            yield Problem(Severity.WARNING, message, Actor.CATALOG, module, item.resource)
+    if ready is not None and ready.scaled_to_zero:
+        message = f"{ready.ref} is scaled to zero: nothing acts on the module's resources"
+        yield Problem(Severity.WARNING, message, Actor.YOU, module, ready.ref)
+
+
+def catalog_problems(world: ClusterIndex, rows: Sequence[ModuleRow], wanted_kyma: str) -> tuple[Problem, ...]:
+    """Everything that is wrong, the worst first; what rows say of themselves is among it."""
+    found = [*_malformed(world), *_feeds(world), *_kyma(world, rows, wanted_kyma)]
+    for row in rows:
+        if row.reason.severity is not Severity.INFO:
+            found.append(
+                Problem(row.reason.severity, row.reason.text, row.reason.actor, row.name, row.reason.about or "")
+            )
+        found += row.problems
+    order = list(Severity)
+    return tuple(sorted(dict.fromkeys(found), key=lambda problem: order.index(problem.severity)))
+
+
+def _malformed(world: ClusterIndex) -> Iterator[Problem]:
+    for item in world.malformed:
+        name = str(item.ref) if item.ref.name else f"a {item.ref.kind.kind or 'nameless object'}"
+        yield Problem(
+            Severity.ERROR,
+            f"{name} is malformed: {item.reason}",
+            Actor.CATALOG,
+            "",
+            item.ref if item.ref.name else name,
+        )
+
+
+def _feeds(world: ClusterIndex) -> Iterator[Problem]:
+    feeds = dict(sorted(world.snapshot.feeds.items()))
+    runtime = feeds.pop(RUNTIME_FEED, None)
+    lost = {name: feed for name, feed in feeds.items() if feed.state in _LOST and not name.startswith(CATALOG_FEED)}
+    if runtime is not None and runtime.state is FeedState.FAILED:  # its lists are lost with it
+        own = {name: lost.pop(name) for name in tuple(lost) if name not in NAMING_LISTS}
+        yield _lost(own, "the runtime", runtime.message)
+    if lost:
+        yield _lost(lost, "the server", next((feed.message for feed in lost.values() if feed.message), ""))
+    for name, feed in feeds.items():
+        said = f": {feed.message}" if feed.message else ""
+        if name.startswith(CATALOG_FEED):
+            yield from _outside(name, feed, said)
+        elif feed.state is FeedState.FORBIDDEN:
+            yield Problem(Severity.WARNING, f"you may not list {name}{said}", Actor.CLUSTER, "", name)
+        elif feed.state is FeedState.LIVE and said:
+            yield Problem(Severity.WARNING, f"{name}{said}", Actor.CLUSTER, "", name)
+
+
+_LOST = (FeedState.STALE, FeedState.FAILED)
+
+
+def _lost(feeds: Mapping[str, Feed], who: str, message: str) -> Problem:
+    """One problem for a server that does not answer, however many lists it concerns."""
+    said = f": {message}" if message else ""
+    if len(feeds) == 1:
+        (name,) = feeds
+        return Problem(Severity.WARNING, f"{who} does not answer for {name}{said}", Actor.CLUSTER, "", name)
+    about = f" for {len(feeds)} lists" if feeds else ""
+    return Problem(Severity.WARNING, f"{who} does not answer{about}{said}", Actor.CLUSTER)
+
+
+def _outside(name: str, feed: Feed, said: str) -> Iterator[Problem]:
+    """A catalog outside of the cluster: that it fails is nobody's fault in the cluster."""
+    if feed.state is FeedState.FAILED:
+        yield Problem(Severity.WARNING, f"the {name} cannot be read{said}", Actor.YOU, "", name)
+    elif feed.state is FeedState.STALE:
+        yield Problem(Severity.WARNING, f"the {name} is as it was, and cannot be read again{said}", Actor.YOU, "", name)
+    elif said:
+        yield Problem(Severity.INFO, f"the {name}{said}", Actor.NOBODY, "", name)
+
+
+def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow], wanted: str) -> Iterator[Problem]:
+    kyma = world.kyma
+    if kyma is None:
+        if wanted:
+            yield Problem(Severity.ERROR, f"there is no Kyma {wanted}", Actor.YOU)
+        return
+    name = str(kyma.ref)
+    count = len(world.snapshot.kymas)
+    if count > 1 and not wanted:
+        message = f"{count} Kymas are here; the rows are about {kyma.meta.namespace}/{kyma.meta.name}"
+        yield Problem(Severity.INFO, message, Actor.NOBODY, "", kyma.ref)
+    if kyma.channel.lower() == NO_CHANNEL:
+        yield Problem(Severity.ERROR, f"{name}: spec.channel is none, which is no channel", Actor.YOU, "", kyma.ref)
+    if kyma.meta.label_is_true(LABEL_SKIP):
+        yield Problem(Severity.WARNING, f"{name} is skipped by lifecycle-manager (label)", Actor.YOU, "", kyma.ref)
+    if kyma.meta.deleting:
+        yield _deletion(kyma, name)
+    yield from _orphaned(kyma, world)
+    for flaw in kyma.flaws:
+        yield Problem(Severity.WARNING, f"{name} breaks its schema: {flaw}", Actor.YOU, "", kyma.ref)
+    yield from _disagreements(kyma, rows)
+
+
+def _deletion(kyma: Kyma, name: str) -> Problem:
+    """A runtime's Kyma comes again from its control plane, which may not request all that is requested here."""
+    held = f", held by {', '.join(kyma.meta.finalizers)}" if kyma.meta.finalizers else ""
+    if any(name in kyma.meta.annotations for name in ANNOTATIONS_OWNED_BY):
+        words = kyma_deletion_words(one.name for one in kyma.modules)
+        return Problem(Severity.WARNING, f"{name} is being deleted{held}: {words}", Actor.YOU, "", kyma.ref)
+    return Problem(
+        Severity.WARNING, f"{name} is being deleted, and all its modules with it{held}", Actor.KLM, "", kyma.ref
+    )
+
+
+def _orphaned(kyma: Kyma, world: ClusterIndex) -> Iterator[Problem]:
+    """Manifests that lifecycle-manager calls orphaned: of a module that the Kyma neither asks for nor reports."""
+    for module, manifest in sorted(world.manifests.items()):
+        if not manifest.mandatory and kyma.request(module) is None and kyma.report(module) is None:
+            message = f"{manifest.ref} is orphaned: the Kyma neither asks for the module nor reports it"
+            yield Problem(Severity.WARNING, message, Actor.YOU, module, manifest.ref)
+
+
+def _disagreements(kyma: Kyma, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
+    expected = kyma_state((r.state for r in kyma.reports), (c.status for c in kyma.conditions))
+    if kyma.state and kyma.state != expected and not kyma.meta.deleting:
+        message = f"{kyma.ref} reports {kyma.state}, but its modules and conditions add up to {expected}"
+        yield Problem(Severity.INFO, message, Actor.KLM, "", kyma.ref)
+    worse = [row.name for row in rows if row.managed and row.state is State.ERROR]
+    if kyma.state == State.READY and worse:
+        message = f"{kyma.ref} reports Ready, but these modules are not: {', '.join(worse)}"
+        yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref)
+    for row in rows:
+        if row.managed and row.reports.disagree:
+            said = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "resource": row.reports.resource}
+            words = ", ".join(f"{who} says {word}" for who, word in said.items() if word)
+            yield Problem(Severity.INFO, f"they disagree: {words}", Actor.NOBODY, row.name)

@@ -1,0 +1,149 @@
+"""What changed while somebody watched: states, versions, drift and conditions of each module, with the times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kymatui.domain.catalog.rows import Catalog, ModuleRow
+from kymatui.domain.kubernetes.conditions import read_conditions
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.snapshot.object_index import ObjectIndex
+from kymatui.domain.snapshot.snapshots import CATALOG_FEED, FeedState, Object, Snapshot, is_namespaced_feed
+from kymatui.domain.versions.messages import drift_words
+
+MAX_CHANGES = 2000
+"""How many changes are remembered, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleChange:
+    """One change of one module.
+
+    `at` is when it was seen, `since` when the cluster says that it happened (conditions do), both in seconds of the
+    Unix clock. `what` names the fact, `about` the object where it is not the module as a whole. `before` is "" where
+    the fact is new, `after` where it is gone.
+    """
+
+    at: float
+    module: str
+    what: str
+    before: str
+    after: str
+    about: str = ""
+    since: float | None = None
+    ref: ObjectRef | None = None
+    """The object of `about`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fact:
+    value: str
+    since: float | None = None
+    ref: ObjectRef | None = None
+
+
+_Facts = Mapping[tuple[str, str], _Fact]
+
+
+class ChangeHistory:
+    """Compares each look at a cluster with the one before. One thread looks; others may read `happenings`."""
+
+    def __init__(self, kept: int = MAX_CHANGES) -> None:
+        self._kept = kept
+        self._seen: dict[str, _Facts] | None = None
+        self._kept_facts: dict[str, tuple[ModuleRow, tuple[Object | None, ...], _Facts]] = {}
+        self._happenings: tuple[ModuleChange, ...] = ()
+
+    @property
+    def happenings(self) -> tuple[ModuleChange, ...]:
+        """Everything that changed, the newest first."""
+        return self._happenings
+
+    def of(self, module: str) -> tuple[ModuleChange, ...]:
+        """What changed in one module, the newest first."""
+        return tuple(one for one in self._happenings if one.module == module)
+
+    def see(self, catalog: Catalog, snapshot: Snapshot, locations: ObjectIndex, now: float) -> None:
+        """Takes a new look. While the first lists are under way, nothing counts as a change."""
+        facts = {row.name: self._facts_of(row, locations) for row in catalog.rows}
+        self._kept_facts = {name: kept for name, kept in self._kept_facts.items() if name in facts}
+        if self._seen is None and _loading(snapshot):
+            return
+        if self._seen is not None:
+            found = sorted(_changes(self._seen, facts, now), key=lambda one: (one.module, one.about, one.what))
+            if found:
+                self._happenings = (*found, *self._happenings)[: self._kept]
+        self._seen = facts
+
+    def _facts_of(self, row: ModuleRow, locations: ObjectIndex) -> _Facts:
+        """Read again only where the row or one of its objects is another one than before."""
+        objects = tuple(locations.find(ref) for ref in _observed(row))
+        kept = self._kept_facts.get(row.name)
+        if kept is not None and kept[0] is row and _same(kept[1], objects):
+            return kept[2]
+        facts = dict(_facts(row, objects))
+        self._kept_facts[row.name] = row, objects, facts
+        return facts
+
+
+def _same(one: Sequence[object], other: Sequence[object]) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+
+
+def _observed(row: ModuleRow) -> Iterator[ObjectRef]:
+    """The objects whose conditions are told."""
+    yield from (checked.resource for checked in row.checked)
+    yield from (ref for ref in (row.manifest, row.manager) if ref is not None)
+
+
+def _loading(snapshot: Snapshot) -> bool:
+    """Whether a kind of the cluster was not listed yet; events come and go with what is looked at."""
+    return any(
+        feed.state is FeedState.SYNCING
+        for name, feed in snapshot.feeds.items()
+        if not name.startswith(CATALOG_FEED) and not is_namespaced_feed(name)
+    )
+
+
+def _facts(row: ModuleRow, objects: Sequence[Object | None]) -> Iterator[tuple[tuple[str, str], _Fact]]:
+    """What is compared; the empty value stands for a fact that is not there."""
+    plain = {
+        "state": str(row.state),
+        "presence": str(row.presence),
+        "installed": row.installed,
+        "desired": row.desired,
+        "newest": row.newest,
+        "channel": row.channel,
+        "drift": drift_words(row.drift),
+        "managed": "yes" if row.managed else "no",
+        "reported by the Kyma": row.reports.kyma,
+        "reported by the Manifest": row.reports.manifest,
+    }
+    for what, value in plain.items():
+        if value:
+            yield ("", what), _Fact(value)
+    for ref, raw in zip(_observed(row), objects, strict=True):
+        for condition in read_conditions(JsonReader(raw).child("status")) if raw is not None else ():
+            value = f"{condition.status} ({condition.reason})" if condition.reason else condition.status
+            yield (str(ref), f"condition {condition.type}"), _Fact(value, condition.since, ref)
+
+
+def _changes(before: Mapping[str, _Facts], after: Mapping[str, _Facts], now: float) -> Iterator[ModuleChange]:
+    for name in before.keys() | after.keys():
+        if name not in before:
+            yield ModuleChange(now, name, "module", "", "came into the catalog")
+        elif name not in after:
+            yield ModuleChange(now, name, "module", "was in the catalog", "")
+        elif before[name] is not after[name]:
+            yield from _module_changes(name, before[name], after[name], now)
+
+
+def _module_changes(name: str, before: _Facts, after: _Facts, now: float) -> Iterator[ModuleChange]:
+    for about, what in before.keys() | after.keys():
+        old, new = before.get((about, what)), after.get((about, what))
+        if (old.value if old else "") != (new.value if new else ""):
+            since, fact = new.since if new is not None else None, new or old
+            ref = fact.ref if fact is not None else None
+            yield ModuleChange(now, name, what, old.value if old else "", new.value if new else "", about, since, ref)

@@ -1,0 +1,122 @@
+"""What becomes of each module between two catalogs: what an edit installs, moves, leaves as it is, or uninstalls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kymatui.domain.catalog.rows import Catalog, ModuleRow
+from kymatui.domain.kyma.versions import same_version, version_order
+from kymatui.domain.modules.presence import Presence
+from kymatui.domain.versions.messages import held_back_words
+from kymatui.domain.versions.refusals import HeldBack, Refusal
+
+
+class EffectKind(StrEnum):
+    """What happens to a module."""
+
+    INSTALL = "install"
+    REQUEST = "request"  # the Kyma asks for it, and no version is known
+    UNINSTALL = "uninstall"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    HELD_BACK = "held-back"  # it stays, since lifecycle-manager never downgrades
+    KEEP = "keep"  # the version stays
+    CHANNEL = "channel"  # only the channel changes
+    RELEASE = "release"  # it stays installed, and is no longer managed
+    WITHDRAW = "withdraw"  # the catalog does not offer it any more
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What becomes of one module: its rows before and after, and a sentence."""
+
+    module: str
+    before: ModuleRow | None
+    after: ModuleRow | None
+    kind: EffectKind
+    words: str
+
+    @property
+    def uninstalls(self) -> bool:
+        """Whether what is there of the module goes away."""
+        return self.kind is EffectKind.UNINSTALL
+
+    @property
+    def installs(self) -> bool:
+        """Whether the module comes, and was not there."""
+        return self.kind in (EffectKind.INSTALL, EffectKind.REQUEST) and (
+            self.before is None or not self.before.installed
+        )
+
+
+def compare_catalogs(before: Catalog, after: Catalog) -> tuple[Effect, ...]:
+    """What becomes of each module between two catalogs; nothing of those that stay as they are."""
+    return tuple(_effects(before, after))
+
+
+def _effects(before: Catalog, after: Catalog) -> Iterator[Effect]:
+    for name in sorted({row.name for row in (*before.rows, *after.rows)}):
+        was, will = before.row(name), after.row(name)
+        if found := _effect(was, will):
+            yield Effect(name, was, will, *found)
+
+
+def _effect(was: ModuleRow | None, will: ModuleRow | None) -> tuple[EffectKind, str] | None:
+    if will is None:
+        return _withdrawn(was)
+    refusal = will.resolution.refusal
+    before = was.resolution.refusal if was is not None else None
+    if refusal is not None and refusal.uninstalls and _is_there(was) and not _refused_as_before(was, refusal):
+        return EffectKind.UNINSTALL, "is uninstalled"
+    if refusal is None and before is not None and before.uninstalls and will.managed:
+        return EffectKind.INSTALL, f"is installed in {will.desired}"
+    if will.presence is Presence.DELETING and was is not None and was.presence is not Presence.DELETING:
+        return EffectKind.UNINSTALL, f"is uninstalled ({was.installed})" if was.installed else "is uninstalled"
+    if not will.managed:
+        return _no_longer_managed(was, will)
+    if was is None or not was.managed:
+        installed = (EffectKind.INSTALL, f"is installed in {will.desired}")
+        return installed if will.desired else (EffectKind.REQUEST, "is asked for")
+    if isinstance(refusal, HeldBack) and (was.desired, was.channel) != (will.desired, will.channel):
+        return EffectKind.HELD_BACK, held_back_words(refusal)
+    if was.desired != will.desired:
+        return _moved(was, will)
+    if was.channel != will.channel:
+        return EffectKind.CHANNEL, f"moves to channel {will.channel}"
+    return None
+
+
+def _withdrawn(was: ModuleRow | None) -> tuple[EffectKind, str] | None:
+    """A row that is gone was of a module that only the Kyma named; what is installed goes with the entry."""
+    if was is None:
+        return None
+    is_there = was.managed and bool(was.installed or was.manifest or was.checked)
+    kind = EffectKind.UNINSTALL if is_there else EffectKind.WITHDRAW
+    return kind, "is gone from the catalog"
+
+
+def _is_there(row: ModuleRow | None) -> bool:
+    return row is None or row.presence is not Presence.NOT_INSTALLED
+
+
+def _refused_as_before(was: ModuleRow | None, refusal: Refusal) -> bool:
+    return was is not None and type(was.resolution.refusal) is type(refusal)
+
+
+def _no_longer_managed(was: ModuleRow | None, will: ModuleRow) -> tuple[EffectKind, str] | None:
+    if was is None or was.presence is Presence.NOT_INSTALLED or not was.managed:
+        return None
+    unmanaged = will.presence is Presence.UNMANAGED
+    return EffectKind.RELEASE, "stays as it is, unmanaged" if unmanaged else "is no longer asked for"
+
+
+def _moved(was: ModuleRow, will: ModuleRow) -> tuple[EffectKind, str]:
+    if not was.installed:
+        return EffectKind.INSTALL, f"is installed in {will.desired} instead of {was.desired}"
+    if same_version(was.installed, will.desired):
+        return EffectKind.KEEP, f"stays at {was.installed}"
+    if will.desired and version_order(will.desired) > version_order(was.installed):
+        return EffectKind.UPGRADE, f"goes up from {was.installed} to {will.desired}"
+    return EffectKind.DOWNGRADE, f"goes down from {was.installed} to {will.desired or 'nothing'}"

@@ -1,0 +1,149 @@
+"""The events of a module: of its resources, its manager, its Manifest, and the ReplicaSets and Pods of its manager."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.snapshot.missing_lists import ListGap, RowFact
+from kymatui.domain.snapshot.object_index import ObjectIndex
+from kymatui.domain.snapshot.snapshots import FeedState, Snapshot, is_namespaced_feed
+
+_DEEPEST = 5  # owners above a Pod: CronJob, Job, Pod; a hostile chain of owners ends here
+
+
+class EventsAvailability(StrEnum):
+    """Whether an empty list of events means that there are none."""
+
+    LISTED = "listed"
+    LOADING = "loading"
+    FORBIDDEN = "forbidden"
+    FAILED = "failed"
+    NO_OBJECTS = "no objects"
+
+
+_NAMING = (RowFact.CHECKS, RowFact.STATE, RowFact.MANIFEST)
+"""The facts that name the objects of a module."""
+_HIDDEN = {
+    ListGap.LOADING: EventsAvailability.LOADING,
+    ListGap.FORBIDDEN: EventsAvailability.FORBIDDEN,
+    ListGap.UNKNOWN: EventsAvailability.FAILED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of core/v1 as it was last seen.
+
+    kind, namespace, name  the object it is about
+    count                  how often it came, 0 where the server does not say
+    seen                   when it came last, in seconds of the Unix clock; 0 where the server does not say
+    """
+
+    uid: str
+    kind: str
+    namespace: str
+    name: str
+    type: str
+    reason: str
+    message: str
+    count: int
+    seen: float
+
+    @property
+    def is_warning(self) -> bool:
+        return self.type == "Warning"
+
+
+def module_objects(row: ModuleRow) -> tuple[ObjectRef, ...]:
+    """Return a module's resources, its manager and its Manifest."""
+    resources = (checked.resource for checked in row.checked)
+    return (*resources, *(ref for ref in (row.manager, row.manifest) if ref is not None))
+
+
+def event_objects(row: ModuleRow, locations: ObjectIndex) -> tuple[ObjectRef, ...]:
+    """Return a module's objects with what they own, as far as that is followed: ReplicaSets, Pods, Jobs."""
+    return tuple(dict.fromkeys(_with_owned(module_objects(row), locations, 0)))
+
+
+def _with_owned(refs: Iterable[ObjectRef], locations: ObjectIndex, depth: int) -> Iterator[ObjectRef]:
+    for ref in refs:
+        yield ref
+        raw = locations.find(ref) if depth < _DEEPEST else None
+        if raw is not None:
+            yield from _with_owned(map(read_ref, locations.owned_by(raw)), locations, depth + 1)
+
+
+def events_about(snapshot: Snapshot, refs: Iterable[ObjectRef]) -> list[tuple[Event, ObjectRef]]:
+    """Return the events of objects, each with its object, the newest first."""
+    subjects = {(ref.kind.kind, ref.namespace, ref.name): ref for ref in refs}
+    found = []
+    for event in map(read_event, snapshot.events):
+        ref = subjects.get((event.kind, event.namespace, event.name))
+        if ref is not None:
+            found.append((event, ref))
+    return sorted(found, key=lambda pair: pair[0].seen, reverse=True)
+
+
+def events_availability(row: ModuleRow, snapshot: Snapshot) -> EventsAvailability:
+    """Return whether all of a module's events are listed, and what keeps them from being."""
+    if not module_objects(row):
+        why = next((row.unknown[fact] for fact in _NAMING if fact in row.unknown), None)
+        return EventsAvailability.NO_OBJECTS if why is None else _HIDDEN[why.gap]
+    states = {
+        feed.state for name, feed in snapshot.feeds.items() if name.startswith("events ") and is_namespaced_feed(name)
+    }
+    if FeedState.FORBIDDEN in states:
+        return EventsAvailability.FORBIDDEN
+    if not states or FeedState.SYNCING in states:
+        return EventsAvailability.LOADING
+    if states & {FeedState.FAILED, FeedState.ABSENT}:
+        return EventsAvailability.FAILED
+    return EventsAvailability.LISTED
+
+
+def read_event(raw: Mapping[str, Any]) -> Event:
+    """Read an event; what is missing or of another type is empty."""
+    about, metadata, series = (_mapping(raw.get(name)) for name in ("involvedObject", "metadata", "series"))
+    count = series.get("count") or raw.get("count")
+    return Event(
+        uid=_text(metadata, "uid"),
+        kind=_text(about, "kind"),
+        namespace=_text(about, "namespace"),
+        name=_text(about, "name"),
+        type=_text(raw, "type"),
+        reason=_text(raw, "reason"),
+        message=_text(raw, "message"),
+        count=count if isinstance(count, int) else 0,
+        seen=_seen(raw, series),
+    )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(raw: Mapping[str, Any], name: str) -> str:
+    value = raw.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _seen(raw: Mapping[str, Any], series: Mapping[str, Any]) -> float:
+    """Return the newest moment: newer clients count repetitions in `series`, older ones in `lastTimestamp`."""
+    texts = (
+        series.get("lastObservedTime"),
+        *(raw.get(name) for name in ("lastTimestamp", "eventTime", "firstTimestamp")),
+    )
+    for text in texts:
+        if isinstance(text, str) and text:
+            try:
+                return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+            except (ValueError, OverflowError):
+                continue
+    return 0.0

@@ -1,0 +1,322 @@
+"""One module with everything that was found of it in the cluster, before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kymatui.domain.catalog.rows import CatalogOrigin, Offer
+from kymatui.domain.kubernetes.image_references import Image, parse_image
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import ObjectMeta, read_meta
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.kymas import Kyma, ModuleReport, ModuleRequest
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.kyma.manifests import Manifest
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.kyma.release_metas import ReleaseMeta
+from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma.versions import newest_version, same_version
+from kymatui.domain.modules.module_manager import ModuleManager, find_manager, manager_candidates
+from kymatui.domain.modules.presence import ManagerVisibility, PresenceEvidence
+from kymatui.domain.modules.state_checks import CheckMode
+from kymatui.domain.snapshot.cluster_index import (
+    CATALOG_FEEDS,
+    KYMA_FEED,
+    MANIFEST_FEED,
+    WORKLOAD_FEEDS,
+    WORKLOADS,
+    ClusterIndex,
+)
+from kymatui.domain.snapshot.snapshots import Object
+from kymatui.domain.versions import refusals
+from kymatui.domain.versions.evidence import (
+    DeployedVersion,
+    ReportedVersions,
+    deployed_version,
+    gather_evidence,
+    manager_images,
+)
+from kymatui.domain.versions.resolution import ChannelSource, Resolution, resolve
+
+_MISSING = (
+    refusals.NoReleaseMeta,
+    refusals.TemplateMissing,
+    refusals.NoTemplateInChannel,
+    refusals.TemplateWithoutChannel,
+)
+_NOT_A_MODULE = "Kyma"  # a template whose default resource is the Kyma itself has no resource of its own
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogOptions:
+    """How to look at a cluster, and what is known besides it.
+
+    `kyma` is `namespace/name`, "" for the one that a runtime has. `raw_manifests` are the parsed objects of known
+    versions, by module and version: they name image tags that are no versions. `rules` is lifecycle-manager's own
+    configuration.
+    """
+
+    kyma: str = ""
+    mode: CheckMode = CheckMode.KLM
+    rules: ControllerSettings = field(default_factory=ControllerSettings)
+    raw_manifests: Mapping[tuple[str, str], Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleInputs:
+    """One module; `active` is the template whose manager, kind and rules count: of the version that runs.
+
+    `resources` is None where they could not be read, `kind` None where the module has none.
+    """
+
+    name: str
+    origin: CatalogOrigin
+    meta: ReleaseMeta | None
+    resolution: Resolution
+    offers: tuple[Offer, ...]
+    templates: tuple[ModuleTemplate, ...]
+    request: ModuleRequest | None
+    report: ModuleReport | None
+    manifest: Manifest | None
+    manager: ModuleManager
+    deployed: DeployedVersion
+    desired: str
+    newest: str
+    active: ModuleTemplate | None
+    kind: GroupVersionKind | None
+    resources: tuple[Object, ...] | None
+    mandatory: bool
+    managed: bool
+
+    @property
+    def shown(self) -> ModuleTemplate | None:
+        """The template that stands for the module: the one it resolves to, else the active one."""
+        return self.resolution.template or self.active
+
+    @property
+    def created(self) -> float | None:
+        """When the module came: the oldest of its Manifest, its manager and its resources."""
+        metas: list[ObjectMeta] = [self.manifest.meta] if self.manifest is not None else []
+        objects = [self.manager.workload] if self.manager.workload is not None else []
+        metas += [read_meta(JsonReader(raw)) for raw in (*objects, *(self.resources or ()))]
+        return min((meta.created for meta in metas if meta.created is not None), default=None)
+
+
+def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogOptions) -> ModuleInputs:
+    """Finds everything that concerns one module."""
+    meta, templates = world.shelf.meta(name), world.shelf.offers(name)
+    offers = offers_of(world, name)
+    origin = _origin(world, name, offers)
+    resolution = _resolution(name, world, origin, now, settings.rules)
+    own = newest_version([offer.version for offer in offers if offer.origin is origin and offer.version])
+    desired = resolution.version or (own if origin is CatalogOrigin.COMMUNITY else "")
+    request = world.kyma.request(name) if world.kyma is not None else None
+    report = world.kyma.report(name) if world.kyma is not None else None
+    manifest = world.manifests.get(name)
+    preferred = resolution.template or template_of_version(templates, own)
+    raw_manifests = _raw_manifests(name, settings)
+    manager = find_manager(world, name, preferred, templates, manifest, raw_manifests)
+    claims = _claims(world.kyma, report, manifest)
+    images = manager_images(raw_manifests)
+    found = deployed_version(
+        gather_evidence(manager.workload, claims, images, _descriptor_images(templates)), desired, claims.settled
+    )
+    is_known = not isinstance(resolution.refusal, refusals.ChannelUnknown | refusals.CatalogUnreadable)
+    if not desired and request is None and found.evidence and is_known:
+        desired = own  # installed directly from a catalog that has no version for this channel
+    active = template_of_version(templates, found.version) or preferred
+    kind = _kind((active, *templates))
+    mandatory = _is_mandatory(meta, templates, manifest)
+    return ModuleInputs(
+        name=name,
+        origin=origin,
+        meta=meta,
+        resolution=resolution,
+        offers=offers,
+        templates=templates,
+        request=request,
+        report=report,
+        manifest=manifest,
+        manager=manager,
+        deployed=found,
+        desired=desired,
+        newest=_newest(offers, meta),
+        active=active,
+        kind=kind,
+        resources=world.resources_of(kind) if kind is not None else (),
+        mandatory=mandatory,
+        managed=_is_managed(request, report, mandatory and world.kyma is not None)
+        or (world.kyma_unreadable and _is_applied(manifest)),
+    )
+
+
+def row_inputs(name: str, world: ClusterIndex, settings: CatalogOptions) -> tuple[object, ...]:
+    """Every object that the row of a module is made from; feeds, settings and the time come besides."""
+    templates, manifest = world.shelf.offers(name), world.manifests.get(name)
+    raw_manifests = _raw_manifests(name, settings)
+    kinds = dict.fromkeys(template.resource_kind for template in templates)
+    resources = (world.resources.get((kind.group, kind.kind), ()) for kind in kinds if kind is not None)
+    return (
+        world.kyma.raw if world.kyma is not None else None,
+        world.shelf,
+        world.definitions,
+        manifest.raw if manifest is not None else None,
+        *manager_candidates(world, name, templates, manifest, raw_manifests),
+        *(raw for group in resources for raw in group),
+    )
+
+
+def _raw_manifests(name: str, settings: CatalogOptions) -> dict[str, Sequence[Mapping[str, Any]]]:
+    return {version: objects for (module, version), objects in settings.raw_manifests.items() if module == name}
+
+
+def offers_of(world: ClusterIndex, module: str) -> tuple[Offer, ...]:
+    """Every template of a module, with the catalog it belongs to and the channels that lead to it."""
+    meta = world.shelf.meta(module)
+    offers = []
+    for template in world.shelf.offers(module):
+        origin = CatalogOrigin.KYMA if world.shelf.is_kyma(template) else CatalogOrigin.COMMUNITY
+        channels = [template.channel] if template.channel else []
+        if meta is not None and origin is CatalogOrigin.KYMA:
+            channels += [name for name, version in meta.channels.items() if same_version(version, template.version)]
+        offers.append(
+            Offer(
+                template.version,
+                template.ref,
+                origin,
+                tuple(dict.fromkeys(channels)),
+                template.meta.annotations.get("source", ""),
+            )
+        )
+    return tuple(offers)
+
+
+def channels_of(meta: ReleaseMeta | None, offers: Sequence[Offer]) -> dict[str, str]:
+    """Channel to version: as the release meta says; in the old style, as the templates' own channels say."""
+    if meta is not None:
+        return dict(meta.channels)
+    found: dict[str, str] = {}
+    for offer in offers:
+        for channel in offer.channels:
+            found.setdefault(channel, offer.version)
+    return found
+
+
+def template_of_version(templates: Sequence[ModuleTemplate], version: str) -> ModuleTemplate | None:
+    """The first template of a version."""
+    return next((t for t in templates if version and t.version and same_version(t.version, version)), None)
+
+
+def unreadable_kinds(subject: ModuleInputs, world: ClusterIndex) -> tuple[str, ...]:
+    """The kinds that would say more of the module, and could not be read."""
+    names = []
+    wanted = subject.manager.wanted
+    if subject.manager.sight is ManagerVisibility.UNREADABLE and world.is_runtime:
+        kinds = [wanted.kind.kind] if wanted is not None else WORKLOADS
+        names += [name for kind in kinds if not world.readable(name := WORKLOAD_FEEDS.get(kind, "workloads"))]
+    if subject.resources is None and subject.kind is not None:
+        names.append(world.feed_of(subject.kind) or subject.kind.kind)
+    return tuple(names)
+
+
+def _resolution(
+    name: str, world: ClusterIndex, origin: CatalogOrigin, now: float, rules: ControllerSettings
+) -> Resolution:
+    """What the module resolves to; where the Kyma may not be read, its Manifest may say for which channel."""
+    manifest = world.manifests.get(name)
+    channel = manifest.channel if world.kyma_unreadable and manifest is not None else ""
+    found = resolve(name, world.kyma, world.shelf, now=now, rules=rules, channel=channel)
+    needs_channel = found.meta is None or found.meta.mandatory_version is None
+    kyma = world.missing([KYMA_FEED]) if world.kyma is None else None
+    if kyma is not None and not channel and origin is CatalogOrigin.KYMA and needs_channel:
+        return Resolution(name, "", ChannelSource.UNKNOWN, meta=found.meta, refusal=refusals.ChannelUnknown(name, kyma))
+    return _readable_refusal(found, world)
+
+
+def _is_applied(manifest: Manifest | None) -> bool:
+    """Whether lifecycle-manager looks after it, as its Manifest tells where the Kyma may not be read."""
+    return manifest is not None and not manifest.unmanaged
+
+
+def _readable_refusal(found: Resolution, world: ClusterIndex) -> Resolution:
+    """A refusal because something is missing says nothing where that may not be read."""
+    hidden = world.missing(CATALOG_FEEDS)
+    if hidden is None or not isinstance(found.refusal, _MISSING):
+        return found
+    return replace(found, refusal=refusals.CatalogUnreadable(found.module, hidden))
+
+
+def presence_evidence(subject: ModuleInputs, world: ClusterIndex) -> PresenceEvidence:
+    """What the flowchart of the module's status looks at."""
+    resources, manager, manifest = subject.resources, subject.manager, subject.manifest
+    return PresenceEvidence(
+        requested=subject.request is not None,
+        managed=subject.request.managed if subject.request is not None else True,
+        reported=subject.report.state if subject.report is not None else None,
+        mandatory=subject.mandatory,
+        manifest=manifest is not None,
+        manifest_deleting=manifest is not None and manifest.meta.deleting,
+        manager=manager.sight,
+        manager_deleting=manager.deleting,
+        resources=len(resources) if resources is not None else None,
+        resources_deleting=sum(read_meta(JsonReader(raw)).deleting for raw in resources or ()),
+        configurable=subject.kind is not None,
+        direct=bool(manager.others) or manager.applied_by_kymatui,
+        kyma_unreadable=world.kyma_unreadable,
+        sources_unreadable=world.missing((CATALOG_FEEDS[0], MANIFEST_FEED)) is not None,
+    )
+
+
+def _newest(offers: Sequence[Offer], meta: ReleaseMeta | None) -> str:
+    """Of everything that is known of the module, from whichever catalog."""
+    known = [offer.version for offer in offers if offer.version]
+    return newest_version(
+        known or [version for version in (meta.channels if meta is not None else {}).values() if version]
+    )
+
+
+def _origin(world: ClusterIndex, name: str, offers: Sequence[Offer]) -> CatalogOrigin:
+    asked = world.kyma is not None and (world.kyma.request(name) or world.kyma.report(name))
+    if asked or world.shelf.meta(name) is not None or name in world.manifests:
+        return CatalogOrigin.KYMA
+    return (
+        CatalogOrigin.KYMA if any(offer.origin is CatalogOrigin.KYMA for offer in offers) else CatalogOrigin.COMMUNITY
+    )
+
+
+def _kind(templates: Sequence[ModuleTemplate | None]) -> GroupVersionKind | None:
+    kinds = [template.resource_kind for template in templates if template is not None]
+    return next((kind for kind in kinds if kind is not None and kind.kind != _NOT_A_MODULE), None)
+
+
+def _is_mandatory(meta: ReleaseMeta | None, templates: Sequence[ModuleTemplate], manifest: Manifest | None) -> bool:
+    if meta is not None:
+        return meta.mandatory_version is not None
+    if manifest is not None and manifest.mandatory:
+        return True
+    return any(template.mandatory or template.labelled_mandatory for template in templates)
+
+
+def _is_managed(request: ModuleRequest | None, report: ModuleReport | None, mandatory: bool) -> bool:
+    if request is not None:
+        return request.managed
+    return mandatory or (report is not None and report.state != State.UNMANAGED)
+
+
+def _claims(kyma: Kyma | None, report: ModuleReport | None, manifest: Manifest | None) -> ReportedVersions:
+    states = [report.state] if report is not None else []
+    states += [manifest.state] if manifest is not None else []
+    return ReportedVersions(
+        manifest=manifest.version if manifest is not None else "",
+        kyma=report.version if report is not None else "",
+        manifest_ref=manifest.ref if manifest is not None else None,
+        kyma_ref=kyma.ref if kyma is not None and report is not None else None,
+        settled=bool(states) and all(state == State.READY for state in states),
+    )
+
+
+def _descriptor_images(templates: Sequence[ModuleTemplate]) -> tuple[Image, ...]:
+    texts = [resource.image for template in templates for resource in template.descriptor_resources if resource.image]
+    return tuple(image for image in map(parse_image, texts) if image is not None)

@@ -1,0 +1,204 @@
+"""What a module consists of, as a tree: its Manifest with what that installed, its own resources, its manager, and
+everything that names one of them as its owner, however deep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import MalformedObject, read_meta, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma.states import State, parse_state
+from kymatui.domain.modules.readiness import check_readiness
+from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS
+from kymatui.domain.snapshot.missing_lists import RowFact, explain_gaps, explain_missing
+from kymatui.domain.snapshot.object_index import Name, ObjectIndex, name_of
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot, is_namespaced_feed
+
+_OWNED = ("replicasets ", "pods ", "jobs ")
+
+WATCHED = frozenset({("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet")})
+"""The kinds, besides the modules' own, of which all objects are watched: one that is not seen is missing."""
+
+
+MAX_DEPTH = 50
+"""How many levels of owners are followed: nobody builds so many, and a hostile chain must not exhaust the stack."""
+
+
+class NodeRole(StrEnum):
+    """Why an object is in the tree."""
+
+    MANIFEST = "manifest"
+    RESOURCE = "resource"
+    MANAGER = "manager"
+    DEFINITION = "definition"
+    INVENTORY = "inventory"
+    OWNED = "owned"
+
+
+class ObjectVisibility(StrEnum):
+    """What is known of an object."""
+
+    SEEN = "seen"
+    MISSING = "missing"  # its kind is watched, and it is not there
+    UNWATCHED = "not watched"  # nobody looked
+    UNLISTED = "not listed"  # its kind is watched, and its list is missing
+    MALFORMED = "malformed"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNode:
+    """One object with what belongs to it; `words` say why it is in its state, `created` is None where not known."""
+
+    ref: ObjectRef
+    role: NodeRole
+    sight: ObjectVisibility
+    state: State
+    words: str = ""
+    created: float | None = None
+    children: tuple[TreeNode, ...] = ()
+
+    def walk(self) -> Iterator[TreeNode]:
+        """This node and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectTree:
+    """The roots, and what has to be said about what is not in it."""
+
+    roots: tuple[TreeNode, ...]
+    notes: tuple[str, ...] = ()
+
+
+_NOT_YET = "ReplicaSets, Pods and Jobs: loading"
+
+
+def unseen_words(snapshot: Snapshot) -> str:
+    """Why Pods and the like may be missing in a tree; empty where they are followed and may be read."""
+    names = sorted(name for name in snapshot.feeds if name.startswith(_OWNED) and is_namespaced_feed(name))
+    found = [str(why) for why in explain_gaps(snapshot.feeds, names)]
+    absent = [name for name in names if snapshot.feeds[name].state is FeedState.ABSENT]
+    found += [f"unknown (the cluster does not serve {', '.join(absent)})"] if absent else []
+    return "; ".join(found) if names else _NOT_YET
+
+
+def build_tree(
+    row: ModuleRow,
+    locations: ObjectIndex,
+    now: float,
+    *,
+    unseen: str = _NOT_YET,
+    feeds: Mapping[str, Feed] | None = None,
+) -> ObjectTree:
+    """The tree of a module as far as it was observed, at a moment in seconds of the Unix clock.
+
+    `unseen` says why ReplicaSets, Pods and the like may be missing; it is a note where there is a workload. `feeds`
+    tell which kinds are listed: an object of any other is not known to be missing.
+    """
+    growing = _Growing(locations, now, row, feeds or {})
+    roots = tuple(growing.roots())
+    notes = []
+    if row.manifest is None:
+        why = row.unknown.get(RowFact.MANIFEST)
+        manifest = "there is no Manifest here" if why is None else f"Manifest: {why}"
+        notes.append(f"{manifest}, so it is not known what else was installed")
+    if (why := row.unknown.get(RowFact.CHECKS)) is not None:
+        notes.append(f"module CRs: {why}")
+    if row.manager is None and (why := row.unknown.get(RowFact.STATE)) is not None:
+        notes.append(f"manager: {why}")
+    if unseen and any(node.ref.kind.group == "apps" for root in roots for node in root.walk()):
+        notes.append(unseen)
+    if any(node.sight is ObjectVisibility.UNWATCHED for root in roots for node in root.walk()):
+        notes.append("of objects that are not watched it is only known that they were installed")
+    return ObjectTree(roots, tuple(notes))
+
+
+class _Growing:
+    """Grows one tree; each object stands in it once, at the first place where it belongs."""
+
+    def __init__(self, locations: ObjectIndex, now: float, row: ModuleRow, feeds: Mapping[str, Feed]) -> None:
+        self._locations = locations
+        self._feeds = feeds
+        self._now = now
+        self._row = row
+        self._placed: set[Name] = set()
+        self._checked = {name_of(checked.resource): checked for checked in row.checked}
+
+    def roots(self) -> Iterator[TreeNode]:
+        row = self._row
+        resources = list(self._nodes((checked.resource for checked in row.checked), NodeRole.RESOURCE))
+        if row.manifest is not None:
+            yield self._manifest(row.manifest)
+        yield from resources
+        template = row.resolution.template
+        kind = template.resource_kind if template is not None else None
+        yield from self._nodes((row.manager,) if row.manager is not None else (), NodeRole.MANAGER)
+        if kind is not None:
+            yield from self._nodes(self._definitions(kind), NodeRole.DEFINITION)
+
+    def _definitions(self, kind: GroupVersionKind) -> Iterator[ObjectRef]:
+        found = self._locations.definition_of(kind)
+        if found is not None:
+            yield read_ref(found)
+
+    def _manifest(self, ref: ObjectRef) -> TreeNode:
+        raw = self._locations.find(ref)
+        read = read_manifest(raw) if raw is not None else None
+        node = self._node(ref, NodeRole.MANIFEST)
+        if isinstance(read, Manifest):
+            inventory = tuple(self._nodes(sorted(read.synced, key=_by_kind), NodeRole.INVENTORY))
+            said = next((c for c in read.conditions if c.status != "True"), None)
+            words = ": ".join(part for part in (said.reason, said.message) if part) if said is not None else ""
+            state = node.state if node.state is State.DELETING else parse_state(read.state) or State.UNKNOWN
+            return replace(node, state=state, words=words, children=(*node.children, *inventory))
+        if isinstance(read, MalformedObject):
+            return replace(node, sight=ObjectVisibility.MALFORMED, state=State.ERROR, words=read.reason)
+        return node
+
+    def _nodes(self, refs: Iterable[ObjectRef], role: NodeRole, depth: int = 0) -> Iterator[TreeNode]:
+        for ref in refs:
+            if name_of(ref) not in self._placed:
+                yield self._node(ref, role, depth)
+
+    def _node(self, ref: ObjectRef, role: NodeRole, depth: int = 0) -> TreeNode:
+        self._placed.add(name_of(ref))
+        raw = self._locations.find(ref)
+        if raw is None:
+            return self._unseen(ref, role)
+        state, words = self._state(ref, raw)
+        owned = [read_ref(child) for child in self._locations.owned_by(raw)]
+        if depth >= MAX_DEPTH and owned:
+            words, owned = f"{words}; what it owns is too deep to be shown", []
+        children = self._nodes(sorted(owned, key=_by_kind), NodeRole.OWNED, depth + 1)
+        return TreeNode(
+            ref, role, ObjectVisibility.SEEN, state, words, read_meta(JsonReader(raw)).created, tuple(children)
+        )
+
+    def _state(self, ref: ObjectRef, raw: Object) -> tuple[State, str]:
+        """A module's resource is what it reports, or what its checks say; all else what its readiness says."""
+        checked = self._checked.get(name_of(ref))
+        if checked is not None:
+            held = f"held by {', '.join(checked.finalizers)}" if checked.deleting and checked.finalizers else ""
+            return parse_state(checked.status_state) or checked.klm.state, checked.message or held
+        found = check_readiness(raw, self._now)
+        return found.state, found.words
+
+    def _unseen(self, ref: ObjectRef, role: NodeRole) -> TreeNode:
+        place = (ref.kind.group, ref.kind.kind, ref.namespace)
+        why = explain_missing(self._feeds, [WORKLOAD_FEEDS[ref.kind.kind]]) if place[:2] in WATCHED else None
+        if why is not None:
+            return TreeNode(ref, role, ObjectVisibility.UNLISTED, State.UNKNOWN, str(why))
+        if place[:2] in WATCHED or role is NodeRole.RESOURCE or place in self._locations.places:
+            return TreeNode(ref, role, ObjectVisibility.MISSING, State.ERROR, "it should be there and is not")
+        return TreeNode(ref, role, ObjectVisibility.UNWATCHED, State.UNKNOWN)
+
+
+def _by_kind(ref: ObjectRef) -> tuple[str, str, str]:
+    return ref.kind.kind, ref.namespace, ref.name

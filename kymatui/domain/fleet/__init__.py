@@ -1,0 +1,3 @@
+"""All runtimes of a control plane: a row each, versions over the fleet, changes, maintenance, who has to act, and
+campaigns.
+"""

@@ -1,0 +1,201 @@
+"""A fleet as it is now, kept up to date by what changed: no row is made anew but those that changed themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kymatui.domain.catalog.rows import NAMING_LISTS
+from kymatui.domain.fleet.manifest_summary import ManifestSummary
+from kymatui.domain.fleet.runtimes import Metas, Runtime, RuntimeModule, with_release_metas
+from kymatui.domain.kubernetes.object_meta import MalformedObject
+from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
+from kymatui.domain.snapshot.snapshots import Feed
+
+RuntimeKey = tuple[str, str]
+"""Namespace and name."""
+_ID = "kyma-project.io/runtime-id"
+MANIFEST = "manifest"
+"""What a change is called that nobody saw, and that a Manifest tells of itself."""
+MAX_CHANGES = 2000
+"""How many changes are remembered, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetChange:
+    """One change of one runtime; `module` is "" where it is about the runtime. `at` in seconds of the Unix clock.
+
+    `before` is "" where the fact is new, `after` where it is gone.
+    """
+
+    at: float
+    runtime: RuntimeKey
+    module: str
+    what: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSnapshot:
+    """One look; `runtimes` in no order, `manifests` by their Kyma, `changes` the newest first.
+
+    The mappings are the same objects from look to look while nothing in them changes.
+    """
+
+    cluster: str = ""
+    runtimes: Mapping[RuntimeKey, Runtime] = field(default_factory=dict)
+    manifests: Mapping[RuntimeKey, tuple[ManifestSummary, ...]] = field(default_factory=dict)
+    changes: tuple[FleetChange, ...] = ()
+    malformed: tuple[MalformedObject, ...] = ()
+    feeds: Mapping[str, Feed] = field(default_factory=dict)
+    taken_at: float = 0.0
+    metas: Metas = field(default_factory=dict)
+
+    @property
+    def unknown_runtimes(self) -> UnknownFact | None:
+        """Why there may be runtimes that are not in it; None where all Kymas are listed."""
+        return explain_missing(self.feeds, NAMING_LISTS[:1])
+
+    @property
+    def unknown_drift(self) -> UnknownFact | None:
+        """Why no module's drift is known; None where the release metas are listed."""
+        return explain_missing(self.feeds, NAMING_LISTS[2:3])
+
+    @property
+    def unknown_manifests(self) -> UnknownFact | None:
+        """Why nothing is known of what Manifests report; None where they are listed."""
+        return explain_missing(self.feeds, NAMING_LISTS[3:])
+
+    @property
+    def problem_count(self) -> int:
+        """How many runtimes have a problem, as the header and the filter for problems say."""
+        return sum(runtime.has_problem for runtime in self.runtimes.values())
+
+    @property
+    def offered(self) -> frozenset[str]:
+        """The names of the modules that any channel has, but for those that every runtime has anyway."""
+        return frozenset(module for (_, module), meta in self.metas.items() if not meta.mandatory_version)
+
+    def named(self, name: str) -> Runtime | None:
+        """The runtime of a name, of `namespace/name`, of a shoot or of a runtime id; None of none, and of several."""
+        namespace, _, last = name.rpartition("/")
+        if namespace:
+            return self.runtimes.get((namespace, last))
+        every = self.runtimes.values()
+        called = [runtime for runtime in every if runtime.name == name]
+        called = called or [runtime for runtime in every if name and name in (runtime.shoot, runtime.labels.get(_ID))]
+        return called[0] if len(called) == 1 else None
+
+
+class FleetTracker:
+    """Takes changes in, and gives pictures; for one thread."""
+
+    def __init__(self, kept: int = MAX_CHANGES) -> None:
+        self._kept = kept
+        self._metas: Metas = {}
+        self._runtimes: dict[RuntimeKey, Runtime] = {}
+        self._malformed: dict[RuntimeKey, MalformedObject] = {}
+        self._sights: dict[RuntimeKey, ManifestSummary] = {}
+        self._manifests: dict[RuntimeKey, tuple[ManifestSummary, ...]] = {}
+        self._changes: tuple[FleetChange, ...] = ()
+
+    def metas(self, metas: Metas) -> None:
+        """Release metas changed: what each channel should have is asked anew."""
+        self._metas = metas
+        self._runtimes = {key: with_release_metas(runtime, metas) for key, runtime in self._runtimes.items()}
+
+    def kymas(
+        self, changed: Mapping[RuntimeKey, Runtime | MalformedObject | None], now: float, *, notice: bool
+    ) -> None:
+        """Kymas that changed, None for those that are gone. With `notice` what is different is a change, told later."""
+        if not changed:
+            return
+        found: list[FleetChange] = []
+        runtimes = dict(self._runtimes)
+        for key, item in changed.items():
+            before = runtimes.pop(key, None) if not isinstance(item, Runtime) else runtimes.get(key)
+            self._malformed.pop(key, None)
+            if isinstance(item, MalformedObject):
+                self._malformed[key] = item
+            after = with_release_metas(item, self._metas) if isinstance(item, Runtime) else None
+            if after is not None:
+                runtimes[key] = after
+            found += runtime_changes(key, before, after, now) if notice else ()
+        self._runtimes = runtimes
+        self._changes = (*reversed(found), *self._changes)[: self._kept]
+
+    def manifests(self, changed: Mapping[RuntimeKey, ManifestSummary | None]) -> None:
+        """Manifests that changed, None for those that are gone."""
+        if not changed:
+            return
+        owners: dict[RuntimeKey, dict[RuntimeKey, ManifestSummary]] = {}
+        for key, sight in changed.items():
+            before = self._sights.pop(key, None)
+            if sight is not None:
+                self._sights[key] = sight
+            for one in (before, sight):
+                if one is not None:
+                    self._owned(owners, (one.namespace, one.kyma))
+            if before is not None:
+                owners[before.namespace, before.kyma].pop(key, None)
+            if sight is not None:
+                owners[sight.namespace, sight.kyma][key] = sight
+        changed_owners = {owner: tuple(found.values()) for owner, found in owners.items()}
+        self._manifests = {**self._manifests, **changed_owners}
+
+    def _owned(self, owners: dict[RuntimeKey, dict[RuntimeKey, ManifestSummary]], owner: RuntimeKey) -> None:
+        if owner not in owners:
+            owners[owner] = {(one.namespace, one.name): one for one in self._manifests.get(owner, ())}
+
+    def picture(self, cluster: str, feeds: Mapping[str, Feed], now: float) -> FleetSnapshot:
+        malformed = tuple(self._malformed.values())
+        return FleetSnapshot(
+            cluster, self._runtimes, self._manifests, self._changes, malformed, feeds, now, self._metas
+        )
+
+
+def runtime_changes(key: RuntimeKey, before: Runtime | None, after: Runtime | None, at: float) -> Iterator[FleetChange]:
+    """What is another between two sights of a runtime."""
+    if before is None or after is None:
+        if before is not after:
+            words = ("", "there") if before is None else ("there", "")
+            yield FleetChange(at, key, "", "runtime", *words)
+        return
+    for what, old, new in (("state", before.state, after.state), ("channel", before.channel, after.channel)):
+        if old != new:
+            yield FleetChange(at, key, "", what, old, new)
+    if after.deleting and not before.deleting:
+        yield FleetChange(at, key, "", "deletion", "", "asked for")
+    if before.modules is not after.modules and before.modules != after.modules:
+        yield from _of_modules(key, before.modules, after.modules, at)
+
+
+def _of_modules(
+    key: RuntimeKey, before: Iterable[RuntimeModule], after: Iterable[RuntimeModule], at: float
+) -> Iterator[FleetChange]:
+    old, new = {one.name: one for one in before}, {one.name: one for one in after}
+    for name in old | new:
+        was, now = old.get(name), new.get(name)
+        if was is None or now is None:
+            words = ("", (now.version or "there") if now else "") if was is None else (was.version or "there", "")
+            yield FleetChange(at, key, name, "module", *words)
+            continue
+        if was.state is not now.state:
+            yield FleetChange(at, key, name, "state", was.state, now.state)
+        if was.version != now.version:
+            yield FleetChange(at, key, name, "version", was.version, now.version)
+
+
+def recent_changes(picture: FleetSnapshot, now: float, seconds: float = 3600.0) -> list[FleetChange]:
+    """What changed of late: what was seen, and before that what the Manifests tell of themselves. The newest first."""
+    since = now - seconds
+    seen = [change for change in picture.changes if change.at >= since]
+    begun = min((change.at for change in picture.changes), default=now)
+    told = [
+        FleetChange(sight.changed, owner, sight.module or sight.name, MANIFEST, "", sight.state)
+        for owner, sights in picture.manifests.items()
+        for sight in sights
+        if sight.changed is not None and since <= sight.changed < begun
+    ]
+    return sorted([*seen, *told], key=lambda change: change.at, reverse=True)

@@ -1,0 +1,110 @@
+"""Which upgrades of a runtime need a downtime, and when its next maintenance window is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kymatui.domain.fleet.runtimes import Runtime
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import Kyma, ModuleReport
+from kymatui.domain.kyma.maintenance_windows import (
+    ControllerSettings,
+    MaintenanceWindow,
+    next_window,
+    runtime_properties,
+)
+from kymatui.domain.kyma.template_index import TemplateIndex
+from kymatui.domain.snapshot.missing_lists import UnknownFact
+from kymatui.domain.versions.drift import Drift, DriftKind
+from kymatui.domain.versions.refusals import WaitsForWindow, WindowsUnreadable
+from kymatui.domain.versions.resolution import resolve, upcoming_window
+
+
+class UpgradeStatus(StrEnum):
+    """How an upgrade that needs a downtime stands."""
+
+    WAITS = "waits for the window"
+    GOES = "goes now: the window is open"
+    SKIPS = "goes now: the Kyma skips maintenance windows"
+    STUCK = "waits, and no window comes"
+    REPORTED = "waits, as lifecycle-manager says"
+
+
+@dataclass(frozen=True, slots=True)
+class DowntimeUpgrade:
+    """One module that goes from one version to another with a downtime; `offered` is "" where it is not known."""
+
+    module: str
+    installed: str
+    offered: str
+    waiting: UpgradeStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """One runtime; `window` is None where the policy is not known, or has none for it; `open` while it is on."""
+
+    ref: ObjectRef
+    window: MaintenanceWindow | None
+    open: bool
+    skips: bool
+    upgrades: tuple[DowntimeUpgrade, ...]
+    unknown: UnknownFact | None = None
+    """Why there may be upgrades that are not named: the catalog that offers them is not listed."""
+
+
+def runtime_maintenance(
+    kyma: Kyma, shelf: TemplateIndex, rules: ControllerSettings, now: float, unknown: UnknownFact | None = None
+) -> Maintenance:
+    """Of one Kyma of the control plane. `now` is in seconds of the Unix clock; `unknown` why the shelf is empty."""
+    window = upcoming_window(kyma, rules, now)
+    is_open = window is not None and window.is_active(now)
+    upgrades = (_upgrade(kyma, report, shelf, rules, now) for report in kyma.reports)
+    return Maintenance(kyma.ref, window, is_open, kyma.skip_maintenance_windows, tuple(filter(None, upgrades)), unknown)
+
+
+def fleet_maintenance(runtime: Runtime, rules: ControllerSettings, now: float) -> Maintenance:
+    """Of a runtime as a fleet has it: what waits is what lifecycle-manager says itself, for no template was read."""
+    window = (
+        next_window(rules.windows, runtime_properties(runtime.labels), now, least=rules.least)
+        if rules.windows
+        else None
+    )
+    upgrades = tuple(
+        DowntimeUpgrade(
+            module.name, module.version, module.desired if _waits(module.drift) else "", UpgradeStatus.REPORTED
+        )
+        for module in runtime.modules
+        if module.maintenance
+    )
+    return Maintenance(runtime.ref, window, window is not None and window.is_active(now), False, upgrades)
+
+
+def _waits(drift: Drift) -> bool:
+    return drift.kind is DriftKind.PENDING_MAINTENANCE
+
+
+def _upgrade(
+    kyma: Kyma, report: ModuleReport, shelf: TemplateIndex, rules: ControllerSettings, now: float
+) -> DowntimeUpgrade | None:
+    request = kyma.request(report.name)
+    if kyma.meta.deleting or (request is not None and not request.managed):
+        return None
+    found = resolve(report.name, kyma, shelf, now=now, rules=rules)
+    waiting = next(_standings(kyma, report, found.refusal), None)
+    if waiting is None and found.refusal is None and found.template is not None:
+        needed = found.template.requires_downtime and report.version != found.version
+        if needed:
+            waiting = UpgradeStatus.SKIPS if kyma.skip_maintenance_windows else UpgradeStatus.GOES
+    return DowntimeUpgrade(report.name, report.version, found.version, waiting) if waiting is not None else None
+
+
+def _standings(kyma: Kyma, report: ModuleReport, refusal: object) -> Iterator[UpgradeStatus]:
+    if isinstance(refusal, WaitsForWindow):
+        yield UpgradeStatus.WAITS
+    if isinstance(refusal, WindowsUnreadable):
+        yield UpgradeStatus.STUCK
+    if report.maintenance and not kyma.skip_maintenance_windows:
+        yield UpgradeStatus.REPORTED

@@ -1,0 +1,51 @@
+"""The Manifests of a whole fleet, each as the little that a control plane's screen shows of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from sys import intern
+
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.snapshot.snapshots import Object
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestSummary:
+    """One Manifest; `changed` is when a condition last turned, or the last operation was told, None where neither is.
+
+    `operation` is lifecycle-manager's own sentence.
+    """
+
+    namespace: str
+    name: str
+    kyma: str
+    module: str
+    version: str
+    state: str
+    operation: str
+    mandatory: bool
+    deleting: bool
+    created: float | None
+    changed: float | None
+
+
+def read_summary(raw: Object) -> ManifestSummary | None:
+    """What is kept of a Manifest; None of what is none."""
+    found = read_manifest(raw)
+    if not isinstance(found, Manifest):
+        return None
+    meta = found.meta
+    times = [condition.since for condition in found.conditions if condition.since is not None]
+    return ManifestSummary(
+        namespace=intern(meta.namespace),
+        name=meta.name,
+        kyma=found.kyma,
+        module=intern(found.module),
+        version=intern(found.version),
+        state=intern(found.state),
+        operation=intern(found.operation),
+        mandatory=found.mandatory,
+        deleting=meta.deleting,
+        created=meta.created,
+        changed=max(times, default=None),
+    )

@@ -1,0 +1,88 @@
+"""Who has to act for what, over a whole fleet: one line for everything that is not at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
+from kymatui.domain.fleet.manifest_summary import ManifestSummary
+from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.states import State, parse_state, state_rank
+from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_for_state
+
+YOU = Actor.YOU.value
+KLM = Actor.KLM.value
+WINDOW = "a maintenance window"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAction:
+    """Something that waits, and for whom. `module` is "" where the runtime itself does; `since` may not be known."""
+
+    runtime: RuntimeKey
+    module: str
+    state: State
+    on: str
+    reason: str
+    since: float | None = None
+
+
+def pending_actions(picture: FleetSnapshot) -> list[PendingAction]:
+    """All over the fleet, the worst first."""
+    found = [
+        wait
+        for key, runtime in picture.runtimes.items()
+        if not _is_at_rest(runtime)
+        for wait in runtime_pending_actions(runtime, picture.manifests.get(key, ()))
+    ]
+    found += [
+        wait
+        for key, sights in picture.manifests.items()
+        for sight in sights
+        if sight.mandatory and sight.state not in (State.READY, "") and key in picture.runtimes
+        for wait in (_of_manifest(key, sight),)
+    ]
+    return sorted(found, key=lambda wait: (state_rank(wait.state), wait.on, wait.module, wait.runtime))
+
+
+def _is_at_rest(runtime: Runtime) -> bool:
+    quiet = (State.READY, State.UNMANAGED)
+    settled = all(module.state in quiet and not module.maintenance for module in runtime.modules)
+    return settled and not runtime.deleting and not (runtime.skipped and runtime.state != State.READY)
+
+
+def runtime_pending_actions(runtime: Runtime, sights: Sequence[ManifestSummary] = ()) -> Iterator[PendingAction]:
+    """Of one runtime."""
+    key = (runtime.ref.namespace, runtime.name)
+    by_module = {sight.module: sight for sight in sights}
+    if runtime.skipped:
+        reason = "labelled skip-reconciliation: lifecycle-manager passes over it"
+        yield PendingAction(key, "", parse_state(runtime.state) or State.UNKNOWN, YOU, reason)
+    if runtime.deleting:
+        left = f"{format_count(len(sights), 'Manifest')} left" if sights else "no Manifest left"
+        yield PendingAction(key, "", State.DELETING, KLM, f"the runtime is being deleted; {left}")
+    for module in runtime.modules:
+        if module.maintenance:
+            yield PendingAction(key, module.name, module.state, WINDOW, module.message or "its upgrade needs downtime")
+        elif module.state not in (State.READY, State.UNMANAGED):
+            yield _of_module(key, module, by_module.get(module.name))
+
+
+def _of_module(key: RuntimeKey, module: RuntimeModule, sight: ManifestSummary | None) -> PendingAction:
+    operation = sight.operation if sight is not None else ""
+    on = actor_for_state(module.state, operation)
+    blocked = module.state is State.DELETING and on is Actor.YOU
+    words = f"CRs of {module.name} block the deletion" if blocked else ""
+    since = sight.changed if sight is not None else None
+    return PendingAction(key, module.name, module.state, on.value, module.message or words or operation, since)
+
+
+def _of_manifest(key: RuntimeKey, sight: ManifestSummary) -> PendingAction:
+    state = parse_state(sight.state) or State.UNKNOWN
+    on = actor_for_state(state, sight.operation) if state is State.DELETING else actor_for_manifest_state(state)
+    return PendingAction(
+        key, sight.module or sight.name, state, on.value, f"mandatory: {sight.operation}", sight.changed
+    )

@@ -1,0 +1,275 @@
+"""A control plane's runtimes: one row a Kyma, and how many runtimes have which version of which module.
+
+Everything is read out of the Kymas alone, since their status holds the version and the state of each module: a fleet of
+thousands costs one list. Which version a module should have comes from the release metas, where they may be read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kymatui.domain.kubernetes.object_meta import MalformedObject
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import Kyma, ModuleReport, read_kyma
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
+from kymatui.domain.kyma.states import State, parse_state, state_rank
+from kymatui.domain.kyma.versions import version_order
+from kymatui.domain.modules.next_actor import actor_on_report
+from kymatui.domain.modules.presence import Presence, PresenceEvidence, determine_presence
+from kymatui.domain.snapshot.missing_lists import UnknownFact
+from kymatui.domain.snapshot.snapshots import Object
+from kymatui.domain.versions.drift import Drift, DriftKind, compute_drift
+from kymatui.domain.versions.resolution import desired_channel, guard, offered_version
+
+_LABELS = "kyma-project.io"
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeModule:
+    """A module of one runtime as its Kyma reports it, which does not know what runs there.
+
+    `desired` is "" where the release metas do not tell it; the drift is then unknown, and `drifts` False. `guarded`
+    says that the downgrade guard applies: the status names a template.
+    """
+
+    name: str
+    channel: str
+    version: str
+    desired: str
+    state: State
+    maintenance: bool
+    message: str
+    presence: Presence = Presence.ENABLED
+    mandatory: bool = False
+    guarded: bool = False
+    drift: Drift = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Judge the drift as a catalog does, whenever the module or what its channel has is another."""
+        object.__setattr__(self, "drift", _drift(self))
+
+    @property
+    def drifts(self) -> bool:
+        """Whether it is, for certain, in another version than its channel has."""
+        return self.drift.is_drift
+
+    @property
+    def unknown_drift(self) -> bool:
+        """Whether it may be in another version than its channel has."""
+        return bool(self.version) and self.drift.kind is DriftKind.UNKNOWN
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts next, as far as its Kyma tells."""
+        return actor_on_report(self.state, self.drift.kind, maintenance=self.maintenance)
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """One runtime; `created` in seconds of the Unix clock, None where the Kyma does not say."""
+
+    ref: ObjectRef
+    shoot: str
+    plan: str
+    region: str
+    platform_region: str
+    account: str
+    channel: str
+    state: str
+    modules: tuple[RuntimeModule, ...]
+    created: float | None
+    deleting: bool
+    skipped: bool
+    labels: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        return self.ref.name
+
+    @property
+    def drifting(self) -> tuple[RuntimeModule, ...]:
+        """The modules that are not in their channel's version."""
+        return tuple(module for module in self.modules if module.drifts)
+
+    @property
+    def unknown_drift(self) -> bool:
+        """Whether more modules may drift than `drifting` has: nothing that a fleet reads offers their version."""
+        return any(module.unknown_drift for module in self.modules)
+
+    @property
+    def drift_words(self) -> str:
+        """How many modules drift; `2+` where more may, and "" where none does."""
+        return drift_count(len(self.drifting), undecided=self.unknown_drift)
+
+    @property
+    def has_problem(self) -> bool:
+        """Whether it counts as a runtime with a problem, in the header and in the filter for problems."""
+        return self.state != State.READY or bool(self.drifting) or self.deleting or self.skipped
+
+    @property
+    def worst(self) -> RuntimeModule | None:
+        """The module in the worst state, None where all are well."""
+        bad = [module for module in self.modules if module.state not in (State.READY, State.UNMANAGED)]
+        return min(bad, key=lambda module: (state_rank(module.state), module.name), default=None)
+
+    def module(self, name: str) -> RuntimeModule | None:
+        return next((module for module in self.modules if module.name == name), None)
+
+
+def drift_count(drifting: int, *, undecided: bool) -> str:
+    """Return a count of what drifts; `undecided` says that more of it may."""
+    if undecided:
+        return f"{drifting}+" if drifting else UNKNOWN
+    return str(drifting) if drifting else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """All runtimes by name, and the Kymas that cannot be read; `unknown_drift` says why no module's drift is known."""
+
+    runtimes: tuple[Runtime, ...]
+    malformed: tuple[MalformedObject, ...]
+    unknown_drift: UnknownFact | None = None
+
+    def count(self, what: str) -> Mapping[str, int]:
+        """How many runtimes there are of each plan, region, channel or state, the most first."""
+        return dict(Counter(group_name(runtime, what) for runtime in self.runtimes).most_common())
+
+
+GROUPS = ("plan", "region", "platform-region", "channel", "state", "account")
+
+
+def group_name(runtime: Runtime, what: str) -> str:
+    """What a runtime is grouped under."""
+    found = {
+        "plan": runtime.plan,
+        "region": runtime.region,
+        "platform-region": runtime.platform_region,
+        "channel": runtime.channel,
+        "state": runtime.state,
+        "account": runtime.account,
+    }[what]
+    return found or UNKNOWN
+
+
+def build_fleet(
+    kymas: Iterable[Object], release_metas: Iterable[Object] = (), unknown_drift: UnknownFact | None = None
+) -> Fleet:
+    """The fleet that a list of Kymas makes up."""
+    read = [read_kyma(raw) for raw in kymas]
+    metas = metas_by_module(release_metas)
+    runtimes = [read_runtime(kyma, metas) for kyma in read if isinstance(kyma, Kyma)]
+    malformed = tuple(item for item in read if isinstance(item, MalformedObject))
+    return Fleet(tuple(sorted(runtimes, key=lambda runtime: runtime.ref)), malformed, unknown_drift)
+
+
+Metas = Mapping[tuple[str, str], ReleaseMeta]
+
+
+def metas_by_module(raws: Iterable[Object]) -> Metas:
+    """Release metas by namespace and module: a Kyma resolves within its own namespace."""
+    found = (read_release_meta(raw) for raw in raws)
+    return {(meta.meta.namespace, meta.module): meta for meta in found if isinstance(meta, ReleaseMeta)}
+
+
+def read_runtime(kyma: Kyma, metas: Metas) -> Runtime:
+    """One Kyma's row."""
+    labels = kyma.meta.labels
+    names = dict.fromkeys([*(request.name for request in kyma.modules), *(report.name for report in kyma.reports)])
+    return Runtime(
+        ref=kyma.ref,
+        shoot=labels.get(f"{_LABELS}/shoot-name", ""),
+        plan=labels.get(f"{_LABELS}/broker-plan-name", ""),
+        region=labels.get(f"{_LABELS}/region", ""),
+        platform_region=labels.get(f"{_LABELS}/platform-region", ""),
+        account=labels.get(f"{_LABELS}/global-account-id", ""),
+        # what is stored in a control plane keeps its defaults: the runtime's own wish is only told in the status
+        channel=kyma.active_channel or kyma.channel,
+        state=kyma.state,
+        modules=tuple(_module(kyma, name, metas) for name in names),
+        created=kyma.meta.created,
+        deleting=kyma.meta.deleting,
+        skipped=kyma.meta.label_is_true("operator.kyma-project.io/skip-reconciliation"),
+        labels=labels,
+    )
+
+
+def _module(kyma: Kyma, name: str, metas: Metas) -> RuntimeModule:
+    report = kyma.report(name) or ModuleReport(name, "", "", "", "", "", False, None, None, None)
+    channel, _ = desired_channel(name, kyma)
+    request = kyma.request(name)
+    state = (parse_state(report.state) or State.UNKNOWN) if report.state else State.PROCESSING
+    # a control plane's Kyma need not name its modules: what the runtime asks for is mirrored in the status alone
+    requested = request is not None or state is not State.DELETING
+    managed = request.managed if request is not None else state is not State.UNMANAGED
+    desired, mandatory = _offered(metas, kyma.meta.namespace, name, channel)
+    return RuntimeModule(
+        name,
+        channel,
+        report.version,
+        desired,
+        state,
+        report.maintenance,
+        report.message,
+        determine_presence(PresenceEvidence(requested, managed, report.state or None)),
+        mandatory,
+        guarded=report.template is not None,
+    )
+
+
+def _drift(sight: RuntimeModule) -> Drift:
+    offered = (sight.channel, sight.desired)
+    is_guarded = sight.guarded and bool(sight.desired) and not sight.mandatory
+    held = guard(sight.name, (sight.channel, sight.version), offered) if is_guarded else None
+    return compute_drift(
+        sight.version,
+        sight.desired,
+        follows=sight.presence.follows_channel,
+        refusal=held,
+        maintenance=sight.maintenance,
+        rolling=sight.state is State.PROCESSING,
+    )
+
+
+def _offered(metas: Metas, namespace: str, module: str, channel: str) -> tuple[str, bool]:
+    """Return the version that a module should have, and whether every runtime has it; "" and False without a meta."""
+    meta = metas.get((namespace, module))
+    return (offered_version(meta, channel), meta.mandatory_version is not None) if meta is not None else ("", False)
+
+
+def with_release_metas(runtime: Runtime, metas: Metas) -> Runtime:
+    """The same runtime after release metas changed; the same object where that changes nothing."""
+    offered = [_offered(metas, runtime.ref.namespace, one.name, one.channel) for one in runtime.modules]
+    pairs = tuple(zip(runtime.modules, offered, strict=True))
+    if all(now == (one.desired, one.mandatory) for one, now in pairs):
+        return runtime
+    modules = tuple(replace(one, desired=version, mandatory=mandatory) for one, (version, mandatory) in pairs)
+    return replace(runtime, modules=modules)
+
+
+@dataclass(frozen=True, slots=True)
+class VersionCounts:
+    """One module: how many runtimes have it in each version, newest first; "" stands for those that do not say."""
+
+    module: str
+    counts: tuple[tuple[str, int], ...]
+
+    @property
+    def total(self) -> int:
+        return sum(count for _, count in self.counts)
+
+
+def version_matrix(runtimes: Sequence[Runtime]) -> tuple[VersionCounts, ...]:
+    """Module by version with counts, over some runtimes."""
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for runtime in runtimes:
+        for module in runtime.modules:
+            found[module.name][module.version] += 1
+    return tuple(
+        VersionCounts(name, tuple(sorted(counts.items(), key=lambda item: version_order(item[0]), reverse=True)))
+        for name, counts in sorted(found.items())
+    )

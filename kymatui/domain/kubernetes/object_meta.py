@@ -1,0 +1,125 @@
+"""What every object has (its metadata), and objects that cannot be read at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+
+OPERATOR = "operator.kyma-project.io"
+LABEL_MODULE_NAME = f"{OPERATOR}/module-name"
+LABEL_MANAGED_BY = f"{OPERATOR}/managed-by"
+LABEL_BETA = f"{OPERATOR}/beta"
+LABEL_INTERNAL = f"{OPERATOR}/internal"
+LABEL_SYNC = f"{OPERATOR}/sync"
+LABEL_MANDATORY = f"{OPERATOR}/mandatory-module"
+LABEL_KYMA_NAME = f"{OPERATOR}/kyma-name"
+LABEL_CHANNEL = f"{OPERATOR}/channel"
+LABEL_SKIP = f"{OPERATOR}/skip-reconciliation"
+ANNOTATION_MODULE_VERSION = f"{OPERATOR}/module-version"
+ANNOTATION_UNMANAGED = f"{OPERATOR}/is-unmanaged"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectMeta:
+    """The metadata of one object; times in seconds of the Unix clock, None where there is none."""
+
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    finalizers: tuple[str, ...]
+    created: float | None
+    deleted: float | None
+    generation: int
+    uid: str
+    field_managers: tuple[str, ...]
+
+    @property
+    def deleting(self) -> bool:
+        """Whether a deletion has been asked for and something still holds the object."""
+        return self.deleted is not None
+
+    def label_is_true(self, label: str) -> bool:
+        """Whether a label says true, in any case: lifecycle-manager lowers the value before it compares."""
+        return self.labels.get(label, "").lower() == "true"
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedObject:
+    """An object that cannot be used, with the reason; it is shown as such and takes nothing else down."""
+
+    ref: ObjectRef
+    reason: str
+    raw: object
+
+
+def parse_time(text: str) -> float | None:
+    """An RFC 3339 time in seconds of the Unix clock; None where the text is none."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+
+
+def read_time(reader: JsonReader, key: str) -> float | None:
+    """The time at a key; a text that is no time is a flaw."""
+    text = reader.text(key)
+    if not text:
+        return None
+    found = parse_time(text)
+    if found is None:
+        reader.flaws.append(Flaw(f"{reader.path}.{key}", "an RFC 3339 time", "another text"))
+    return found
+
+
+def read_meta(reader: JsonReader) -> ObjectMeta:
+    """The metadata of the object that the reader looks at."""
+    meta = reader.child("metadata")
+    return ObjectMeta(
+        name=meta.text("name"),
+        namespace=meta.text("namespace"),
+        labels=meta.labels("labels"),
+        annotations=meta.labels("annotations"),
+        finalizers=meta.texts("finalizers"),
+        created=read_time(meta, "creationTimestamp"),
+        # A deletion that was asked for counts, even where its time cannot be read.
+        deleted=(read_time(meta, "deletionTimestamp") or 0.0) if meta.has("deletionTimestamp") else None,
+        generation=meta.integer("generation"),
+        uid=meta.text("uid"),
+        field_managers=tuple(field.text("manager") for field in meta.children("managedFields")),
+    )
+
+
+def read_kind(raw: object) -> GroupVersionKind:
+    """`apiVersion` and `kind` of an object; empty words where it has none."""
+    reader = JsonReader(raw)
+    return GroupVersionKind.of(reader.text("apiVersion"), reader.text("kind"))
+
+
+def read_ref(raw: object) -> ObjectRef:
+    """The name of an object as far as it has one."""
+    if type(raw) is dict and type(metadata := raw.get("metadata")) is dict:  # asked some ten times for every object
+        api_version, kind = raw.get("apiVersion"), raw.get("kind")
+        namespace, name = metadata.get("namespace", ""), metadata.get("name")
+        if type(api_version) is type(kind) is type(namespace) is type(name) is str:
+            return ObjectRef(GroupVersionKind.of(api_version, kind), namespace, name)
+    meta = JsonReader(raw).child("metadata")
+    return ObjectRef(read_kind(raw), meta.text("namespace"), meta.text("name"))
+
+
+def identity_flaw(raw: object, meta: ObjectMeta) -> str:
+    """Why an object cannot be used at all, or the empty string."""
+    if not isinstance(raw, Mapping):
+        return str(Flaw("", "an object", "something else"))
+    if not meta.name:
+        return "it has no metadata.name"
+    spec: Any = raw.get("spec")
+    if spec is not None and not isinstance(spec, Mapping):
+        return "spec is not an object"
+    return ""

@@ -1,0 +1,217 @@
+"""Forms out of schemas: the fields of a resource or of a chart's values that a person can fill in, and what is wrong.
+
+Read are the schemas of CustomResourceDefinitions (openAPIV3Schema) and of charts (values.schema.json). A form never has
+the last word: what it makes is checked by the server, or by Helm's own rules, all the same.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from typing import Any, Final
+
+Json = dict[str, Any]
+Path = tuple[str, ...]
+
+_DEEPEST: Final = 4
+_MOST: Final = 60
+
+
+class FieldKind(StrEnum):
+    """How a field is filled in; `DATA` is what no single line can show, and is written as JSON."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    NUMBER = "number"
+    SWITCH = "true or false"
+    DATA = "JSON"
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """One field; `path` leads to it, `about` is the schema's own description."""
+
+    path: Path
+    kind: FieldKind
+    about: str = ""
+    default: object = None
+    choices: tuple[str, ...] = ()
+    required: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+    pattern: str = ""
+
+    @property
+    def label(self) -> str:
+        return ".".join(self.path)
+
+    @property
+    def hint(self) -> str:
+        """What may stand there, in a few words."""
+        said = [", ".join(self.choices)] if self.choices else [self.kind.value]
+        said += [f"at least {self.minimum:g}"] if self.minimum is not None else []
+        said += [f"at most {self.maximum:g}"] if self.maximum is not None else []
+        said += ["required"] if self.required else []
+        said += [f"else {format_value(self.default)}"] if self.default is not None else []
+        return "; ".join(said)
+
+
+def form_fields(schema: Mapping[str, Any], root: Path = ()) -> tuple[FormField, ...]:
+    """The fields of a schema, in its own order, down to a bounded depth and number; () where it says nothing."""
+    if not isinstance(schema.get("properties"), Mapping):
+        return ()
+    return tuple(islice(_fields(schema, root, False, _DEEPEST), _MOST))
+
+
+def _fields(schema: Mapping[str, Any], path: Path, required: bool, depth: int) -> Iterator[FormField]:
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping) and properties and depth:
+        wanted = schema.get("required")
+        needed = set(map(str, wanted)) if isinstance(wanted, Sequence) and not isinstance(wanted, str) else set()
+        for name, below in properties.items():
+            if isinstance(below, Mapping):
+                yield from _fields(below, (*path, str(name)), str(name) in needed, depth - 1)
+    elif path:
+        yield _field(schema, path, required)
+
+
+def _field(schema: Mapping[str, Any], path: Path, required: bool) -> FormField:
+    kinds = schema.get("type")
+    first = next((one for one in kinds if one != "null"), "") if isinstance(kinds, list) else kinds
+    kind = {
+        "string": FieldKind.TEXT,
+        "integer": FieldKind.INTEGER,
+        "number": FieldKind.NUMBER,
+        "boolean": FieldKind.SWITCH,
+    }.get(str(first), FieldKind.DATA)
+    if schema.get("x-kubernetes-int-or-string"):
+        kind = FieldKind.TEXT
+    choices = schema.get("enum")
+    return FormField(
+        path,
+        kind,
+        " ".join(str(schema.get("description") or "").split()),
+        schema.get("default"),
+        tuple(map(format_value, choices)) if isinstance(choices, list) else (),
+        required,
+        _number(schema.get("minimum")),
+        _number(schema.get("maximum")),
+        schema["pattern"] if isinstance(schema.get("pattern"), str) else "",
+    )
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def format_value(value: object) -> str:
+    """A value as it stands in a field."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def value_at(document: Mapping[str, Any], path: Path) -> object:
+    """What stands at a path, None where nothing does."""
+    found: object = document
+    for name in path:
+        if not isinstance(found, Mapping) or name not in found:
+            return None
+        found = found[name]
+    return found
+
+
+def parse_value(field: FormField, text: str) -> object:
+    """What was typed, as the schema has it; None for nothing. Raises ValueError in words."""
+    if not text.strip():
+        if field.required:
+            raise ValueError(f"{field.label} is required")
+        return None
+    value = _read(field, text)
+    if field.choices and format_value(value) not in field.choices:
+        raise ValueError(f"{field.label} is one of {', '.join(field.choices)}")
+    _check_range(field, value)
+    return value
+
+
+def _read(field: FormField, text: str) -> object:
+    stripped = text.strip()
+    match field.kind:
+        case FieldKind.TEXT:
+            return text
+        case FieldKind.SWITCH:
+            if stripped.lower() not in ("true", "false"):
+                raise ValueError(f"{field.label} is true or false")
+            return stripped.lower() == "true"
+        case FieldKind.INTEGER | FieldKind.NUMBER:
+            whole = re.fullmatch(r"[+-]?[0-9]+", stripped)
+            if whole:
+                return int(stripped)
+            if field.kind is FieldKind.INTEGER:
+                raise ValueError(f"{field.label} is a whole number")
+            try:
+                return float(stripped)
+            except ValueError:
+                raise ValueError(f"{field.label} is a number") from None
+        case FieldKind.DATA:
+            try:
+                made: object = json.loads(stripped)
+            except ValueError as error:
+                raise ValueError(f"{field.label} is no JSON: {error}") from None
+            return made
+
+
+def _check_range(field: FormField, value: object) -> None:
+    number = _number(value)
+    if number is None:
+        return
+    if field.minimum is not None and number < field.minimum:
+        raise ValueError(f"{field.label} is at least {field.minimum:g}")
+    if field.maximum is not None and number > field.maximum:
+        raise ValueError(f"{field.label} is at most {field.maximum:g}")
+
+
+def with_value(document: Mapping[str, Any], path: Path, value: object) -> Json:
+    """The document with another value at a path; None takes it away, and what is empty then goes with it."""
+    made: Json = copy.deepcopy(dict(document))
+    _write(made, path, value)
+    return made
+
+
+def _write(document: Json, path: Path, value: object) -> None:
+    first, *rest = path
+    if not rest:
+        if value is None:
+            document.pop(first, None)
+        else:
+            document[first] = value
+        return
+    below = document.get(first)
+    if not isinstance(below, dict):
+        if value is None:
+            return
+        below = document[first] = {}
+    _write(below, tuple(rest), value)
+    if not below:
+        document.pop(first, None)
+
+
+def overrides(document: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """What a document says otherwise than the defaults that it was made of; null for what it left out.
+
+    Only that is a person's own: whatever is as the defaults have it follows them when they change.
+    """
+    found: dict[str, Any] = {}
+    for key, value in document.items():
+        before = defaults.get(key)
+        if isinstance(value, Mapping) and isinstance(before, Mapping):
+            if below := overrides(value, before):
+                found[key] = below
+        elif key not in defaults or value != before or isinstance(value, bool) is not isinstance(before, bool):
+            found[key] = value
+    return found | {key: None for key, before in defaults.items() if key not in document and before is not None}

@@ -1,0 +1,82 @@
+"""lifecycle-manager's own configuration, out of its Deployment: where its policy is, and what its flags say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.maintenance_windows import MIN_DURATION
+
+POLICY_FOLDER = "/etc/maintenance-policy"
+POLICY_KEY = "policy.json"
+_RESTRICTED = "restricted-default-modules"
+_LEAST = "min-maintenance-window-size"
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerFlags:
+    """`policy` is the ConfigMap's name, "" where none is mounted; `least` in seconds."""
+
+    deployment: ObjectRef
+    policy: str
+    least: float
+    restricted: frozenset[str]
+
+
+def read_controller_flags(raw: Mapping[str, Any]) -> ControllerFlags | None:
+    """The configuration in a Deployment; None where it is not lifecycle-manager's."""
+    pod = JsonReader(raw).child("spec").child("template").child("spec")
+    containers = pod.children("containers")
+    flags = {name: value for container in containers for name, value in _flags(container)}
+    volumes = [
+        mount.text("name")
+        for container in containers
+        for mount in container.children("volumeMounts")
+        if mount.text("mountPath").rstrip("/") == POLICY_FOLDER
+    ]
+    policy = next(
+        (
+            volume.child("configMap").text("name")
+            for volume in pod.children("volumes")
+            if volume.text("name") in volumes and volume.child("configMap").text("name")
+        ),
+        "",
+    )
+    if not policy and not flags.keys() & {_RESTRICTED, _LEAST} and not _is_named_so(raw):
+        return None
+    names = (name.strip() for name in flags.get(_RESTRICTED, "").split(","))
+    return ControllerFlags(
+        read_ref(raw), policy, parse_duration(flags.get(_LEAST, "")) or MIN_DURATION, frozenset(filter(None, names))
+    )
+
+
+def _is_named_so(raw: Mapping[str, Any]) -> bool:
+    """By its label, or as its own configuration names it."""
+    meta = JsonReader(raw).child("metadata")
+    labelled = meta.labels("labels").get("app.kubernetes.io/name") == "lifecycle-manager"
+    return labelled or meta.text("name") == "klm-controller-manager"
+
+
+def _flags(container: JsonReader) -> Iterator[tuple[str, str]]:
+    """`--name=value` and `--name value`, with one dash or two, as Go reads them."""
+    words = [*container.texts("command")[1:], *container.texts("args")]
+    for word, after in pairwise((*words, "")):
+        if word.startswith("-"):
+            name, sign, value = word.lstrip("-").partition("=")
+            yield name, value if sign else after
+
+
+def parse_duration(text: str) -> float | None:
+    """Seconds of a Go duration ("1h30m"); None where the text is none."""
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)

@@ -1,0 +1,167 @@
+"""The Kyma resource: which modules a runtime asks for, in which channel, and what lifecycle-manager reports of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from kymatui.domain.kubernetes.conditions import Condition, read_conditions
+from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
+from kymatui.domain.kubernetes.object_meta import (
+    LABEL_BETA,
+    LABEL_INTERNAL,
+    MalformedObject,
+    ObjectMeta,
+    identity_flaw,
+    read_meta,
+    read_ref,
+)
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+
+DEFAULT_CHANNEL = "regular"
+NO_CHANNEL = "none"
+KYMA_NAMESPACE = "kyma-system"
+KYMA_NAME = "default"
+
+
+class Policy(StrEnum):
+    """What lifecycle-manager does with a module's default resource."""
+
+    CREATE_AND_DELETE = "CreateAndDelete"
+    IGNORE = "Ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedObject:
+    """An object that a module's status points at."""
+
+    ref: ObjectRef
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRequest:
+    """An entry of `spec.modules`; `channel` is "" where the Kyma's own channel counts."""
+
+    name: str
+    channel: str
+    version: str
+    policy: str
+    managed: bool
+    controller: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleReport:
+    """An entry of `status.modules`."""
+
+    name: str
+    component: str
+    channel: str
+    version: str
+    message: str
+    state: str
+    maintenance: bool
+    manifest: TrackedObject | None
+    template: TrackedObject | None
+    resource: TrackedObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kyma:
+    """A Kyma of any served version; `raw` is the object as it came, with every field that is not read here."""
+
+    meta: ObjectMeta
+    channel: str
+    skip_maintenance_windows: bool
+    modules: tuple[ModuleRequest, ...]
+    state: str
+    active_channel: str
+    conditions: tuple[Condition, ...]
+    reports: tuple[ModuleReport, ...]
+    operation: str
+    flaws: tuple[Flaw, ...]
+    raw: Mapping[str, Any]
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The name of this Kyma."""
+        return read_ref(self.raw)
+
+    @property
+    def beta(self) -> bool:
+        """Whether beta modules are allowed."""
+        return self.meta.label_is_true(LABEL_BETA)
+
+    @property
+    def internal(self) -> bool:
+        """Whether internal modules are allowed."""
+        return self.meta.label_is_true(LABEL_INTERNAL)
+
+    def request(self, module: str) -> ModuleRequest | None:
+        """The first entry of the spec for a module (lifecycle-manager looks at no other)."""
+        return next((entry for entry in self.modules if entry.name == module), None)
+
+    def report(self, module: str) -> ModuleReport | None:
+        """The first entry of the status for a module."""
+        return next((entry for entry in self.reports if entry.name == module), None)
+
+
+def _tracking(reader: JsonReader, key: str) -> TrackedObject | None:
+    if not reader.has(key):
+        return None
+    entry = reader.child(key)
+    meta = entry.child("metadata")
+    kind = GroupVersionKind.of(entry.text("apiVersion"), entry.text("kind"))
+    return TrackedObject(ObjectRef(kind, meta.text("namespace"), meta.text("name")), meta.integer("generation"))
+
+
+def read_request(entry: JsonReader) -> ModuleRequest:
+    """Read an entry of `spec.modules`; absent fields have the CRD's defaults."""
+    return ModuleRequest(
+        name=entry.text("name"),
+        channel=entry.text("channel"),
+        version=entry.text("version"),
+        policy=entry.text("customResourcePolicy", Policy.CREATE_AND_DELETE),
+        managed=entry.flag("managed", True),
+        controller=entry.text("controller"),
+    )
+
+
+def _report(entry: JsonReader) -> ModuleReport:
+    return ModuleReport(
+        name=entry.text("name"),
+        component=entry.text("ocmComponentName") or entry.text("fqdn"),
+        channel=entry.text("channel"),
+        version=entry.text("version"),
+        message=entry.text("message"),
+        state=entry.text("state"),
+        maintenance=entry.flag("maintenance"),
+        manifest=_tracking(entry, "manifest"),
+        template=_tracking(entry, "template"),
+        resource=_tracking(entry, "resource"),
+    )
+
+
+def read_kyma(raw: object) -> Kyma | MalformedObject:
+    """Reads a Kyma (v1alpha1, v1beta1 or v1beta2; they differ in nothing that is read here)."""
+    reader = JsonReader(raw)
+    meta = read_meta(reader)
+    if reason := identity_flaw(raw, meta):
+        return MalformedObject(read_ref(raw), reason, raw)
+    spec, status = reader.child("spec"), reader.child("status")
+    return Kyma(
+        meta=meta,
+        channel=spec.text("channel"),
+        skip_maintenance_windows=spec.flag("skipMaintenanceWindows"),
+        modules=tuple(entry for entry in map(read_request, spec.children("modules")) if entry.name),
+        state=status.text("state"),
+        active_channel=status.text("activeChannel"),
+        conditions=read_conditions(status),
+        reports=tuple(entry for entry in map(_report, status.children("modules")) if entry.name),
+        operation=status.child("lastOperation").text("operation"),
+        flaws=tuple(reader.flaws),
+        raw=reader.raw,
+    )

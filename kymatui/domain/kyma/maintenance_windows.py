@@ -1,0 +1,206 @@
+"""Maintenance windows: lifecycle-manager's policy, resolved for one runtime as its resolver does it.
+
+Only the first rule that matches counts; a rule matches when any of its patterns is found in the runtime's value. Weekly
+windows are looked for from today's date on, in their own time zone, for eight days, so a window that began yesterday
+and crosses midnight is not seen, exactly as there. A window that is under way counts while more than the least duration
+is left.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+MIN_DURATION = 20 * 60.0
+_LOOK_AHEAD_DAYS = 8
+_DAY = timedelta(days=1)
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_LABELS = {
+    "globalAccountID": "kyma-project.io/global-account-id",
+    "plan": "kyma-project.io/broker-plan-name",
+    "region": "kyma-project.io/region",
+    "platformRegion": "kyma-project.io/platform-region",
+}
+_ZERO = datetime(1, 1, 1, tzinfo=UTC)
+_TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceWindow:
+    """A stretch of time in seconds of the Unix clock."""
+
+    begin: float
+    end: float
+
+    def is_active(self, now: float) -> bool:
+        """Whether it is under way."""
+        return self.begin < now < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRule:
+    """When a window is: absolute without days, else weekly on the days, at the times of the day of begin and end."""
+
+    days: tuple[str, ...]
+    begin: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRule:
+    """Patterns by runtime property, and the windows for the runtimes in which any pattern is found."""
+
+    match: Mapping[str, re.Pattern[str]]
+    windows: tuple[WindowRule, ...]
+
+    def matches(self, runtime: Mapping[str, str]) -> bool:
+        """Whether any pattern is found; a property that the runtime does not have is passed over."""
+        return any(runtime.get(name) and pattern.search(runtime[name]) for name, pattern in self.match.items())
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPolicy:
+    """A policy as configured for lifecycle-manager."""
+
+    rules: tuple[PolicyRule, ...]
+    default: WindowRule
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadablePolicy:
+    """A policy that lifecycle-manager could not read either, with the reason."""
+
+    reason: str
+
+
+def runtime_properties(labels: Mapping[str, str]) -> dict[str, str]:
+    """The properties of a runtime that policies look at, from the labels of its Kyma."""
+    return {name: labels.get(label, "") for name, label in _LABELS.items()}
+
+
+def read_policy(text: str | bytes) -> WindowPolicy | UnreadablePolicy:
+    """Reads a policy file; keys match in any case, as Go's decoder matches them."""
+    try:
+        raw = json.loads(text)
+        rules = tuple(_rule(entry) for entry in _list(_get(raw, "rules"), "rules"))
+        return WindowPolicy(rules, _window(_object(_get(raw, "default"), "default")))
+    except (ValueError, RecursionError) as error:
+        return UnreadablePolicy(str(error))
+
+
+def _object(value: object, what: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{what} is not an object")
+    return value
+
+
+def _list(value: object, what: str) -> list[Any]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise ValueError(f"{what} is not a list")
+    return value
+
+
+def _get(raw: object, key: str) -> object:
+    """The value of a key in any case; the last of several, as in Go's decoder."""
+    found = [value for name, value in _object(raw, "the policy").items() if name.lower() == key.lower()]
+    return found[-1] if found else None
+
+
+def _rule(raw: object) -> PolicyRule:
+    match = _object(_get(raw, "match"), "match")
+    patterns = {}
+    for name in _LABELS:
+        pattern = _get(match, name)
+        if isinstance(pattern, str) and pattern:
+            patterns[name] = _pattern(pattern)
+    return PolicyRule(patterns, tuple(_window(entry) for entry in _list(_get(raw, "windows"), "windows")))
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise ValueError(f"the pattern {text!r} is invalid: {error}") from error
+
+
+def _window(raw: object) -> WindowRule:
+    days = _list(_get(raw, "days"), "days")
+    if not all(isinstance(day, str) for day in days):
+        raise ValueError("days is not a list of names")
+    return WindowRule(tuple(days), _time(_get(raw, "begin")), _time(_get(raw, "end")))
+
+
+def _time(value: object) -> datetime:
+    """A moment, or a time of day in the first years of the calendar; absent is midnight UTC, as Go's zero time is."""
+    if value is None:
+        return _ZERO
+    text = value if isinstance(value, str) else ""
+    if _MOMENT.fullmatch(text):
+        return datetime.fromisoformat(text)
+    match = _TIME.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text or value!r} is neither a time of day with a zone nor an RFC 3339 time")
+    hour, minute, second = map(int, match.group(1, 2, 3))
+    return datetime(2, 1, 1, hour, minute, second, tzinfo=_zone(match.group(4)))
+
+
+def _zone(text: str) -> timezone:
+    if text == "Z":
+        return UTC
+    offset = timedelta(hours=int(text[1:3]), minutes=int(text[4:6]))
+    return timezone(-offset if text[0] == "-" else offset)
+
+
+def next_window(
+    policy: WindowPolicy, runtime: Mapping[str, str], now: float, *, least: float = MIN_DURATION
+) -> MaintenanceWindow | None:
+    """The window that is under way with more than `least` seconds left, else the next one; None where there is none."""
+    for rule in policy.rules:
+        if rule.matches(runtime):
+            found = next(filter(None, (_upcoming(window, now, least) for window in rule.windows)), None)
+            if found is not None:
+                return found
+            break
+    return _upcoming(policy.default, now, least)
+
+
+def _upcoming(rule: WindowRule, now: float, least: float) -> MaintenanceWindow | None:
+    candidates = _weekly(rule, now) if rule.days else ((rule.begin, rule.end),)
+    for begin, end in candidates:
+        if now + least < end.timestamp():
+            return MaintenanceWindow(begin.timestamp(), end.timestamp())
+    return None
+
+
+def _weekly(rule: WindowRule, now: float) -> tuple[tuple[datetime, datetime], ...]:
+    today = datetime.fromtimestamp(now, UTC)
+    begin, end = (
+        edge.replace(year=today.year, month=today.month, day=today.day, microsecond=0)
+        for edge in (rule.begin, rule.end)
+    )
+    if end <= begin:
+        end += _DAY
+    days = ((begin + _DAY * offset, end + _DAY * offset) for offset in range(_LOOK_AHEAD_DAYS))
+    return tuple((start, stop) for start, stop in days if _WEEKDAYS[start.weekday()] in rule.days)
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerSettings:
+    """What is configured for lifecycle-manager and cannot be read from the cluster.
+
+    `windows` is None where the policy is not known; `restricted` names the modules that need a selector; `least` is how
+    many seconds of a window must be left for it to count.
+    """
+
+    windows: WindowPolicy | None = None
+    restricted: frozenset[str] = frozenset()
+    least: float = MIN_DURATION

@@ -1,0 +1,223 @@
+"""The Manifest resource: what lifecycle-manager installs, in v1beta2 (one install) and v1alpha1 (several)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kymatui.domain.kubernetes.conditions import Condition, read_conditions
+from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
+from kymatui.domain.kubernetes.object_meta import (
+    ANNOTATION_UNMANAGED,
+    LABEL_CHANNEL,
+    LABEL_KYMA_NAME,
+    LABEL_MANDATORY,
+    LABEL_MODULE_NAME,
+    LABEL_SKIP,
+    MalformedObject,
+    ObjectMeta,
+    identity_flaw,
+    read_meta,
+    read_ref,
+)
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+
+_FNV_OFFSET, _FNV_PRIME, _FNV_MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
+_NAME_LIMIT = 63
+_SYNC_NAMESPACE = "kyma-system"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSpec:
+    """A layer in a registry; `secret_selector` names the credentials of the older generation."""
+
+    repo: str
+    name: str
+    ref: str
+    type: str
+    secret_selector: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class HelmSource:
+    """A chart of a Helm repository."""
+
+    url: str
+    chart: str
+
+
+@dataclass(frozen=True, slots=True)
+class KustomizeSource:
+    """A kustomization at an address or a path; the address wins."""
+
+    url: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownSource:
+    """A source whose type no lifecycle-manager ever took."""
+
+    type: str
+
+
+InstallSource = ImageSpec | HelmSource | KustomizeSource | UnknownSource
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestInstall:
+    """One thing to install, under its own name and from its own source."""
+
+    name: str
+    source: InstallSource
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A Manifest of either version; `raw` is the object as it came, with every field that is not read here."""
+
+    meta: ObjectMeta
+    version: str
+    policy: str
+    remote: bool
+    installs: tuple[ManifestInstall, ...]
+    config: ImageSpec | None
+    crds: ImageSpec | None
+    resource: Mapping[str, Any] | None
+    manager: ObjectRef | None
+    state: str
+    operation: str
+    conditions: tuple[Condition, ...]
+    synced: tuple[ObjectRef, ...]
+    flaws: tuple[Flaw, ...]
+    raw: Mapping[str, Any]
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The name of this Manifest."""
+        return read_ref(self.raw)
+
+    @property
+    def module(self) -> str:
+        """The module it installs, "" where the label is missing (older generations have none)."""
+        return self.meta.labels.get(LABEL_MODULE_NAME, "")
+
+    @property
+    def kyma(self) -> str:
+        """The Kyma it belongs to, "" where the label is missing."""
+        return self.meta.labels.get(LABEL_KYMA_NAME, "")
+
+    @property
+    def channel(self) -> str:
+        """The channel it was made for; mandatory modules have none."""
+        return self.meta.labels.get(LABEL_CHANNEL, "")
+
+    @property
+    def mandatory(self) -> bool:
+        """Whether it installs a mandatory module."""
+        return self.meta.labels.get(LABEL_MANDATORY, "") == "true"
+
+    @property
+    def skipped(self) -> bool:
+        """Whether lifecycle-manager passes over it: only for exactly "true", and even while it is being deleted."""
+        return self.meta.labels.get(LABEL_SKIP) == "true"
+
+    @property
+    def unmanaged(self) -> bool:
+        """Whether lifecycle-manager was told to let go of it."""
+        return self.meta.annotations.get(ANNOTATION_UNMANAGED, "") == "true"
+
+
+def fnv1(text: str) -> int:
+    """FNV-1 (not 1a) in 32 bits over the UTF-8 bytes."""
+    value = _FNV_OFFSET
+    for byte in text.encode():
+        value = (value * _FNV_PRIME & _FNV_MASK) ^ byte
+    return value
+
+
+def manifest_name(kyma: str, component: str, module: str) -> str:
+    """The name that lifecycle-manager gives the Manifest of a module.
+
+    `<kyma>-<last part of the component>-<FNV-1 of component and module>`, cut to 62 characters.
+    """
+    name = f"{kyma}-{component.rpartition('/')[2]}-{fnv1(component + module)}"
+    return name[: _NAME_LIMIT - 1].rstrip("-") if len(name) >= _NAME_LIMIT else name
+
+
+def default_resource(
+    data: Mapping[str, Any], manifest: str, *, cluster_scoped: bool = False, namespace: str = _SYNC_NAMESPACE
+) -> ObjectRef:
+    """The identity of a module's default resource: name and namespace are defaulted only where they are empty."""
+    ref = read_ref(data)
+    where = "" if cluster_scoped else ref.namespace or namespace
+    return ObjectRef(ref.kind, where, ref.name or manifest)
+
+
+def default_resource_body(data: Mapping[str, Any], identity: ObjectRef) -> dict[str, Any]:
+    """The default resource as it is created: with its name and namespace, and without a status, which is ignored."""
+    metadata = data.get("metadata")
+    named = {**(metadata if isinstance(metadata, Mapping) else {}), "name": identity.name}
+    named.pop("namespace", None)
+    if identity.namespace:
+        named["namespace"] = identity.namespace
+    return {**{key: value for key, value in data.items() if key != "status"}, "metadata": named}
+
+
+def _image_spec(entry: JsonReader) -> ImageSpec:
+    return ImageSpec(
+        entry.text("repo"),
+        entry.text("name"),
+        entry.text("ref"),
+        entry.text("type"),
+        entry.mapping("credSecretSelector"),
+    )
+
+
+def _source(entry: JsonReader) -> InstallSource:
+    kind = entry.text("type")
+    if kind == "helm-chart" and entry.has("chartName"):
+        return HelmSource(entry.text("url"), entry.text("chartName"))
+    if kind == "kustomize" and not entry.has("repo"):
+        return KustomizeSource(entry.text("url"), entry.text("path"))
+    if kind in ("oci-ref", "oci-dir", "helm-chart", "kustomize"):
+        return _image_spec(entry)
+    return UnknownSource(kind)
+
+
+def _install(entry: JsonReader) -> ManifestInstall:
+    return ManifestInstall(entry.text("name"), _source(entry.child("source")))
+
+
+def _synced(entry: JsonReader) -> ObjectRef:
+    kind = GroupVersionKind(entry.text("group"), entry.text("version"), entry.text("kind"))
+    return ObjectRef(kind, entry.text("namespace"), entry.text("name"))
+
+
+def read_manifest(raw: object) -> Manifest | MalformedObject:
+    """Reads a Manifest of v1alpha1 (`installs`, `crds`) or v1beta2 (`install`)."""
+    reader = JsonReader(raw)
+    meta = read_meta(reader)
+    if reason := identity_flaw(raw, meta):
+        return MalformedObject(read_ref(raw), reason, raw)
+    spec, status = reader.child("spec"), reader.child("status")
+    single = (_install(spec.child("install")),) if spec.has("install") else ()
+    return Manifest(
+        meta=meta,
+        version=spec.text("version"),
+        policy=spec.text("customResourcePolicy", "CreateAndDelete"),
+        # v1alpha1 defaults to the runtime of the Kyma; v1beta2 requires the field and ignores it.
+        remote=spec.flag("remote", True),
+        installs=single + tuple(map(_install, spec.children("installs"))),
+        config=_image_spec(spec.child("config")) if spec.has("config") else None,
+        crds=_image_spec(spec.child("crds")) if spec.has("crds") else None,
+        resource=spec.mapping("resource"),
+        manager=_synced(spec.child("manager")) if spec.has("manager") else None,
+        state=status.text("state"),
+        operation=status.child("lastOperation").text("operation"),
+        conditions=read_conditions(status),
+        synced=tuple(map(_synced, status.children("synced"))),
+        flaws=tuple(reader.flaws),
+        raw=reader.raw,
+    )

@@ -1,0 +1,260 @@
+"""The ModuleTemplate resource, old style (a channel and a descriptor) and new style (a module name and a version)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
+from kymatui.domain.kubernetes.object_meta import (
+    ANNOTATION_MODULE_VERSION,
+    LABEL_BETA,
+    LABEL_INTERNAL,
+    LABEL_MANAGED_BY,
+    LABEL_MANDATORY,
+    LABEL_MODULE_NAME,
+    LABEL_SYNC,
+    MalformedObject,
+    ObjectMeta,
+    identity_flaw,
+    read_kind,
+    read_meta,
+    read_ref,
+)
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+
+
+class TemplateGeneration(StrEnum):
+    """How a template is found: by its channel, or by its name from a ModuleReleaseMeta."""
+
+    OLD = "channel"
+    NEW = "version"
+
+
+@dataclass(frozen=True, slots=True)
+class StateCheckRule:
+    """One entry of `customStateCheck`, as it stands."""
+
+    path: str
+    value: str
+    mapped_state: str
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerRef:
+    """The workload (or CRD) whose readiness says that a module is installed; `namespace` may be ""."""
+
+    kind: GroupVersionKind
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceLink:
+    """A named address: of the raw manifest, of a default resource."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptorResource:
+    """A resource of an embedded component descriptor: `image` is its reference where it is one."""
+
+    name: str
+    version: str
+    type: str
+    image: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleTemplate:
+    """A ModuleTemplate; `raw` is the object as it came, with every field that is not read here.
+
+    `outside` says that it is not in the cluster, so that nothing in the cluster finds it.
+    """
+
+    meta: ObjectMeta
+    channel: str
+    spec_version: str
+    spec_module: str
+    mandatory: bool
+    requires_downtime: bool
+    data: Mapping[str, Any] | None
+    component: str
+    component_version: str
+    descriptor_resources: tuple[DescriptorResource, ...]
+    rules: tuple[StateCheckRule, ...]
+    links: tuple[ResourceLink, ...]
+    associated: tuple[GroupVersionKind, ...]
+    manager: ManagerRef | None
+    repository: str
+    documentation: str
+    flaws: tuple[Flaw, ...]
+    raw: Mapping[str, Any]
+    outside: bool = False
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The name of this template."""
+        return read_ref(self.raw)
+
+    @property
+    def generation(self) -> TemplateGeneration:
+        """New style when it says which module and which version it is."""
+        return TemplateGeneration.NEW if self.spec_version else TemplateGeneration.OLD
+
+    @property
+    def module(self) -> str:
+        """The module's name: as the content says it, never from a file or object name while there is better."""
+        if self.spec_module:
+            return self.spec_module
+        labelled = self.meta.labels.get(LABEL_MODULE_NAME, "")
+        if labelled:
+            return labelled
+        if self.component:
+            return self.component.rpartition("/")[2]
+        if self.channel and self.meta.name.endswith(f"-{self.channel}"):
+            return self.meta.name.removesuffix(f"-{self.channel}")
+        if self.spec_version and self.meta.name.endswith(f"-{self.spec_version}"):
+            return self.meta.name.removesuffix(f"-{self.spec_version}")
+        return self.meta.name
+
+    @property
+    def version(self) -> str:
+        """The module's version: of the spec, else of the descriptor, else of the annotation; "" where none says it."""
+        return self.spec_version or self.component_version or self.meta.annotations.get(ANNOTATION_MODULE_VERSION, "")
+
+    @property
+    def conventional_name(self) -> str:
+        """The only name under which lifecycle-manager finds a new-style template."""
+        return f"{self.spec_module or self.module}-{self.spec_version}"
+
+    @property
+    def follows_convention(self) -> bool:
+        """Whether lifecycle-manager finds it by name; old-style templates need no name."""
+        return self.generation is TemplateGeneration.OLD or self.meta.name == self.conventional_name
+
+    @property
+    def beta(self) -> bool:
+        """Whether only Kymas with the beta label get it."""
+        return self.meta.label_is_true(LABEL_BETA)
+
+    @property
+    def internal(self) -> bool:
+        """Whether only Kymas with the internal label get it."""
+        return self.meta.label_is_true(LABEL_INTERNAL)
+
+    @property
+    def synced(self) -> bool:
+        """Whether the old sync label lets it through: everything but "false", in any case, does."""
+        return self.meta.labels.get(LABEL_SYNC, "").lower() != "false"
+
+    @property
+    def managed_by_kyma(self) -> bool:
+        """Whether the catalog sync of lifecycle-manager put it there."""
+        return self.meta.labels.get(LABEL_MANAGED_BY, "") == "kyma"
+
+    @property
+    def labelled_mandatory(self) -> bool:
+        """Whether the label of the old style marks it as mandatory."""
+        return self.meta.label_is_true(LABEL_MANDATORY)
+
+    @property
+    def resource_kind(self) -> GroupVersionKind | None:
+        """The kind of the module's own resource, where the template has a usable one."""
+        kind = read_kind(self.data) if self.data is not None else None
+        return kind if kind is not None and kind.kind and kind.version else None
+
+
+def _rule(entry: JsonReader) -> StateCheckRule:
+    return StateCheckRule(entry.text("jsonPath"), entry.text("value"), entry.text("mappedState"))
+
+
+def _kind(entry: JsonReader) -> GroupVersionKind:
+    return GroupVersionKind(entry.text("group"), entry.text("version"), entry.text("kind"))
+
+
+def _manager(spec: JsonReader) -> ManagerRef | None:
+    if not spec.has("manager"):
+        return None
+    entry = spec.child("manager")
+    if not entry.text("kind") or not entry.text("name"):
+        return None
+    return ManagerRef(_kind(entry), entry.text("namespace"), entry.text("name"))
+
+
+def _descriptor_resource(entry: JsonReader) -> DescriptorResource:
+    # Resources of other types keep other things under access; only a reference that is a text is an image.
+    image = entry.child("access").raw.get("imageReference")
+    return DescriptorResource(
+        entry.text("name"), entry.text("version"), entry.text("type"), image if isinstance(image, str) else ""
+    )
+
+
+def _component(descriptor: JsonReader) -> JsonReader:
+    """Schema v2 keeps everything under `component`, v3alpha1 under `spec` with the name in the metadata."""
+    return descriptor.child("component") if descriptor.has("component") else JsonReader({})
+
+
+def read_template(raw: object, *, outside: bool = False) -> ModuleTemplate | MalformedObject:
+    """Reads a ModuleTemplate of either generation; `outside` for one that is not in the cluster."""
+    reader = JsonReader(raw)
+    meta = read_meta(reader)
+    if reason := identity_flaw(raw, meta):
+        return MalformedObject(read_ref(raw), reason, raw)
+    spec = reader.child("spec")
+    descriptor = spec.child("descriptor")
+    component, v3 = _component(descriptor), descriptor.child("metadata")
+    resources = component if component.raw else descriptor.child("spec")
+    info = spec.child("info")
+    data = spec.child("data")
+    for field in ("apiVersion", "kind"):
+        data.text(field)  # what has the wrong type is remembered as a flaw
+    return ModuleTemplate(
+        meta=meta,
+        channel=spec.text("channel"),
+        spec_version=spec.text("version"),
+        spec_module=spec.text("moduleName"),
+        mandatory=spec.flag("mandatory"),
+        requires_downtime=spec.flag("requiresDowntime"),
+        data=spec.mapping("data"),
+        component=component.text("name") or v3.text("name"),
+        component_version=component.text("version") or v3.text("version"),
+        descriptor_resources=tuple(map(_descriptor_resource, resources.children("resources"))),
+        rules=tuple(map(_rule, spec.children("customStateCheck"))),
+        links=tuple(ResourceLink(entry.text("name"), entry.text("link")) for entry in spec.children("resources")),
+        associated=tuple(map(_kind, spec.children("associatedResources"))),
+        manager=_manager(spec),
+        repository=info.text("repository"),
+        documentation=info.text("documentation"),
+        flaws=tuple(reader.flaws),
+        raw=reader.raw,
+        outside=outside,
+    )
+
+
+_CHANNEL = re.compile(r"[a-z]{3,32}")
+_MODULE = re.compile(r"[a-z]{3,}(?:-[a-z]{3,})*")
+_VERSION = re.compile(r"(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)(?:-[a-zA-Z-][0-9a-zA-Z-]*)?")
+_MAPPED = frozenset({"", "Processing", "Deleting", "Ready", "Error", "Warning", "Unmanaged"})
+
+
+def schema_violations(template: ModuleTemplate) -> tuple[Flaw, ...]:
+    """What today's CustomResourceDefinition of ModuleTemplate refuses in a template that was read all the same."""
+    found = list(template.flaws)
+    if template.channel and not _CHANNEL.fullmatch(template.channel):
+        found.append(Flaw("spec.channel", "3 to 32 letters a to z", repr(template.channel)))
+    if template.spec_module and not (_MODULE.fullmatch(template.spec_module) and len(template.spec_module) <= 64):
+        wanted = "words of at least three letters a to z, joined by dashes, 64 characters at most"
+        found.append(Flaw("spec.moduleName", wanted, repr(template.spec_module)))
+    if template.spec_version and not (_VERSION.fullmatch(template.spec_version) and len(template.spec_version) <= 32):
+        found.append(Flaw("spec.version", "a semantic version of 32 characters at most", repr(template.spec_version)))
+    for index, rule in enumerate(template.rules):
+        if rule.mapped_state not in _MAPPED:
+            path = f"spec.customStateCheck[{index}].mappedState"
+            found.append(Flaw(path, "one of the states of lifecycle-manager", repr(rule.mapped_state)))
+    return tuple(found)

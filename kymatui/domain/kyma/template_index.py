@@ -1,0 +1,115 @@
+"""All templates and release metas of a cluster, found by name, by module, or one after the other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kymatui.domain.kubernetes.object_meta import MalformedObject
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
+from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration, read_template
+from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
+from kymatui.domain.kyma.versions import parse_version
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateIndex:
+    """What modules there are to have.
+
+    `namespace` is where lifecycle-manager looks: the namespace of the Kyma, or `kyma-system` where there is none.
+    `is_runtime` says that lifecycle-manager syncs its catalog here, so that its own templates are labelled.
+    """
+
+    namespace: str
+    templates: tuple[ModuleTemplate, ...]
+    metas: tuple[ReleaseMeta, ...]
+    malformed: tuple[MalformedObject, ...]
+    by_module: Mapping[str, tuple[ModuleTemplate, ...]]
+    by_name: Mapping[tuple[str, str], ModuleTemplate]
+    metas_by_module: Mapping[str, tuple[ReleaseMeta, ...]]
+    old_by_channel: Mapping[str, tuple[ModuleTemplate, ...]]
+    is_runtime: bool
+
+    def meta(self, module: str) -> ReleaseMeta | None:
+        """The release meta that lifecycle-manager finds; else one that says it is of the module, nearest first."""
+        candidates = self.metas_by_module.get(module, ())
+        return min(
+            candidates,
+            key=lambda meta: (meta.meta.namespace != self.namespace, not meta.follows_convention),
+            default=None,
+        )
+
+    def is_kyma(self, template: ModuleTemplate) -> bool:
+        """Whether the template comes from Kyma's own catalog; every other is a community template.
+
+        In a runtime the catalog sync labels its templates. In the control plane they carry no label, but stand beside
+        the release metas and Kymas: there a release meta of the module, or a channel, tells them apart.
+        """
+        if template.outside:
+            return False
+        if template.managed_by_kyma:
+            return True
+        if template.meta.namespace != self.namespace:
+            return False
+        if template.generation is TemplateGeneration.OLD or template.mandatory:
+            return bool(template.channel) or template.mandatory
+        if self.is_runtime:
+            return False
+        return any(meta.meta.namespace == self.namespace for meta in self.metas_by_module.get(template.module, ()))
+
+    def offers(self, module: str) -> tuple[ModuleTemplate, ...]:
+        """Every template of a module, from everywhere."""
+        return self.by_module.get(module, ())
+
+
+def index_templates(
+    templates: Iterable[object], metas: Iterable[object], namespace: str, outside: Iterable[object] = ()
+) -> TemplateIndex:
+    """Reads all templates and release metas; what cannot be read is kept aside.
+
+    Of the templates `outside` of the cluster, those count that the cluster does not have in the same version.
+    """
+    read_templates = [read_template(raw) for raw in templates]
+    read_outside = [read_template(raw, outside=True) for raw in outside]
+    read_metas = [read_release_meta(raw) for raw in metas]
+    inside = [item for item in read_templates if isinstance(item, ModuleTemplate)]
+    good = (*inside, *_others(inside, [item for item in read_outside if isinstance(item, ModuleTemplate)]))
+    releases = tuple(item for item in read_metas if isinstance(item, ReleaseMeta))
+    by_module: dict[str, list[ModuleTemplate]] = defaultdict(list)
+    by_channel: dict[str, list[ModuleTemplate]] = defaultdict(list)
+    for template in good:
+        by_module[template.module].append(template)
+        if template.channel and template.generation is TemplateGeneration.OLD and not template.outside:
+            by_channel[template.channel].append(template)
+    metas_by_module: dict[str, list[ReleaseMeta]] = defaultdict(list)
+    for meta in releases:
+        metas_by_module[meta.module].append(meta)
+        if not meta.follows_convention:
+            # lifecycle-manager asks by the object's name, whatever the spec says.
+            metas_by_module[meta.meta.name].append(meta)
+    return TemplateIndex(
+        namespace=namespace,
+        templates=good,
+        metas=releases,
+        malformed=tuple(
+            item for item in (*read_templates, *read_outside, *read_metas) if isinstance(item, MalformedObject)
+        ),
+        by_module={name: tuple(found) for name, found in by_module.items()},
+        by_name={(template.meta.namespace, template.meta.name): template for template in inside},
+        metas_by_module={name: tuple(found) for name, found in metas_by_module.items()},
+        old_by_channel={name: tuple(found) for name, found in by_channel.items()},
+        is_runtime=namespace == KYMA_NAMESPACE and any(template.managed_by_kyma for template in good),
+    )
+
+
+def _others(inside: Iterable[ModuleTemplate], outside: Iterable[ModuleTemplate]) -> list[ModuleTemplate]:
+    """The templates of a module and version that are not there yet; the first of several sources counts."""
+    seen = {(template.module, parse_version(template.version) or template.version) for template in inside}
+    found = []
+    for template in outside:
+        key = template.module, parse_version(template.version) or template.version
+        if key not in seen:
+            seen.add(key)
+            found.append(template)
+    return found

@@ -1,0 +1,145 @@
+"""Versions as lifecycle-manager reads them, their order, and how far two lie apart.
+
+`parse_version` takes what Masterminds/semver v3 `NewVersion` takes, which is what lifecycle-manager compares with: an
+optional "v", one to three numbers, an optional pre-release and build. `version_of_tag` is stricter, because
+`20231106-1a2b3c4` and a commit of digits are image tags but no versions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache, total_ordering
+
+_PRE = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"  # a number has no leading zero
+_SUFFIX = rf"(?:-({_PRE}(?:\.{_PRE})*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
+_LENIENT = re.compile(rf"v?([0-9]{{1,19}})(?:\.([0-9]{{1,19}}))?(?:\.([0-9]{{1,19}}))?{_SUFFIX}")
+_THREE = re.compile(rf"v?([0-9]{{1,19}})\.([0-9]{{1,19}})\.([0-9]{{1,19}}){_SUFFIX}")
+_LONGEST = 256
+
+# Semver 2.0: numbers sort before words, by value; words by ASCII. Compared as tuples.
+Identifier = tuple[int, int, str]
+
+
+Rank = tuple[tuple[int, int, int], bool, tuple[Identifier, ...]]
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True, eq=False)
+class Version:
+    """A version; equal and ordered by precedence, so `v1.0.2`, `1.0.2` and `1.0.2+build` are equal."""
+
+    text: str
+    major: int
+    minor: int
+    patch: int
+    prerelease: str = ""
+    rank: Rank = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        identifiers = tuple(map(_identifier, self.prerelease.split(".")))
+        object.__setattr__(self, "rank", (self.core, not self.prerelease, identifiers))
+
+    @property
+    def core(self) -> tuple[int, int, int]:
+        """Major, minor, patch: all that the downgrade guard compares."""
+        return (self.major, self.minor, self.patch)
+
+    def __eq__(self, other: object) -> bool:
+        return self.rank == other.rank if isinstance(other, Version) else NotImplemented
+
+    def __lt__(self, other: Version) -> bool:
+        return self.rank < other.rank
+
+    def __hash__(self) -> int:
+        return hash(self.rank)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _identifier(text: str) -> Identifier:
+    if text.isascii() and text.isdigit() and len(text) < _LONGEST:
+        return (0, int(text), "")
+    return (1, 0, text)
+
+
+def _version(pattern: re.Pattern[str], text: str) -> Version | None:
+    match = pattern.fullmatch(text) if len(text) <= _LONGEST else None
+    if match is None:
+        return None
+    major, minor, patch = (int(part or 0) for part in match.group(1, 2, 3))
+    return Version(text, major, minor, patch, match.group(4) or "")
+
+
+@lru_cache(maxsize=4096)
+def parse_version(text: str) -> Version | None:
+    """The version that lifecycle-manager reads in a text, or None."""
+    return _version(_LENIENT, text)
+
+
+def version_of_tag(tag: str) -> Version | None:
+    """The version that an image tag says: three numbers, or None."""
+    return _version(_THREE, tag)
+
+
+def same_version(one: str, other: str) -> bool:
+    """Whether two texts name the same version; texts that are no versions must be equal."""
+    left, right = parse_version(one), parse_version(other)
+    if left is None or right is None:
+        return one == other
+    return left == right
+
+
+def version_order(text: str) -> tuple[bool, Version, str]:
+    """A key that orders any texts: what is no version comes first, by its text."""
+    version = parse_version(text)
+    return (version is not None, version or Version("", 0, 0, 0), text)
+
+
+def newest_version(texts: Iterable[str]) -> str:
+    """The greatest release; only where there is none the greatest pre-release; else the last text, or nothing."""
+    ordered = sorted(texts, key=version_order)
+    releases = [text for text in ordered if (version := parse_version(text)) is not None and not version.prerelease]
+    return (releases or ordered or [""])[-1]
+
+
+def newest_above(installed: str, offered: Iterable[str], *, devel: bool = False) -> str:
+    """The greatest version above the one that is installed; "" where there is none.
+
+    Pre-releases count where `devel` says so, or where what is installed is one itself. What is no version never does.
+    """
+    known = parse_version(installed)
+    if known is None:
+        return ""
+    found = [(version, text) for text in offered if (version := parse_version(text)) is not None and version > known]
+    allowed = [one for one in found if devel or known.prerelease or not one[0].prerelease]
+    return max(allowed, key=lambda one: one[0])[1] if allowed else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """How far two versions lie apart, in the greatest part that differs: `Distance(1, "minor")`."""
+
+    count: int
+    part: str
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.part}" if self.count else self.part
+
+
+def version_distance(one: str, other: str) -> Distance | None:
+    """The distance of two versions; None where they are equal or one is no version."""
+    left, right = parse_version(one), parse_version(other)
+    if left is None or right is None or left == right:
+        return None
+    for part, a, b in zip(("major", "minor", "patch"), left.core, right.core, strict=True):
+        if a != b:
+            return Distance(abs(a - b), part)
+    return Distance(0, "pre-release")
+
+
+def is_downgrade(new: Version, old: Version) -> bool:
+    """Whether the guard of lifecycle-manager refuses the change: only major, minor and patch count."""
+    return new.core < old.core

@@ -1,0 +1,77 @@
+"""The Watcher resource: what a runtime reports to the control plane. kymatui shows it and never writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kymatui.domain.kubernetes.conditions import Condition, read_conditions
+from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
+from kymatui.domain.kubernetes.object_meta import (
+    LABEL_MANAGED_BY,
+    MalformedObject,
+    ObjectMeta,
+    identity_flaw,
+    read_meta,
+    read_ref,
+)
+from kymatui.domain.kubernetes.refs import ObjectRef
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """A Watcher; `raw` is the object as it came, with every field that is not read here."""
+
+    meta: ObjectMeta
+    manager: str
+    service: str
+    service_namespace: str
+    port: int
+    labels_to_watch: Mapping[str, str]
+    group: str
+    version: str
+    resource: str
+    field: str
+    gateway_selector: Mapping[str, Any] | None
+    state: str
+    conditions: tuple[Condition, ...]
+    flaws: tuple[Flaw, ...]
+    raw: Mapping[str, Any]
+
+    @property
+    def ref(self) -> ObjectRef:
+        """The name of this Watcher."""
+        return read_ref(self.raw)
+
+    @property
+    def webhook(self) -> str:
+        """The name of its webhook in the runtime."""
+        return f"{self.meta.namespace}.{self.meta.name}.operator.kyma-project.io"
+
+
+def read_watcher(raw: object) -> Watcher | MalformedObject:
+    """Reads a Watcher; the manager falls back to the managed-by label."""
+    reader = JsonReader(raw)
+    meta = read_meta(reader)
+    if reason := identity_flaw(raw, meta):
+        return MalformedObject(read_ref(raw), reason, raw)
+    spec, status = reader.child("spec"), reader.child("status")
+    service, watched = spec.child("serviceInfo"), spec.child("resourceToWatch")
+    return Watcher(
+        meta=meta,
+        manager=spec.text("manager") or meta.labels.get(LABEL_MANAGED_BY, ""),
+        service=service.text("name"),
+        service_namespace=service.text("namespace"),
+        port=service.integer("port"),
+        labels_to_watch=spec.labels("labelsToWatch"),
+        group=watched.text("group"),
+        version=watched.text("version"),
+        resource=watched.text("resource"),
+        field=spec.text("field"),
+        gateway_selector=spec.child("gateway").mapping("selector"),
+        state=status.text("state"),
+        conditions=read_conditions(status),
+        flaws=tuple(reader.flaws),
+        raw=reader.raw,
+    )

@@ -1,0 +1,138 @@
+"""How far an edit of a Kyma has come: accepted, seen by lifecycle-manager, under way, finished; and who has to act."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from kymatui.domain.catalog.rows import Catalog, ModuleRow
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma_edit.entry_patch import KymaEdit
+from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.domain.modules.presence import Presence
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.versions.drift import DriftKind
+from kymatui.domain.versions.messages import held_back_words
+from kymatui.domain.versions.refusals import HeldBack
+
+_SETTLED = (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.AHEAD, DriftKind.CHANNEL_SKEW, DriftKind.PENDING_MAINTENANCE)
+
+
+class EditPhase(StrEnum):
+    """What an edit goes through; which of them depends on what was asked."""
+
+    ACCEPTED = "accepted by the server"
+    TAKEN_UP = "taken up: Manifest created"
+    APPLYING = "applying"
+    READY = "ready"
+    DELETING = "deleting"
+    GONE = "gone"
+    LET_GO = "let go"
+    SET = "set"
+
+
+def edit_phases(verb: EditVerb) -> tuple[EditPhase, ...]:
+    """The phases of one verb in their order; the last one is the end."""
+    match verb:
+        case EditVerb.DISABLE:
+            return EditPhase.ACCEPTED, EditPhase.DELETING, EditPhase.GONE
+        case EditVerb.UNMANAGE:
+            return EditPhase.ACCEPTED, EditPhase.LET_GO
+        case EditVerb.POLICY:
+            return EditPhase.ACCEPTED, EditPhase.SET
+        case EditVerb.ENABLE | EditVerb.CHANNEL | EditVerb.MANAGE:
+            return EditPhase.ACCEPTED, EditPhase.TAKEN_UP, EditPhase.APPLYING, EditPhase.READY
+
+
+@dataclass(frozen=True, slots=True)
+class EditProgress:
+    """Where it stands, in a sentence.
+
+    `lost` says that another client has changed the entry since, and it is not followed further; `held` that what was
+    asked for does not come, since lifecycle-manager keeps the version that is installed.
+    """
+
+    words: str
+    actor: Actor = Actor.NOBODY
+    finished: bool = False
+    lost: bool = False
+    held: bool = False
+    phase: EditPhase = EditPhase.ACCEPTED
+
+
+def track_edit(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapshot, seen: Catalog) -> EditProgress:
+    """The stage in a snapshot; `generation` is the Kyma's after the edit, 0 where that is not known."""
+    kyma = _kyma(edit, snapshot)
+    if kyma is None:
+        return EditProgress(f"{edit.kyma} is gone", lost=True)
+    if kyma.meta.generation < generation:
+        return EditProgress("accepted, and not yet seen in the watch")
+    if not _stands(edit, kyma):
+        return EditProgress(f"somebody else has changed the entry of {edit.module} since", Actor.YOU, lost=True)
+    row = seen.row(toggle.module)
+    match toggle.verb:
+        case EditVerb.DISABLE:
+            return _disabled(toggle, row)
+        case EditVerb.UNMANAGE:
+            return _unmanaged(row)
+        case EditVerb.POLICY:
+            return EditProgress("the policy is set", finished=True, phase=EditPhase.SET)
+        case EditVerb.ENABLE | EditVerb.CHANNEL | EditVerb.MANAGE:
+            return _held(track_install(toggle.module, row), toggle, row)
+
+
+def _held(found: EditProgress, toggle: ModuleEdit, row: ModuleRow | None) -> EditProgress:
+    """A channel that was asked for has its version only where lifecycle-manager moves to it."""
+    refusal = row.resolution.refusal if row is not None else None
+    if not found.finished or toggle.channel is None or not isinstance(refusal, HeldBack):
+        return found
+    return replace(found, words=f"{toggle.module} {held_back_words(refusal)}", held=True)
+
+
+def _kyma(edit: KymaEdit, snapshot: Snapshot) -> Kyma | None:
+    found = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == edit.kyma), None))
+    return found if isinstance(found, Kyma) else None
+
+
+def _stands(edit: KymaEdit, kyma: Kyma) -> bool:
+    """Whether the entry still is what the edit made of it; the server may have added defaults."""
+    entries: list[Mapping[str, Any]] = [reader.raw for reader in JsonReader(kyma.raw).child("spec").children("modules")]
+    entry = next((entry for entry in entries if entry.get("name") == edit.module), None)
+    if entry is None or edit.after is None:
+        return entry is None and edit.after is None
+    return all(entry.get(key) == value for key, value in edit.after.items())
+
+
+def track_install(module: str, row: ModuleRow | None) -> EditProgress:
+    """How far lifecycle-manager has come with a module that the Kyma asks for."""
+    if row is None or row.reports.kyma in ("", State.UNMANAGED):
+        return EditProgress("accepted; lifecycle-manager has not taken it up yet", Actor.KLM)
+    if row.state is State.WARNING:
+        return EditProgress(row.reason.text, row.actor, finished=True, phase=EditPhase.READY)
+    if row.drift.kind in _SETTLED and row.state is State.READY:
+        version = f" {row.installed}" if row.installed else ""
+        return EditProgress(f"{module}{version} is ready", finished=True, phase=EditPhase.READY)
+    applying = row.manifest is not None and bool(row.reports.manifest)
+    return EditProgress(row.reason.text, row.actor, phase=EditPhase.APPLYING if applying else EditPhase.TAKEN_UP)
+
+
+def _disabled(toggle: ModuleEdit, row: ModuleRow | None) -> EditProgress:
+    if row is None or not row.reports.kyma:
+        return EditProgress(f"{toggle.module} is gone from the Kyma", finished=True, phase=EditPhase.GONE)
+    phase = EditPhase.DELETING if row.presence is Presence.DELETING else EditPhase.ACCEPTED
+    return EditProgress(row.reason.text, row.actor, phase=phase)
+
+
+def _unmanaged(row: ModuleRow | None) -> EditProgress:
+    if row is not None and row.reports.kyma == State.UNMANAGED:
+        if row.manifest is not None:
+            words = f"Unmanaged is reported; {row.manifest} is still being released"
+            return EditProgress(words, Actor.KLM, phase=EditPhase.LET_GO)
+        return EditProgress("lifecycle-manager has let go of it", finished=True, phase=EditPhase.LET_GO)
+    return EditProgress("accepted; lifecycle-manager has not let go of it yet", Actor.KLM)

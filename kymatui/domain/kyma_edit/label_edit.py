@@ -1,0 +1,153 @@
+"""Labels of a Kyma that decide which modules it may have (beta, internal): what a change would do, before it is made.
+
+Taking such a label away uninstalls every module that only Kymas with it may have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.effects import Effect, compare_catalogs
+from kymatui.domain.catalog.module_inputs import CatalogOptions
+from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma_edit.module_edit import explain_no_kyma
+from kymatui.domain.remote.kyma_sync import owner_kyma
+from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
+from kymatui.domain.snapshot.missing_lists import explain_missing
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import Snapshot
+
+LABELS: Final[Mapping[str, str]] = {"beta": LABEL_BETA, "internal": LABEL_INTERNAL}
+
+
+Labels = Mapping[str, str | None]
+"""Labels as they are to be; None takes one away."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelChange:
+    """One label as it was seen and as it will be; None where there is none."""
+
+    label: str
+    before: str | None
+    after: str | None
+
+    @property
+    def is_empty(self) -> bool:
+        return self.before == self.after
+
+
+@dataclass(frozen=True, slots=True)
+class LabelEdit:
+    """Labels of one Kyma; `changes` has all that were asked for, also those that are so already.
+
+    `patch` applies only to the Kyma that was seen with those values, and is empty where nothing is to be done.
+    """
+
+    kyma: ObjectRef
+    uid: str
+    changes: tuple[LabelChange, ...]
+    patch: tuple[Mapping[str, Any], ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.patch
+
+    @property
+    def labels(self) -> Labels:
+        """What they will be."""
+        return {change.label: change.after for change in self.changes}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelProposal:
+    """An edit of labels with what becomes of each module; `edit` is None where there is no Kyma.
+
+    `comes`, `goes` and `changes` are what of the catalog a runtime gets and loses, and what of it has other channels
+    then; `warnings` tell what else is to be known.
+    """
+
+    edit: LabelEdit | None
+    refusal: str = ""
+    effects: tuple[Effect, ...] = ()
+    comes: tuple[ObjectRef, ...] = ()
+    goes: tuple[ObjectRef, ...] = ()
+    changes: tuple[ObjectRef, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def label_edit(kyma: Kyma, labels: Labels) -> LabelEdit:
+    """The edit that gives labels their values, or takes them away."""
+    raw = kyma.raw.get("metadata")
+    metadata: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
+    found = metadata.get("labels")
+    there: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+    changes = tuple(LabelChange(label, there.get(label), value) for label, value in labels.items())
+    todo = [change for change in changes if not change.is_empty]
+    patch = tuple(_patch(metadata, todo, isinstance(found, Mapping))) if todo else ()
+    return LabelEdit(read_ref(kyma.raw), str(metadata.get("uid") or ""), changes, patch)
+
+
+def _patch(metadata: Mapping[str, Any], todo: Sequence[LabelChange], listed: bool) -> Iterator[Mapping[str, Any]]:
+    """All tests first: a patch is applied as a whole, or not at all."""
+    yield {"op": "test", "path": "/metadata/uid", "value": metadata.get("uid")}
+    if any(change.before is None for change in todo):
+        # that a label is not there cannot be tested: nothing of the object may have changed
+        yield {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")}
+    for change in todo:
+        if change.before is not None:
+            yield {"op": "test", "path": _path(change.label), "value": change.before}
+    if not listed:
+        yield {"op": "add", "path": "/metadata/labels", "value": {change.label: change.after for change in todo}}
+        return
+    for change in todo:
+        if change.after is None:
+            yield {"op": "remove", "path": _path(change.label)}
+        else:
+            op = "add" if change.before is None else "replace"
+            yield {"op": op, "path": _path(change.label), "value": change.after}
+
+
+def _path(label: str) -> str:
+    return f"/metadata/labels/{label.replace('~', '~0').replace('/', '~1')}"
+
+
+def propose_labels(
+    snapshot: Snapshot, labels: Labels, now: float, settings: CatalogOptions | None = None
+) -> LabelProposal:
+    """What a change of labels would do in the cluster of a snapshot. `now` is in seconds of the Unix clock."""
+    memory = ReadCache()  # with other labels most is read as before
+    before = build_catalog(snapshot, now, settings, memory)
+    ref = before.kyma.ref if before.kyma is not None else None
+    kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))
+    if not isinstance(kyma, Kyma):
+        return LabelProposal(None, explain_no_kyma(before))
+    if (why := explain_missing(snapshot.feeds, CATALOG_FEEDS)) is not None:
+        return LabelProposal(None, f"what the labels would change is not known: {why}")
+    edit = label_edit(kyma, labels)
+    refusal = _refusal(kyma)
+    if edit.is_empty or refusal:
+        return LabelProposal(edit, refusal)
+    kymas = tuple(_labelled(raw, labels) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
+    after = build_catalog(replace(snapshot, kymas=kymas), now, settings, memory)
+    return LabelProposal(edit, refusal, compare_catalogs(before, after))
+
+
+def _refusal(kyma: Kyma) -> str:
+    if owner := owner_kyma(kyma):
+        return f"{kyma.ref} is the runtime's of {owner}: lifecycle-manager reads the labels of that one, in its cluster"
+    return f"{kyma.ref} is being deleted" if kyma.meta.deleting else ""
+
+
+def _labelled(raw: Mapping[str, Any], labels: Labels) -> dict[str, Any]:
+    metadata = dict(raw.get("metadata") or {})
+    whole = {**(metadata.get("labels") or {}), **labels}
+    return {
+        **raw,
+        "metadata": {**metadata, "labels": {name: found for name, found in whole.items() if found is not None}},
+    }

@@ -1,0 +1,305 @@
+"""Enabling, disabling and the like: what a person asks of a Kyma, what it would do, and what speaks against it.
+
+Nothing is written here. A proposal holds the edit, every module on which it has an effect (found by working out the
+catalog again with the Kyma as it would be), the reasons to refuse it, and what a person should know before saying yes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.effects import Effect, compare_catalogs
+from kymatui.domain.catalog.module_inputs import CatalogOptions
+from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.kymas import Kyma, Policy, read_kyma
+from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma.versions import same_version
+from kymatui.domain.kyma_edit import entry_patch
+from kymatui.domain.kyma_edit.entry_patch import KymaEdit
+from kymatui.domain.modules.presence import Presence
+from kymatui.domain.modules.risks import RiskKind, risks_of_policy
+from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
+from kymatui.domain.snapshot.missing_lists import RowFact, UnknownFact, explain_missing
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.versions.messages import refusal_words
+from kymatui.domain.versions.refusals import HeldBack
+
+_WARNED = (RiskKind.CR_STAYS, RiskKind.FINALIZER_STAYS, RiskKind.POLICY_PENDING, RiskKind.MAY_NOT_WAIT)
+
+
+class EditVerb(StrEnum):
+    """What can be asked of a Kyma for one module."""
+
+    ENABLE = "enable"
+    DISABLE = "disable"
+    CHANNEL = "channel"
+    MANAGE = "manage"
+    UNMANAGE = "unmanage"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleEdit:
+    """What a person asks for; a channel of "" is the Kyma's own, None says nothing about it."""
+
+    verb: EditVerb
+    module: str
+    channel: str | None = None
+    policy: Policy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EditProposal:
+    """An edit with its consequences; `edit` is None where there is no Kyma that could be edited.
+
+    `gone` says that there is nothing to disable, since nobody asks for the module; `known` that a catalog or a status
+    names it.
+    """
+
+    toggle: ModuleEdit
+    edit: KymaEdit | None
+    refusals: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    gone: bool = False
+    known: bool = True
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it must not be carried out."""
+        return self.edit is None or bool(self.refusals)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the Kyma says so already."""
+        return self.edit is not None and self.edit.is_empty and not self.refusals
+
+
+def propose_edit(
+    snapshot: Snapshot, toggle: ModuleEdit, now: float, settings: CatalogOptions | None = None
+) -> EditProposal:
+    """Works out what a toggle would do in the cluster of a snapshot. `now` is in seconds of the Unix clock."""
+    memory = ReadCache()  # with another Kyma most is read as before
+    before = build_catalog(snapshot, now, settings, memory)
+    kyma = _the_kyma(snapshot, before)
+    if kyma is None:
+        return EditProposal(toggle, None, (explain_no_kyma(before),))
+    edit = entry_patch.edit_entry(kyma, toggle.module, entry_change(toggle))
+    after = build_catalog(_with_kyma(snapshot, edit), now, settings, memory)
+    was, will = before.row(toggle.module), after.row(toggle.module)
+    case = _Case(toggle, kyma, edit, was, will, explain_missing(snapshot.feeds, CATALOG_FEEDS))
+    return EditProposal(
+        toggle,
+        edit,
+        tuple(_refusals(case)),
+        () if edit.is_empty else tuple(_warnings(case)),
+        () if edit.is_empty else compare_catalogs(before, after),
+        _is_gone(case),
+        case.offers is not None,
+    )
+
+
+def explain_no_kyma(seen: Catalog) -> str:
+    """Say why there is no Kyma to edit: none exists, or the list of Kymas is missing."""
+    why = seen.kyma_unknown
+    return "this cluster has no Kyma to edit" if why is None else f"no Kyma to edit is known: {why}"
+
+
+def _is_gone(case: _Case) -> bool:
+    mandatory = case.offers is not None and case.offers.mandatory
+    absent = case.toggle.verb is EditVerb.DISABLE and case.edit.before is None
+    return absent and not mandatory and not case.kyma.meta.deleting
+
+
+def _the_kyma(snapshot: Snapshot, seen: Catalog) -> Kyma | None:
+    if seen.kyma is None:
+        return None
+    found = (raw for raw in snapshot.kymas if read_ref(raw) == seen.kyma.ref)
+    kyma = read_kyma(next(found, None))
+    return kyma if isinstance(kyma, Kyma) else None
+
+
+def _with_kyma(snapshot: Snapshot, edit: KymaEdit) -> Snapshot:
+    kymas = tuple(dict(edit.whole) if read_ref(raw) == edit.kyma else raw for raw in snapshot.kymas)
+    return replace(snapshot, kymas=kymas)
+
+
+def entry_change(toggle: ModuleEdit) -> entry_patch.EntryChange:
+    """What is to be made of the module's entry, whatever that is by then."""
+    match toggle.verb:
+        case EditVerb.ENABLE:
+            return entry_patch.enable_entry(toggle.module, toggle.channel, toggle.policy)
+        case EditVerb.DISABLE:
+            return entry_patch.disable_entry
+        case EditVerb.CHANNEL:
+            return entry_patch.set_entry_channel(toggle.channel or "")
+        case EditVerb.MANAGE:
+            return entry_patch.set_entry_managed(True)
+        case EditVerb.UNMANAGE:
+            return entry_patch.set_entry_managed(False)
+        case EditVerb.POLICY:
+            return entry_patch.set_entry_policy(toggle.policy or Policy.CREATE_AND_DELETE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    toggle: ModuleEdit
+    kyma: Kyma
+    edit: KymaEdit
+    was: ModuleRow | None
+    will: ModuleRow | None
+    catalog_unknown: UnknownFact | None = None
+
+    @property
+    def asked(self) -> str:
+        return self.toggle.module
+
+    @property
+    def offers(self) -> ModuleRow | None:
+        """The row to look up what is offered; it is there before, or only with the edit."""
+        return self.was or self.will
+
+
+# reasons to refuse
+
+
+def _refusals(case: _Case) -> Iterator[str]:
+    if case.kyma.meta.deleting:
+        yield f"{case.kyma.ref} is being deleted"
+    row = case.offers
+    if row is not None and row.mandatory:
+        yield f"{case.asked} is mandatory: every runtime has it, and no Kyma can ask for it or refuse it"
+        return
+    why = case.catalog_unknown
+    if case.toggle.verb in (EditVerb.ENABLE, EditVerb.CHANNEL) and why is not None:
+        yield f"it is not known what the catalog offers of {case.asked}: {why}"
+        return
+    if case.toggle.verb is EditVerb.ENABLE:
+        yield from _not_to_be_enabled(case)
+    elif case.edit.before is None:
+        yield f"{case.asked} is not in the list of {case.kyma.ref}"
+    elif case.toggle.verb is EditVerb.CHANNEL:
+        yield from _not_in_channel(case)
+        yield from _unresolved(case)
+    elif case.toggle.verb is EditVerb.DISABLE:
+        yield from _still_unmanaging(case)
+    elif case.toggle.verb is EditVerb.MANAGE:
+        yield from _not_to_be_taken_over(case)
+
+
+def _not_to_be_enabled(case: _Case) -> Iterator[str]:
+    row = case.was
+    if row is None:
+        yield f"no catalog of this cluster offers a module {case.asked}"
+        return
+    if row.origin is CatalogOrigin.COMMUNITY and not row.channels:
+        yield f"{case.asked} is a community module: lifecycle-manager does not install it"
+        return
+    yield from _not_in_channel(case)
+    yield from _unresolved(case)
+    if case.edit.before is None and (why := row.unknown.get(RowFact.STATE)) is not None:
+        yield f"it is not known whether {case.asked} is installed directly: {why}"
+    elif case.edit.before is None:
+        yield from _not_to_be_taken_over(case)
+
+
+def _not_in_channel(case: _Case) -> Iterator[str]:
+    wanted, row = case.toggle.channel, case.offers
+    if wanted and row is not None and row.channels and wanted not in row.channels:
+        offered = ", ".join(f"{channel} ({version})" for channel, version in row.channels.items())
+        yield f"{case.asked} is not in the channel {wanted}; it is in {offered}"
+
+
+def _unresolved(case: _Case) -> Iterator[str]:
+    """What lifecycle-manager would answer; that it only keeps what is installed is no reason to refuse."""
+    refusal = case.will.resolution.refusal if case.will is not None else None
+    if refusal is not None and not refusal.keeps_installed and not list(_not_in_channel(case)):
+        yield f"{case.asked} would not be installed: {refusal_words(refusal)}"
+
+
+def _not_to_be_taken_over(case: _Case) -> Iterator[str]:
+    """Lifecycle-manager takes over what was installed directly only in a version that a channel has."""
+    row = case.was
+    if row is None or row.presence is Presence.UNMANAGED or not row.installed or not row.channels:
+        return
+    if _is_direct(row) and not any(same_version(row.installed, version) for version in row.channels.values()):
+        offered = ", ".join(f"{channel} ({version})" for channel, version in row.channels.items())
+        yield (
+            f"{case.asked} {row.installed} is installed directly, and no channel has that version: "
+            f"upgrade it first, or delete it; the channels have {offered}"
+        )
+
+
+def _is_direct(row: ModuleRow) -> bool:
+    return not row.managed and row.presence in (Presence.ENABLED, Presence.NOT_CONFIGURED)
+
+
+def _still_unmanaging(case: _Case) -> Iterator[str]:
+    """An entry may go only when the status says Unmanaged; before, lifecycle-manager would take it for a deletion."""
+    report = case.kyma.report(case.asked)
+    unmanaged = case.edit.before is not None and case.edit.before.get("managed") is False
+    if unmanaged and report is not None and report.state != State.UNMANAGED:
+        yield (
+            f"{case.asked} is to be unmanaged, but its status still says {report.state or 'nothing'}: "
+            "taking it out of the list now would delete it"
+        )
+    elif unmanaged and case.was is not None:
+        yield from (one.words for one in case.was.foreseen if one.risk is RiskKind.STILL_RELEASING)
+
+
+# what a person should know
+
+
+def _warnings(case: _Case) -> Iterator[str]:
+    row = case.will or case.was
+    match case.toggle.verb:
+        case EditVerb.ENABLE:
+            yield from _of_enabling(row)
+        case EditVerb.DISABLE:
+            yield from _of_disabling(case)
+        case EditVerb.UNMANAGE:
+            yield (
+                "lifecycle-manager lets go of everything that it installed: nothing is updated or repaired any more. "
+                "Wait until the status says Unmanaged before the entry is taken out of the list"
+            )
+        case EditVerb.MANAGE:
+            yield "lifecycle-manager overwrites what was changed by hand, and updates the module from now on"
+        case EditVerb.POLICY:
+            yield from risks_of_policy(case.toggle.policy or Policy.CREATE_AND_DELETE)
+        case EditVerb.CHANNEL:
+            pass
+    if case.was is not None and case.toggle.verb in (EditVerb.DISABLE, EditVerb.POLICY, EditVerb.UNMANAGE):
+        yield from (one.words for one in case.was.foreseen if one.risk in _WARNED)
+    if case.will is not None and isinstance(case.will.resolution.refusal, HeldBack):
+        yield f"{refusal_words(case.will.resolution.refusal)}; to go lower, delete the module and add it again"
+
+
+def _of_enabling(row: ModuleRow | None) -> Iterator[str]:
+    if row is None:
+        return
+    if row.beta:
+        yield f"{row.name} is a beta module: no service level is promised, and it is not meant for production"
+    if row.internal:
+        yield f"{row.name} is an internal module"
+    if row.presence is Presence.ORPHAN:
+        yield f"resources of {row.name} are left over from an earlier installation and will be picked up"
+
+
+def _of_disabling(case: _Case) -> Iterator[str]:
+    row = case.was
+    ignored = case.edit.before is not None and case.edit.before.get("customResourcePolicy") == Policy.IGNORE
+    if case.edit.before is not None and case.edit.before.get("managed") is False:
+        yield "the module stays installed, and nobody manages it"
+        return
+    if row is None or not row.checked:
+        return
+    if ignored and all(one.risk is not RiskKind.POLICY_PENDING for one in row.foreseen):
+        names = ", ".join(str(item.resource) for item in row.checked[:3])
+        yield f"the policy is Ignore: lifecycle-manager deletes no module CR, and waits until {names} is deleted"
+    else:
+        yield "the default CR is deleted with the module; anything else that it manages blocks the deletion"

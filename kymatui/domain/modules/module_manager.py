@@ -1,0 +1,159 @@
+"""Which workload is a module's manager."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import OPERATOR, read_meta, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.manifests import Manifest
+from kymatui.domain.kyma.module_templates import ManagerRef, ModuleTemplate
+from kymatui.domain.modules.presence import ManagerVisibility
+from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS, WORKLOADS, ClusterIndex
+from kymatui.domain.snapshot.snapshots import Object
+from kymatui.domain.versions.evidence import RawManifests
+
+FIELD_MANAGER = "kymatui"
+KLM_FIELD_MANAGER = "declarative.kyma-project.io/applier"
+ANNOTATIONS_OWNED_BY = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by")
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleManager:
+    """The manager as found; `others` are managers of community templates of the same module that are there as well."""
+
+    sight: ManagerVisibility
+    workload: Object | None = None
+    others: tuple[ObjectRef, ...] = ()
+    wanted: ManagerRef | None = None
+
+    @property
+    def ref(self) -> ObjectRef | None:
+        """The name of the workload."""
+        return read_ref(self.workload) if self.workload is not None else None
+
+    @property
+    def deleting(self) -> bool:
+        """Whether it is being deleted."""
+        return self.workload is not None and read_meta(JsonReader(self.workload)).deleting
+
+    @property
+    def applied_by_kymatui(self) -> bool:
+        """Whether kymatui installed it and lifecycle-manager has not taken it over: both leave their names on it."""
+        if self.workload is None:
+            return False
+        managers = read_meta(JsonReader(self.workload)).field_managers
+        return FIELD_MANAGER in managers and KLM_FIELD_MANAGER not in managers
+
+
+def find_manager(
+    world: ClusterIndex,
+    module: str,
+    preferred: ModuleTemplate | None,
+    offers: Sequence[ModuleTemplate],
+    manifest: Manifest | None,
+    raw_manifests: RawManifests,
+) -> ModuleManager:
+    """Looks where the templates say, the preferred one first; else where lifecycle-manager's labels say."""
+    wanted = _wanted(preferred, offers)
+    found = [(ref, raw) for ref in wanted if (raw := _lookup(world, ref)) is not None]
+    if found:
+        direct = _directly_installed(world, offers)
+        others = tuple(read_ref(raw) for ref, raw in found[1:] if raw is not found[0][1] and ref in direct)
+        return ModuleManager(ManagerVisibility.FOUND, found[0][1], others, found[0][0])
+    named = _by_manifest(world, module, manifest, raw_manifests)
+    if named is not None:
+        return ModuleManager(ManagerVisibility.FOUND, named, (), wanted[0] if wanted else None)
+    return ModuleManager(_not_found(world, wanted), wanted=wanted[0] if wanted else None)
+
+
+def manager_candidates(
+    world: ClusterIndex,
+    module: str,
+    offers: Sequence[ModuleTemplate],
+    manifest: Manifest | None,
+    raw_manifests: RawManifests,
+) -> tuple[Object, ...]:
+    """Every workload that `find_manager` may look at for a module, whatever it then decides."""
+    names = [(ref.kind.kind, ref.name) for ref in _wanted(None, offers)]
+    names += [(ref.kind.kind, ref.name) for ref in _synced_names(manifest, raw_manifests)]
+    labels = _labels(module, manifest)
+    return tuple(raw for name in names for raw in world.workloads.get(name, ())) + tuple(
+        raw for label in labels for raw in world.labelled.get(label, ())
+    )
+
+
+def _directly_installed(world: ClusterIndex, offers: Sequence[ModuleTemplate]) -> set[ManagerRef]:
+    """The managers that only community templates have; that of another version of Kyma's own is no second one."""
+    own = {template.manager for template in offers if world.shelf.is_kyma(template)}
+    return {template.manager for template in offers if template.manager is not None and template.manager not in own}
+
+
+def _wanted(preferred: ModuleTemplate | None, offers: Sequence[ModuleTemplate]) -> list[ManagerRef]:
+    refs = [template.manager for template in (preferred, *offers) if template is not None]
+    return list(dict.fromkeys(ref for ref in refs if ref is not None))
+
+
+def _not_found(world: ClusterIndex, wanted: Sequence[ManagerRef]) -> ManagerVisibility:
+    if not world.is_runtime:
+        return ManagerVisibility.UNREADABLE
+    if not wanted:
+        listed = all(world.readable(WORKLOAD_FEEDS[kind]) for kind in WORKLOADS)
+        return ManagerVisibility.UNIDENTIFIED if listed else ManagerVisibility.UNREADABLE
+    feeds = [WORKLOAD_FEEDS.get(ref.kind.kind, "") for ref in wanted]
+    if any(not feed for feed in feeds):
+        return ManagerVisibility.UNIDENTIFIED
+    return ManagerVisibility.ABSENT if all(map(world.readable, feeds)) else ManagerVisibility.UNREADABLE
+
+
+def _lookup(world: ClusterIndex, ref: ManagerRef) -> Object | None:
+    if ref.kind.kind == "CustomResourceDefinition":
+        return next((raw for raw in world.snapshot.definitions if read_ref(raw).name == ref.name), None)
+    for raw in world.workloads.get((ref.kind.kind, ref.name), ()):
+        if not ref.namespace or read_ref(raw).namespace == ref.namespace:
+            return raw
+    return None
+
+
+def _by_manifest(
+    world: ClusterIndex, module: str, manifest: Manifest | None, raw_manifests: RawManifests
+) -> Object | None:
+    for name in _synced_names(manifest, raw_manifests):
+        for raw in world.workloads.get((name.kind.kind, name.name), ()):
+            if not name.namespace or read_ref(raw).namespace == name.namespace:
+                return raw
+    for label in _labels(module, manifest):
+        managers = [raw for raw in world.labelled.get(label, ()) if read_ref(raw).kind.kind in WORKLOADS]
+        if len(managers) == 1:
+            return managers[0]
+    return None
+
+
+def _labels(module: str, manifest: Manifest | None) -> list[tuple[str, str]]:
+    """The labels under which lifecycle-manager and the modules' own authors leave the module's name."""
+    component = [("app.kubernetes.io/component", manifest.meta.name)] if manifest is not None else []
+    return [*component, ("kyma-project.io/module", module)]
+
+
+def _synced_names(manifest: Manifest | None, raw_manifests: RawManifests) -> list[ObjectRef]:
+    """The first workload that is applied is the manager to lifecycle-manager."""
+    names = [ref for ref in (manifest.synced if manifest is not None else ()) if ref.kind.kind in WORKLOADS][:1]
+    for resources in raw_manifests.values():
+        refs = [read_ref(raw) for raw in resources if isinstance(raw, Mapping)]
+        names += [ref for ref in refs if ref.kind.kind in WORKLOADS][:1]
+    return names
+
+
+def owning_manifest(raw: object) -> str:
+    """Return the Manifest that an object names as its owner, as "namespace/name"; "" for none."""
+    annotations = read_meta(JsonReader(raw)).annotations
+    return next((annotations[name] for name in ANNOTATIONS_OWNED_BY if name in annotations), "")
+
+
+def is_applied_from(raw: object, manifest: str) -> bool:
+    """Return whether lifecycle-manager applied an object from a Manifest ("namespace/name"): it also deletes it."""
+    return bool(manifest) and (
+        owning_manifest(raw) == manifest and KLM_FIELD_MANAGER in read_meta(JsonReader(raw)).field_managers
+    )

@@ -1,0 +1,319 @@
+"""Whether an object does what it is for, with the reason in words; and lifecycle-manager's own, coarser answer.
+
+The rules are those of `kubectl rollout status` and of the controllers' conditions. Where a controller has said nothing
+yet, an object counts as starting for a while (`ROLLOUT_GRACE`), and as broken after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kymatui.domain.kubernetes.conditions import Condition, find_condition, read_conditions
+from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
+from kymatui.domain.kubernetes.object_meta import ObjectMeta, read_meta, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.states import State
+
+ROLLOUT_GRACE = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """The state, a sentence, and whether old and new pods stand side by side; `flaws` are what could not be read."""
+
+    state: State
+    words: str
+    ref: ObjectRef | None = None
+    rolling: bool = False
+    scaled_to_zero: bool = False
+    flaws: tuple[Flaw, ...] = ()
+
+    @property
+    def ready(self) -> bool:
+        """Whether it does what it is for."""
+        return self.state is State.READY
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One object taken apart; `age` in seconds, and `patient` while it may still be starting."""
+
+    meta: ObjectMeta
+    spec: JsonReader
+    status: JsonReader
+    conditions: tuple[Condition, ...]
+    now: float
+
+    @property
+    def patient(self) -> bool:
+        return self.meta.created is None or self.now - self.meta.created < ROLLOUT_GRACE
+
+    @property
+    def unseen(self) -> bool:
+        """Whether the controller has not looked at the newest generation."""
+        return self.status.integer("observedGeneration", self.meta.generation) < self.meta.generation
+
+    def condition(self, kind: str) -> Condition | None:
+        return find_condition(self.conditions, kind)
+
+    def is_true(self, kind: str) -> bool:
+        found = self.condition(kind)
+        return found is not None and found.status == "True"
+
+    def is_false(self, kind: str) -> bool:
+        found = self.condition(kind)
+        return found is not None and found.status == "False"
+
+    def not_yet(self, words: str, *, rolling: bool = False) -> Readiness:
+        """Processing while it may be starting, and an error afterwards."""
+        return Readiness(State.PROCESSING if self.patient else State.ERROR, words, rolling=rolling)
+
+
+def _because(condition: Condition | None) -> str:
+    if condition is None:
+        return ""
+    said = ": ".join(part for part in (condition.reason, condition.message) if part)
+    return f" ({said})" if said else ""
+
+
+def _deployment(seen: _Seen) -> Readiness:
+    if seen.unseen:
+        return Readiness(State.PROCESSING, "its controller has not seen the last change yet", rolling=True)
+    progressing, available = seen.condition("Progressing"), seen.condition("Available")
+    wanted = seen.spec.integer("replicas", 1)
+    updated, total = seen.status.integer("updatedReplicas"), seen.status.integer("replicas")
+    there = seen.status.integer("availableReplicas")
+    if progressing is not None and progressing.reason == "ProgressDeadlineExceeded":
+        return Readiness(State.ERROR, f"the rollout is stuck{_because(progressing)}", rolling=total > updated)
+    if seen.is_true("ReplicaFailure"):
+        return Readiness(State.ERROR, f"pods cannot be created{_because(seen.condition('ReplicaFailure'))}")
+    if wanted == 0 and total == 0:
+        return Readiness(State.READY, "scaled to zero", scaled_to_zero=True)
+    paused = ", paused" if seen.spec.flag("paused") else ""
+    if updated < wanted and (seen.conditions or seen.status.raw):
+        return _rolling_deployment(seen, f"{updated} of {wanted} pods updated{paused}", available)
+    if total > updated:
+        old = format_count(total - updated, "old pod")
+        lacking = seen.status.integer("unavailableReplicas")
+        if lacking and updated:  # the old ones are kept for as long as the new ones do not come up
+            words = f"{format_count(lacking, 'new pod')} not available yet, {old} kept until then{paused}"
+            return Readiness(State.PROCESSING, words, rolling=True)
+        return Readiness(State.PROCESSING, f"{old} still there{paused}", rolling=True)
+    if there < wanted:
+        return _unavailable(seen, f"{there} of {wanted} pods available{paused}", available)
+    return Readiness(State.READY, f"{there} of {wanted} pods available{paused}")
+
+
+def _rolling_deployment(seen: _Seen, words: str, available: Condition | None) -> Readiness:
+    if available is None and not seen.conditions:
+        return seen.not_yet(f"{words}; its controller has said nothing yet", rolling=True)
+    return Readiness(State.PROCESSING, words, rolling=True)
+
+
+def _unavailable(seen: _Seen, words: str, available: Condition | None) -> Readiness:
+    if available is None:
+        return seen.not_yet(words if seen.status.raw else "starting: its controller has said nothing yet")
+    if available.status == "True":
+        return Readiness(State.PROCESSING, words)
+    since = available.since
+    if since is not None and seen.now - since >= ROLLOUT_GRACE:
+        return Readiness(State.ERROR, f"{words} for {int((seen.now - since) // 60)} minutes{_because(available)}")
+    return Readiness(State.PROCESSING, f"{words}{_because(available)}")
+
+
+def _stateful_set(seen: _Seen) -> Readiness:
+    if seen.unseen:
+        return Readiness(State.PROCESSING, "its controller has not seen the last change yet", rolling=True)
+    wanted, ready = seen.spec.integer("replicas", 1), seen.status.integer("readyReplicas")
+    if wanted == 0:
+        return Readiness(State.READY, "scaled to zero", scaled_to_zero=True)
+    current, update = seen.status.text("currentRevision"), seen.status.text("updateRevision")
+    updated = seen.status.integer("updatedReplicas")
+    strategy = seen.spec.child("updateStrategy").text("type", "RollingUpdate")
+    if strategy == "RollingUpdate" and update and current != update and updated < wanted:
+        return Readiness(State.PROCESSING, f"{updated} of {wanted} pods updated", rolling=True)
+    words = f"{ready} of {wanted} pods ready"
+    return Readiness(State.READY, words) if ready >= wanted else seen.not_yet(words)
+
+
+def _daemon_set(seen: _Seen) -> Readiness:
+    if seen.unseen:
+        return Readiness(State.PROCESSING, "its controller has not seen the last change yet", rolling=True)
+    # A new one has a status full of zeros, from the server itself; its controller says which generation it has seen.
+    if not seen.status.raw or (seen.meta.generation and not seen.status.has("observedGeneration")):
+        return seen.not_yet("starting: its controller has said nothing yet")
+    wanted, ready = seen.status.integer("desiredNumberScheduled"), seen.status.integer("numberReady")
+    updated = seen.status.integer("updatedNumberScheduled")
+    on_delete = seen.spec.child("updateStrategy").text("type") == "OnDelete"
+    if updated < wanted and not on_delete:
+        return Readiness(State.PROCESSING, f"{updated} of {wanted} pods updated", rolling=True)
+    words = f"{ready} of {wanted} pods ready"
+    return Readiness(State.READY, words) if ready >= wanted else seen.not_yet(words)
+
+
+def _replica_set(seen: _Seen) -> Readiness:
+    wanted, ready = seen.spec.integer("replicas", 1), seen.status.integer("readyReplicas")
+    words = f"{ready} of {wanted} pods ready"
+    return Readiness(State.READY, words) if ready >= wanted else seen.not_yet(words)
+
+
+def _definition(seen: _Seen) -> Readiness:
+    if seen.is_true("Terminating"):
+        return Readiness(State.DELETING, f"its instances are being deleted{_because(seen.condition('Terminating'))}")
+    if seen.is_false("NamesAccepted"):
+        return Readiness(State.ERROR, f"its names are taken{_because(seen.condition('NamesAccepted'))}")
+    if seen.is_true("Established"):
+        return Readiness(State.READY, "established")
+    return seen.not_yet("not established yet")
+
+
+def _job(seen: _Seen) -> Readiness:
+    if seen.is_true("Failed"):
+        return Readiness(State.ERROR, f"failed{_because(seen.condition('Failed'))}")
+    if seen.is_true("Complete"):
+        return Readiness(State.READY, "complete")
+    if seen.spec.flag("suspend"):
+        return Readiness(State.PROCESSING, "suspended")
+    done, wanted = seen.status.integer("succeeded"), seen.spec.integer("completions", 1)
+    return Readiness(State.PROCESSING, f"{done} of {wanted} completions, {seen.status.integer('active')} running")
+
+
+def _claim(seen: _Seen) -> Readiness:
+    phase = seen.status.text("phase", "Pending")
+    if phase == "Bound":
+        return Readiness(State.READY, "bound")
+    if phase == "Lost":
+        return Readiness(State.ERROR, "its volume is lost")
+    return Readiness(State.PROCESSING, "waiting for a volume")
+
+
+def _service(seen: _Seen) -> Readiness:
+    if seen.spec.text("type", "ClusterIP") != "LoadBalancer":
+        return Readiness(State.READY, "no load balancer to wait for")
+    if seen.status.child("loadBalancer").items("ingress") or seen.spec.items("externalIPs"):
+        return Readiness(State.READY, "its load balancer has an address")
+    return Readiness(State.PROCESSING, "waiting for the load balancer's address")
+
+
+def _namespace(seen: _Seen) -> Readiness:
+    if seen.status.text("phase", "Active") == "Terminating":
+        blocking = next((c for c in seen.conditions if c.status == "True"), None)
+        return Readiness(State.DELETING, f"terminating{_because(blocking)}")
+    return Readiness(State.READY, "active")
+
+
+def _pod(seen: _Seen) -> Readiness:
+    phase = seen.status.text("phase", "Pending")
+    if phase == "Succeeded":
+        return Readiness(State.READY, "succeeded")
+    if phase == "Failed":
+        return Readiness(State.ERROR, seen.status.text("message") or seen.status.text("reason") or "failed")
+    if seen.is_true("Ready"):
+        return Readiness(State.READY, "ready")
+    for container in seen.status.children("containerStatuses"):
+        waiting = container.child("state").child("waiting")
+        reason = waiting.text("reason")
+        if reason and reason not in ("ContainerCreating", "PodInitializing"):
+            name, message = container.text("name"), waiting.text("message")
+            return Readiness(State.ERROR, f"container {name}: {reason}{f', {message}' if message else ''}")
+    return seen.not_yet(f"{phase.lower()}{_because(next((c for c in seen.conditions if c.status == 'False'), None))}")
+
+
+def _by_conditions(seen: _Seen) -> Readiness:
+    """Any other kind: what its conditions say, if they say something that everybody understands."""
+    for kind in ("Stalled", "Failed", "Degraded"):
+        if seen.is_true(kind):
+            return Readiness(State.ERROR, f"{kind}{_because(seen.condition(kind))}")
+    if seen.unseen:
+        return Readiness(State.PROCESSING, "its controller has not seen the last change yet")
+    for kind in ("Ready", "Available", "Established", "Succeeded"):
+        found = seen.condition(kind)
+        if found is not None and found.status == "True":
+            return Readiness(State.READY, f"{kind}")
+        if found is not None:
+            return Readiness(State.PROCESSING, f"not {kind}{_because(found)}")
+    return Readiness(State.READY, "it exists")
+
+
+_BY_KIND: dict[tuple[str, str], Callable[[_Seen], Readiness]] = {
+    ("apps", "Deployment"): _deployment,
+    ("apps", "StatefulSet"): _stateful_set,
+    ("apps", "DaemonSet"): _daemon_set,
+    ("apps", "ReplicaSet"): _replica_set,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): _definition,
+    ("batch", "Job"): _job,
+    ("", "PersistentVolumeClaim"): _claim,
+    ("", "Service"): _service,
+    ("", "Namespace"): _namespace,
+    ("", "Pod"): _pod,
+}
+
+
+def check_readiness(raw: object, now: float) -> Readiness:
+    """The readiness of any object at a moment, in seconds of the Unix clock; a deletion under way comes first."""
+    reader = JsonReader(raw)
+    status = reader.child("status")
+    seen = _Seen(read_meta(reader), reader.child("spec"), status, read_conditions(status), now)
+    ref = read_ref(raw)
+    found = _BY_KIND.get((ref.kind.group, ref.kind.kind), _by_conditions)(seen)
+    if seen.meta.deleting and found.state is not State.DELETING:
+        held = f", held by {', '.join(seen.meta.finalizers)}" if seen.meta.finalizers else ""
+        found = Readiness(State.DELETING, f"being deleted{held}")
+    return replace(found, ref=ref, flaws=tuple(dict.fromkeys(reader.flaws)))
+
+
+_ROLLING_REASONS = frozenset({"FoundNewReplicaSet", "NewReplicaSetCreated", "ReplicaSetUpdated"})
+_ROLLED_OUT = "NewReplicaSetAvailable"
+
+
+def klm_deployment_state(raw: object) -> State:
+    """The state that today's lifecycle-manager gives a manager Deployment: without conditions, an error at once."""
+    conditions = read_conditions(JsonReader(raw).child("status"))
+    progressing, available = find_condition(conditions, "Progressing"), find_condition(conditions, "Available")
+    if progressing is None or progressing.status != "True":
+        return State.ERROR
+    if available is not None and available.status == "True":
+        if progressing.reason == _ROLLED_OUT:
+            return State.READY
+        return State.PROCESSING if progressing.reason in _ROLLING_REASONS else State.ERROR
+    return State.PROCESSING if progressing.reason in _ROLLING_REASONS | {_ROLLED_OUT} else State.ERROR
+
+
+def klm_stateful_set_state(raw: object, pods: Iterable[object] = ()) -> State:
+    """The state that today's lifecycle-manager gives a manager StatefulSet: by the first container with a status."""
+    reader = JsonReader(raw)
+    spec, status = reader.child("spec"), reader.child("status")
+    if spec.has("replicas") and spec.integer("replicas") == status.integer("readyReplicas"):
+        return State.READY
+    for pod in pods:
+        for container in JsonReader(pod).child("status").children("containerStatuses"):
+            if not container.flag("started"):
+                return State.ERROR
+            return State.READY if container.flag("ready") else State.PROCESSING
+    return State.ERROR
+
+
+def klm_manager_state(resources: Iterable[Mapping[str, Any]], pods: Iterable[object] = ()) -> State:
+    """The state of a Manifest today: of the first Deployment or StatefulSet it applies, in order; Ready without one."""
+    for raw in resources:
+        kind = read_ref(raw).kind
+        if (kind.group, kind.kind) == ("apps", "Deployment"):
+            return klm_deployment_state(raw)
+        if (kind.group, kind.kind) == ("apps", "StatefulSet"):
+            return klm_stateful_set_state(raw, pods)
+    return State.READY
+
+
+def is_gate_open(raw: object) -> bool:
+    """The gate before the rules, as it was: a Deployment must be Available, or have all its replicas ready."""
+    reader = JsonReader(raw)
+    if read_ref(raw).kind.kind != "Deployment":
+        return True
+    status, spec = reader.child("status"), reader.child("spec")
+    available = find_condition(read_conditions(status), "Available")
+    if available is not None and available.status == "True":
+        return True
+    return spec.has("replicas") and spec.integer("replicas") == status.integer("readyReplicas")

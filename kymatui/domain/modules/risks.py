@@ -1,0 +1,178 @@
+"""What lifecycle-manager is known to do otherwise than its API says, foreseen from fields before it does harm.
+
+Each was seen on a real lifecycle-manager (1.20). What the Manifest says counts: it is what lifecycle-manager acts on,
+and a change of the Kyma may reach it late. Where Manifests cannot be seen, nothing is foreseen from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import ModuleReport, ModuleRequest, Policy
+from kymatui.domain.kyma.manifests import Manifest
+from kymatui.domain.kyma.problems import Actor, Problem, Severity
+from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma.versions import same_version
+from kymatui.domain.modules.readiness import Readiness
+from kymatui.domain.versions.drift import Drift, DriftKind
+
+FINALIZER_MODULE_CR = "resource.kyma-project.io/finalizer"
+_PASSED_ON = "with the next version, channel or template change"
+
+
+class RiskKind(StrEnum):
+    """What can go wrong."""
+
+    POLICY_PENDING = "policy-pending"  # the Manifest has another policy than the Kyma
+    CR_STAYS = "cr-stays"  # neither lifecycle-manager nor kyma CLI deletes the module CR
+    FINALIZER_STAYS = "finalizer-stays"  # the Manifest can never be deleted
+    NOT_APPLIED = "not-applied"  # the status has a version of which nothing is applied
+    MAY_NOT_WAIT = "may-not-wait"  # objects may be deleted with their CRD
+    STILL_RELEASING = "still-releasing"  # Unmanaged is reported, and the Manifest is still there
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleRisk:
+    """One risk of a module, with what to do about it."""
+
+    risk: RiskKind
+    words: str
+    severity: Severity = Severity.WARNING
+    actor: Actor = Actor.YOU
+
+    def problem(self, module: str) -> Problem:
+        return Problem(self.severity, self.words, self.actor, module)
+
+
+def find_risks(
+    request: ModuleRequest | None,
+    report: ModuleReport | None,
+    manifest: Manifest | None,
+    drift: Drift,
+    desired: str,
+    readiness: Readiness | None,
+    resources: Sequence[ObjectRef],
+) -> tuple[ModuleRisk, ...]:
+    """The risks of a module that the Kyma names; `resources` are its CRs that exist."""
+    if request is None:
+        return ()
+    found: list[ModuleRisk] = []
+    if manifest is not None and request.managed:
+        found += _of_policies(request, manifest)
+    if is_not_applied(report, manifest, drift, desired, readiness):
+        found.append(ModuleRisk(RiskKind.NOT_APPLIED, not_applied_words(desired), actor=Actor.KLM))
+    in_force = manifest.policy if manifest is not None else request.policy
+    if request.managed and resources and in_force == Policy.IGNORE:
+        found.append(ModuleRisk(RiskKind.MAY_NOT_WAIT, _MAY_NOT_WAIT, Severity.INFO))
+    if not request.managed and is_still_releasing(report, manifest):
+        assert manifest is not None
+        found.append(ModuleRisk(RiskKind.STILL_RELEASING, still_releasing_words(manifest)))
+    return tuple(found)
+
+
+def effective_policies(request: ModuleRequest | None, manifest: Manifest | None) -> frozenset[str]:
+    """The policies that are in force or will be: the Kyma's, and the Manifest's where it can be seen."""
+    found = (request.policy if request is not None else "", manifest.policy if manifest is not None else "")
+    return frozenset(one for one in found if one)
+
+
+def _of_policies(request: ModuleRequest, manifest: Manifest) -> Iterator[ModuleRisk]:
+    asked, has = request.policy or Policy.CREATE_AND_DELETE, manifest.policy or Policy.CREATE_AND_DELETE
+    if asked == Policy.CREATE_AND_DELETE and has == Policy.IGNORE:
+        words = (
+            f"The Kyma says CreateAndDelete, {manifest.ref} says Ignore: lifecycle-manager would not delete the module "
+            "CR, and wait for it. Use `kymatui disable --cascade`, which deletes it first"
+        )
+        yield ModuleRisk(RiskKind.CR_STAYS, words)
+    elif asked != has:
+        words = f"The Kyma says {asked}, {manifest.ref} still says {has}: it follows {_PASSED_ON}"
+        yield ModuleRisk(RiskKind.POLICY_PENDING, words, Severity.INFO)
+    if has == Policy.IGNORE and FINALIZER_MODULE_CR in manifest.meta.finalizers:
+        words = (
+            f"{manifest.ref} can never be deleted: its policy is Ignore, and lifecycle-manager leaves the finalizer "
+            f"{FINALIZER_MODULE_CR}. Once the module is gone, remove that finalizer by hand"
+        )
+        yield ModuleRisk(RiskKind.FINALIZER_STAYS, words)
+
+
+_MAY_NOT_WAIT = (
+    "With policy Ignore, a lifecycle-manager that was started before the CRD was installed deletes the CRD with all "
+    "objects and does not wait for them. Use `kymatui disable`, which checks them, or restart lifecycle-manager first"
+)
+
+
+def is_not_applied(
+    report: ModuleReport | None, manifest: Manifest | None, drift: Drift, desired: str, readiness: Readiness | None
+) -> bool:
+    """Whether a version is reported Ready that the workload, which has come to rest, does not have.
+
+    So it is for some seconds of every upgrade, too, and nothing on the cluster tells since when.
+    """
+    if drift.kind is not DriftKind.BEHIND or report is None:
+        return False
+    if report.state != State.READY or not same_version(report.version, desired):
+        return False
+    if manifest is not None and (manifest.meta.deleting or manifest.skipped):
+        return False
+    return readiness is not None and readiness.ready and not readiness.rolling
+
+
+def not_applied_words(desired: str) -> str:
+    return (
+        f"The Kyma reports {desired} Ready, but the workload has another version: nothing of {desired} is applied yet. "
+        "If it stays so, an object of the module that is stuck in deletion holds it up"
+    )
+
+
+def is_still_releasing(report: ModuleReport | None, manifest: Manifest | None) -> bool:
+    """Whether Unmanaged is reported while the Manifest is there: without the entry, it would be an uninstallation."""
+    return report is not None and report.state == State.UNMANAGED and manifest is not None
+
+
+def still_releasing_words(manifest: Manifest) -> str:
+    return (
+        f"The status says Unmanaged, but {manifest.ref} is still there: lifecycle-manager has not released everything. "
+        "Keep the entry until the Manifest is gone"
+    )
+
+
+def risks_of_policy(policy: str) -> Iterator[str]:
+    """What is to be known before a policy is set."""
+    yield f"the policy reaches the Manifest only {_PASSED_ON}, and has no effect before"
+    if policy == Policy.IGNORE:
+        yield (
+            f"a version change after it may leave a Manifest that cannot be deleted (finalizer {FINALIZER_MODULE_CR}); "
+            "before the module is deleted, delete its module CR, or set the policy back"
+        )
+        yield _MAY_NOT_WAIT
+
+
+def is_stuck(manifest: Manifest) -> bool:
+    """Whether nothing but the finalizer that lifecycle-manager forgets keeps a Manifest from being deleted."""
+    left = set(manifest.meta.finalizers)
+    return manifest.meta.deleting and manifest.policy == Policy.IGNORE and left == {FINALIZER_MODULE_CR}
+
+
+def stuck_words(manifest: Manifest) -> str:
+    return (
+        f"{manifest.ref} is held by {FINALIZER_MODULE_CR}, which lifecycle-manager does not remove with policy Ignore: "
+        "remove that finalizer by hand"
+    )
+
+
+def taken_over_words(name: str, creator: str) -> str:
+    """What becomes of a user's template that has the name of a synced one."""
+    return (
+        f"{name} was created by {creator} and has the name of a synced one: the catalog sync overwrites it, and "
+        "deletes it with the synced one. Apply yours under another name"
+    )
+
+
+def kyma_deletion_words(modules: Iterable[str]) -> str:
+    """What follows from the deletion of the runtime's Kyma; `modules` are requested there only, or may be."""
+    names = ", ".join(sorted(modules))
+    gone = f", and uninstalls what only the runtime's requests: {names}. Enable them again after that" if names else ""
+    return f"lifecycle-manager creates the runtime's Kyma again from the control plane's spec{gone}"

@@ -1,0 +1,193 @@
+"""`customStateCheck`: what a module's own resource says about its state, with the whole explanation.
+
+Mode `klm` is bit for bit what the last lifecycle-manager that had it did (removed in July 2024): a rule whose path is
+missing is skipped, a value that is no string is an error, at least one Ready and one Error rule must be there. Mode
+`strict` is what its documentation says: every rule of a state must match, a missing path does not match, and Ready
+rules alone are enough. In both, rules for one state are joined by AND, and the order is Error, Ready, Warning,
+Deleting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from kymatui.domain.kyma.module_templates import StateCheckRule
+from kymatui.domain.kyma.states import PRECEDENCE, State, StateSource
+from kymatui.domain.modules.status_paths import PathResult, PathResultKind, evaluate_path
+
+STATE_PATH = "status.state"
+WARNING_AFTER = 300.0
+_SUPPORTED = frozenset({"Ready", "Processing", "Error", "Deleting", "Warning"})
+BUILT_IN_RULES = tuple(StateCheckRule(STATE_PATH, word, word) for word in ("Ready", "Error", "Deleting", "Warning"))
+
+
+class CheckMode(StrEnum):
+    """Whose reading of the rules counts."""
+
+    KLM = "klm"
+    STRICT = "strict"
+
+
+class RuleResult(StrEnum):
+    """What came of one rule."""
+
+    MATCH = "match"
+    NO_MATCH = "no match"
+    SKIPPED = "skipped"  # the path is missing, and mode klm passes over it
+    ERROR = "error"  # no string, which ends the evaluation in mode klm
+    NOT_REACHED = "not reached"  # an earlier rule ended the evaluation
+
+
+class StateDecision(StrEnum):
+    """What decided the state."""
+
+    GATE = "gate"  # the manager is not ready, and nothing else was looked at
+    NO_RESOURCE = "no resource"  # the module has no default resource to look at
+    RESOURCE_MISSING = "resource missing"  # it should be there and is not
+    RESOURCE_GONE = "resource gone"  # it is not there any more, while deleting
+    INCOMPLETE = "incomplete rules"  # no Ready rule, or no Error rule
+    NOT_A_STRING = "not a string"
+    UNSUPPORTED = "unsupported state"  # status.state has a word that lifecycle-manager does not know
+    NOTHING_FOUND = "nothing found"  # no path of any rule is there
+    GROUP = "group"  # all rules of a state are true
+    DEFAULT = "default"  # no group is true: Processing
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcome:
+    """One rule with what was found; `klm_reads` is False where lifecycle-manager reads the path otherwise."""
+
+    rule: StateCheckRule
+    look: PathResult
+    result: RuleResult
+    klm_reads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RuleGroup:
+    """The rules for one state, joined; `value` is None where none of them was evaluated."""
+
+    state: str
+    value: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A state and everything that led to it; `rules` are empty where no rule was looked at."""
+
+    mode: CheckMode
+    state: State
+    source: StateSource
+    decision: StateDecision
+    rules: tuple[RuleOutcome, ...] = ()
+    groups: tuple[RuleGroup, ...] = ()
+    message: str = ""
+
+    @property
+    def matched(self) -> int:
+        """How many rules matched."""
+        return sum(outcome.result is RuleResult.MATCH for outcome in self.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckInput:
+    """What is evaluated: the resource (None where it does not exist), and what stands around it.
+
+    `expected` is False where the module has no default resource at all; `age` in seconds is the Manifest's, or the
+    resource's own where there is no Manifest; `gate` is False where a manager Deployment is there and not ready.
+    """
+
+    resource: Mapping[str, Any] | None
+    expected: bool = True
+    deleting: bool = False
+    gate: bool = True
+    age: float = 0.0
+
+
+def evaluate(rules: Sequence[StateCheckRule], subject: CheckInput, mode: CheckMode = CheckMode.KLM) -> Evaluation:
+    """The state that the rules give; without rules, the state that `status.state` gives."""
+    source = StateSource.RULES if rules else StateSource.STATUS
+    if not subject.gate:
+        message = "module operator deployment is not ready"
+        return Evaluation(mode, State.PROCESSING, StateSource.MANAGER, StateDecision.GATE, message=message)
+    if not subject.expected:
+        return Evaluation(mode, State.READY, StateSource.MANAGER, StateDecision.NO_RESOURCE)
+    if subject.resource is None:
+        if subject.deleting:
+            return Evaluation(mode, State.DELETING, source, StateDecision.RESOURCE_GONE)
+        return Evaluation(mode, State.ERROR, source, StateDecision.RESOURCE_MISSING, message="failed to fetch resource")
+    if rules and mode is CheckMode.KLM and not _complete(rules):
+        message = "required Ready and Error state mapping are missing"
+        outcomes = tuple(_outcome(rule, subject.resource, mode) for rule in rules)
+        unreached = tuple(RuleOutcome(o.rule, o.look, RuleResult.NOT_REACHED, o.klm_reads) for o in outcomes)
+        return Evaluation(mode, State.ERROR, source, StateDecision.INCOMPLETE, unreached, message=message)
+    return _evaluate(rules, subject, mode, source)
+
+
+def _complete(rules: Sequence[StateCheckRule]) -> bool:
+    return {State.READY, State.ERROR} <= {rule.mapped_state for rule in rules}
+
+
+def _outcome(rule: StateCheckRule, resource: Mapping[str, Any], mode: CheckMode) -> RuleOutcome:
+    seen = evaluate_path(rule.path, resource)
+    found = seen.klm if mode is CheckMode.KLM else seen.extended
+    if found.kind is PathResultKind.MISSING or found.kind is PathResultKind.INVALID:
+        result = RuleResult.SKIPPED if mode is CheckMode.KLM else RuleResult.NO_MATCH
+    elif not found.found:
+        result = RuleResult.ERROR if mode is CheckMode.KLM else RuleResult.NO_MATCH
+    else:
+        result = RuleResult.MATCH if found.text == rule.value else RuleResult.NO_MATCH
+    return RuleOutcome(rule, found, result, seen.klm_reads)
+
+
+def _evaluate(rules: Sequence[StateCheckRule], subject: CheckInput, mode: CheckMode, source: StateSource) -> Evaluation:
+    outcomes: list[RuleOutcome] = []
+    ended: Evaluation | None = None
+    for rule in rules or BUILT_IN_RULES:
+        outcome = _outcome(rule, subject.resource or {}, mode)
+        if ended is not None:
+            outcome = RuleOutcome(outcome.rule, outcome.look, RuleResult.NOT_REACHED, outcome.klm_reads)
+        elif outcome.result is RuleResult.ERROR:
+            message = f"the value at {rule.path} is {outcome.look.type}, wanted a string"
+            ended = Evaluation(mode, State.ERROR, source, StateDecision.NOT_A_STRING, message=message)
+        elif not rules and outcome.look.found and outcome.look.text not in _SUPPORTED:
+            ended = Evaluation(
+                mode, State.WARNING, source, StateDecision.UNSUPPORTED, message="module CR state not support"
+            )
+        outcomes.append(outcome)
+    if ended is not None:
+        return Evaluation(mode, ended.state, source, ended.decision, tuple(outcomes), (), ended.message)
+    return _joined(outcomes, bool(rules), subject, mode, source)
+
+
+def _joined(
+    outcomes: list[RuleOutcome], custom: bool, subject: CheckInput, mode: CheckMode, source: StateSource
+) -> Evaluation:
+    groups = _groups(outcomes)
+    if not any(outcome.look.found for outcome in outcomes):
+        state = State.WARNING if subject.age > WARNING_AFTER else State.PROCESSING
+        more = " or given customStateCheck.jsonPath is not exists" if custom else ""
+        message = f"module CR state not found{more}"
+        return Evaluation(mode, state, source, StateDecision.NOTHING_FOUND, tuple(outcomes), groups, message)
+    true = {group.state for group in groups if group.value}
+    for state in PRECEDENCE:
+        if state in true:
+            return Evaluation(mode, state, source, StateDecision.GROUP, tuple(outcomes), groups)
+    return Evaluation(mode, State.PROCESSING, source, StateDecision.DEFAULT, tuple(outcomes), groups)
+
+
+def _groups(outcomes: list[RuleOutcome]) -> tuple[RuleGroup, ...]:
+    """The groups in the order in which they decide; states without precedence come last."""
+    values: dict[str, bool | None] = {}
+    for outcome in outcomes:
+        before = values.get(outcome.rule.mapped_state)
+        if outcome.result is RuleResult.SKIPPED:
+            values[outcome.rule.mapped_state] = before
+        else:
+            matched = outcome.result is RuleResult.MATCH
+            values[outcome.rule.mapped_state] = matched if before is None else before and matched
+    decisive = [state.value for state in PRECEDENCE if state in values]
+    return tuple(RuleGroup(state, values[state]) for state in (*decisive, *sorted(values.keys() - set(decisive))))

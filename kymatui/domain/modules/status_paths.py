@@ -1,0 +1,142 @@
+"""Paths into an object, in two readings.
+
+Lifecycle-manager never read JSONPath: it splits the text at its dots and walks through objects (`klm`). kymatui also
+takes `$.a.b`, `.a.b`, `a['b.c']` and `a[0]` (`extended`), and says when lifecycle-manager would not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from kymatui.domain.kubernetes.json_reader import json_type
+
+
+class PathResultKind(StrEnum):
+    """What stands at a path."""
+
+    VALUE = "value"
+    EMPTY = "empty string"
+    MISSING = "no such path"
+    NOT_TEXT = "not a string"
+    INVALID = "not a path"
+
+
+@dataclass(frozen=True, slots=True)
+class PathResult:
+    """What was found: `text` is the string, `type` the JSON type in words, `at` how far the path goes."""
+
+    kind: PathResultKind
+    text: str = ""
+    type: str = ""
+    at: str = ""
+
+    @property
+    def found(self) -> bool:
+        """Whether a string is there."""
+        return self.kind in (PathResultKind.VALUE, PathResultKind.EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class PathEvaluation:
+    """One path, evaluated both ways; `klm_reads` says whether both readings mean the same."""
+
+    path: str
+    klm: PathResult
+    extended: PathResult
+    klm_reads: bool
+
+
+PathStep = str | int
+
+_MISSING = object()
+_TOKEN = re.compile(
+    r"\.?\[\s*(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|(-?[0-9]{1,9}))\s*\]|(?:^|\.)([^.\[\]'\"]+)", re.DOTALL
+)
+
+
+def evaluate_path(path: str, resource: object) -> PathEvaluation:
+    """Evaluates a path both ways, as one types it; never raises, whatever the path and the object are."""
+    steps = extended_steps(path)
+    extended = PathResult(PathResultKind.INVALID) if steps is None else _walk(steps, resource)
+    return PathEvaluation(path, evaluate_klm_path(path, resource), extended, steps == tuple(path.split(".")))
+
+
+def evaluate_klm_path(path: str, resource: object) -> PathResult:
+    """What lifecycle-manager finds: `NestedString` over the parts between the dots."""
+    found = resource
+    walked: list[str] = []
+    for part in path.split("."):
+        if found is None:
+            return PathResult(PathResultKind.MISSING, at=".".join(walked))
+        if not isinstance(found, Mapping):
+            return PathResult(PathResultKind.NOT_TEXT, type=json_type(found), at=".".join(walked))
+        if part not in found:
+            return PathResult(PathResultKind.MISSING, at=".".join(walked))
+        found = found[part]
+        walked.append(part)
+    return _said(found, path)
+
+
+def _said(found: object, at: str) -> PathResult:
+    if not isinstance(found, str):
+        return PathResult(PathResultKind.NOT_TEXT, text=_shown(found), type=json_type(found), at=at)
+    return PathResult(PathResultKind.VALUE if found else PathResultKind.EMPTY, found, json_type(found), at)
+
+
+def _shown(found: object) -> str:
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    return str(found) if isinstance(found, int | float) else ""
+
+
+@lru_cache(maxsize=1024)
+def extended_steps(path: str) -> tuple[PathStep, ...] | None:
+    """The steps of a path with brackets, or None where it cannot be read."""
+    text = path.strip()
+    if text.startswith("{") and text.endswith("}"):
+        text = text[1:-1].strip()
+    text = text.removeprefix("$").removeprefix(".")
+    steps: list[PathStep] = []
+    place = 0
+    while place < len(text):
+        match = _TOKEN.match(text, place)
+        if match is None:
+            return None
+        steps.append(_step(match))
+        place = match.end()
+    return tuple(steps) or None
+
+
+def _step(match: re.Match[str]) -> PathStep:
+    single, double, index, word = match.groups()
+    if index is not None:
+        return int(index)
+    if word is not None:
+        return word
+    return re.sub(r"\\(.)", r"\1", single if single is not None else double, flags=re.DOTALL)
+
+
+def _walk(steps: tuple[PathStep, ...], resource: object) -> PathResult:
+    found = resource
+    walked = ""
+    for step in steps:
+        below = _below(found, step)
+        if below is _MISSING:
+            if found is not None and not isinstance(found, Mapping | list | tuple):
+                return PathResult(PathResultKind.NOT_TEXT, type=json_type(found), at=walked)
+            return PathResult(PathResultKind.MISSING, at=walked)
+        found = below
+        walked += f"[{step}]" if isinstance(step, int) else f".{step}" if walked else step
+    return PathResult(PathResultKind.MISSING, at=walked) if found is None else _said(found, walked)
+
+
+def _below(found: object, step: PathStep) -> object:
+    if isinstance(step, int):
+        if isinstance(found, list | tuple) and -len(found) <= step < len(found):
+            return found[step]
+        return _MISSING
+    return found.get(step, _MISSING) if isinstance(found, Mapping) else _MISSING

@@ -1,0 +1,60 @@
+"""The cluster that a plan or a question is about: its first line, and what a question names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTarget:
+    """Where a session writes.
+
+    context     the kubeconfig's context; of a runtime the control plane's
+    server      host and port of the API server; "" while there is no connection
+    namespace   the session's namespace, "" for all of them
+    runtime     namespace/name of the runtime behind the context's control plane, "" for the context's own cluster
+    control     host and port of the control plane's API server where there is a runtime
+    """
+
+    context: str
+    server: str = ""
+    namespace: str = ""
+    read_only: bool = False
+    runtime: str = ""
+    control: str = ""
+
+    @property
+    def access(self) -> str:
+        return "read-only" if self.read_only else "read-write"
+
+    @property
+    def name(self) -> str:
+        """What questions call it: `context prod-eu`, `runtime kcp-system/dev-1 of context kcp`."""
+        context = sanitize(f"context {self.context}")
+        return sanitize(f"runtime {self.runtime} of {context}") if self.runtime else context
+
+    @property
+    def line(self) -> str:
+        """The first line of every plan."""
+        named = f"context {self.context} ({self.control if self.runtime else self.server or 'not connected'})"
+        if self.runtime:
+            named = f"runtime {self.runtime} ({self.server or 'not connected'}) of {named}"
+        where = f"namespace {self.namespace}" if self.namespace else "all namespaces"
+        return sanitize(f"Cluster: {named}, {where}, {self.access}")
+
+    def question(self, action: str, consequence: str = "") -> str:
+        """`Delete nats in context prod-eu? 3 objects, backup saved.`"""
+        return f"{action} in {self.name}?" + (f" {consequence}." if consequence else "")
+
+    @property
+    def document(self) -> dict[str, str | bool | None]:
+        """The keys that every plan has in JSON."""
+        return {
+            "context": self.context,
+            "server": self.server or None,
+            "namespace": self.namespace or None,
+            "read_only": self.read_only,
+            "runtime": self.runtime or None,
+        }

@@ -1,0 +1,138 @@
+"""A Manifest as a person writes it for kymatui's own operator: what lifecycle-manager would write, without a Kyma."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kymatui.domain.catalog.assessment import ANNOTATION_STATE_CHECK
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, OPERATOR
+from kymatui.domain.kyma.manifests import Manifest, default_resource, default_resource_body
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.states import State
+
+Json = dict[str, Any]
+API_VERSION: Final = f"{OPERATOR}/v1beta2"
+NAMESPACE: Final = "kyma-system"
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestLayer:
+    """Where the objects of a module lie: below `repo` (with `http://` where there is no TLS) under its component."""
+
+    repo: str
+    component: str
+    digest: str
+    is_archive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestProgress:
+    """How far the operator is with a Manifest; `lost` where somebody else has changed or deleted it since."""
+
+    words: str
+    actor: Actor = Actor.NOBODY
+    finished: bool = False
+    lost: bool = False
+
+
+def manifest_body(
+    template: ModuleTemplate, layer: ManifestLayer, live: Manifest | None, kyma: tuple[str, str] | None = None
+) -> Json:
+    """The Manifest that installs a template's version; where there is one, only what belongs to a version changes.
+
+    With `kyma`, a namespace and a name on a control plane, it stands beside it and is for its runtime. It names the
+    uid and the resourceVersion that were seen: what somebody else wrote or deleted since is never written over.
+    """
+    name = f"{kyma[1]}-{template.module}" if kyma is not None else template.module
+    namespace = kyma[0] if kyma is not None else "" if template.outside else template.meta.namespace
+    if live is not None:
+        name, namespace = live.meta.name, live.meta.namespace
+    labels = {LABEL_MODULE_NAME: template.module}
+    if kyma is not None:
+        labels[LABEL_KYMA_NAME] = kyma[1]
+    metadata: Json = {"name": name, "namespace": namespace or NAMESPACE, "labels": labels}
+    if template.rules:
+        rules = [{"jsonPath": one.path, "value": one.value, "mappedState": one.mapped_state} for one in template.rules]
+        metadata["annotations"] = {ANNOTATION_STATE_CHECK: json.dumps(rules)}
+    if live is not None:
+        metadata["resourceVersion"] = str((live.raw.get("metadata") or {}).get("resourceVersion") or "")
+        metadata["uid"] = live.meta.uid  # without it the server creates a Manifest again that is not there any more
+    source = {
+        "repo": layer.repo,
+        "name": layer.component,
+        "ref": layer.digest,
+        "type": "oci-dir" if layer.is_archive else "oci-ref",
+    }
+    spec: Json = {
+        "remote": live.remote if live is not None else kyma is not None,
+        "version": template.version,
+        "customResourcePolicy": live.policy if live is not None else "CreateAndDelete",
+        "install": {"name": "raw-manifest", "source": source},
+    }
+    if template.data:
+        spec["resource"] = default_resource_body(template.data, default_resource(template.data, name))
+    if template.manager is not None:
+        spec["manager"] = _manager(template)
+    return {"apiVersion": API_VERSION, "kind": "Manifest", "metadata": metadata, "spec": spec}
+
+
+def _manager(template: ModuleTemplate) -> Json:
+    manager = template.manager
+    assert manager is not None
+    found = {
+        "group": manager.kind.group,
+        "version": manager.kind.version,
+        "kind": manager.kind.kind,
+        "namespace": manager.namespace,
+        "name": manager.name,
+    }
+    return {key: value for key, value in found.items() if value or key == "group"}
+
+
+def manifest_diff(body: Mapping[str, Any], live: Manifest | None) -> Iterator[str]:
+    """What is written, field by field, as lines that begin with `+ `, `- ` or two spaces."""
+    before = dict(_fields(live.raw.get("spec"), "spec")) if live is not None else {}
+    after = dict(_fields(body["spec"], "spec"))
+    for path in dict.fromkeys([*before, *after]):
+        old, new = before.get(path), after.get(path)
+        if old == new or new is None:  # a field that others wrote stays
+            yield f"  {path}: {old}"
+            continue
+        if old is not None:
+            yield f"- {path}: {old}"
+        yield f"+ {path}: {new}"
+
+
+def _fields(value: object, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for key, below in value.items():
+            yield from _fields(below, f"{path}.{key}")
+    elif value is not None:
+        yield path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def track_manifest(manifest: Manifest | None, uid: str, generation: int) -> ManifestProgress:
+    """How far it is, by the Manifest that is there now; `uid` and `generation` are those that were written."""
+    if manifest is None or manifest.meta.uid != uid:
+        return ManifestProgress("the Manifest is gone: somebody else has deleted it", Actor.YOU, lost=True)
+    if manifest.meta.generation < generation:
+        return ManifestProgress("accepted, and not yet seen in the watch")
+    if manifest.meta.generation > generation:
+        return ManifestProgress("somebody else has changed the Manifest since", Actor.YOU, lost=True)
+    if not _is_current(manifest):
+        return ManifestProgress("the operator has not taken it up yet", Actor.OPERATOR)
+    words = manifest.operation or manifest.state
+    if manifest.state == State.READY:
+        return ManifestProgress(f"{manifest.module} {manifest.version} is ready", finished=True)
+    return ManifestProgress(words, Actor.OPERATOR)
+
+
+def _is_current(manifest: Manifest) -> bool:
+    """Whether the status is about what was written: its conditions say which generation they saw."""
+    conditions = JsonReader(manifest.raw).child("status").children("conditions")
+    return any(one.integer("observedGeneration") >= manifest.meta.generation for one in conditions)

@@ -1,0 +1,145 @@
+"""The catalog on both sides: every template and release meta of the control plane, and its copy in the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kymatui.domain.kubernetes.conditions import find_condition
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_meta
+from kymatui.domain.kyma.kymas import Kyma
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.modules.risks import taken_over_words
+from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus
+from kymatui.domain.remote.differences import NOTHING, ComparisonLine, LineArea, LineVerdict, format_json
+from kymatui.domain.snapshot.missing_lists import UnknownFact
+from kymatui.domain.snapshot.snapshots import Object
+from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, spec_changes
+
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_THERE = "there"
+
+
+def catalog_lines(plan: SyncPlan, control: Kyma) -> Iterator[ComparisonLine]:
+    """A line for each object, and one for each field in which a copy differs from what it should be."""
+    for area, entries in ((LineArea.RELEASE, plan.metas), (LineArea.TEMPLATE, plan.templates)):
+        for entry in entries:
+            yield from _entry_lines(area, entry, control, plan.unknown)
+
+
+def _entry_lines(
+    area: LineArea, entry: SyncEntry, control: Kyma, unknown: UnknownFact | None
+) -> Iterator[ComparisonLine]:
+    name, ours = entry.ref.name, _THERE if entry.original is not None else NOTHING
+    theirs = _THERE if entry.copy is not None else NOTHING
+    match entry.standing:
+        case SyncStatus.SYNCED:
+            yield from _copy_lines(area, entry)
+        case SyncStatus.MISSING:
+            yield ComparisonLine(
+                area, name, "presence", ours, theirs, LineVerdict.WRONG, _missing(entry, control), Actor.KLM
+            )
+        case SyncStatus.LEFT_OVER:
+            why = entry.why if entry.original is None else f"{entry.why}; the sync wrote the copy, and deletes it"
+            yield ComparisonLine(area, name, "presence", ours, theirs, LineVerdict.WRONG, why, Actor.KLM)
+        case SyncStatus.WITHHELD | SyncStatus.OLD:
+            yield ComparisonLine(area, name, "presence", ours, theirs, LineVerdict.INTENDED, entry.why)
+        case SyncStatus.OWN:
+            why = entry.why if entry.original is None else f"{entry.why}; somebody applied it in the runtime"
+            yield ComparisonLine(area, name, "presence", ours, theirs, LineVerdict.INTENDED, why)
+        case SyncStatus.UNKNOWN:
+            if unknown is not None:  # of the control plane's catalog
+                yield ComparisonLine(area, name, "presence", "?", theirs, LineVerdict.UNKNOWN, entry.why, Actor.CLUSTER)
+                return
+            why = "the runtime's cannot be read"
+            yield ComparisonLine(area, name, "presence", ours, "?", LineVerdict.UNKNOWN, why, Actor.CLUSTER)
+
+
+def _missing(entry: SyncEntry, control: Kyma) -> str:
+    """Why the copy may be missing: what the control plane's Kyma says of the sync."""
+    said = find_condition(control.conditions, "ModuleCatalog")
+    told = f"; its condition ModuleCatalog is {said.status}: {said.message}" if said and said.status != "True" else ""
+    return f"it should be in the runtime ({entry.why}), and the next reconciliation brings it{told}"
+
+
+def _copy_lines(area: LineArea, entry: SyncEntry) -> Iterator[ComparisonLine]:
+    assert entry.original is not None
+    assert entry.copy is not None
+    name = entry.ref.name
+    found = [*_taken_over(area, entry, entry.copy), *_differences(area, entry, entry.original, entry.copy)]
+    if not any(line.field != "channels" for line in found):
+        yield ComparisonLine(area, name, "presence", _THERE, _THERE, LineVerdict.SAME)
+    yield from found
+
+
+def _taken_over(area: LineArea, entry: SyncEntry, copy: Object) -> Iterator[ComparisonLine]:
+    """A user's object that has the name of a synced one, before the sync writes it and after."""
+    creator = created_by(copy)
+    if creator not in ("", CATALOG_SYNC):
+        why = taken_over_words(str(entry.ref), creator)
+        yield ComparisonLine(
+            area, entry.ref.name, "created by", CATALOG_SYNC, creator, LineVerdict.WRONG, why, Actor.YOU
+        )
+
+
+def _differences(area: LineArea, entry: SyncEntry, original: Object, copy: Object) -> Iterator[ComparisonLine]:
+    wanted = _spec(original)
+    if entry.channels:
+        kept = [one.channel for one in entry.channels if one.is_wanted]
+        wanted = {**wanted, "channels": [c for c in wanted.get("channels") or [] if c.get("channel") in kept]}
+        yield from _left_out(area, entry)
+    for change in spec_changes(wanted, _spec(copy)):
+        yield _changed(area, entry, change, copy)
+    yield from _marks(area, entry, original, copy)
+
+
+def _spec(raw: Object) -> Mapping[str, Any]:
+    return JsonReader(raw).child("spec").raw
+
+
+def _left_out(area: LineArea, entry: SyncEntry) -> Iterator[ComparisonLine]:
+    for channel in entry.channels:
+        if not channel.is_wanted:
+            what = f"{channel.channel}={channel.version}"
+            yield ComparisonLine(area, entry.ref.name, "channels", what, NOTHING, LineVerdict.INTENDED, channel.why)
+
+
+def _changed(area: LineArea, entry: SyncEntry, change: ValueChange, copy: Object) -> ComparisonLine:
+    """A field of the copy that is not as in the original. Whoever else wrote to the copy is named."""
+    others = [name for name in dict.fromkeys(read_meta(JsonReader(copy)).field_managers) if name != CATALOG_SYNC]
+    who = f"; {', '.join(others)} wrote to the copy" if others else ""
+    ours, theirs = format_json(change.before), format_json(change.after)
+    if change.kind is ChangeKind.ADDED:
+        why, actor = f"the sync did not write this, and leaves it there{who}", Actor.YOU
+    else:
+        why, actor = f"the copy is not what the control plane has; the next sync writes it again{who}", Actor.KLM
+    return ComparisonLine(
+        area, entry.ref.name, change.path, _short(ours), _short(theirs), LineVerdict.WRONG, why, actor
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+def _marks(area: LineArea, entry: SyncEntry, original: Object, copy: Object) -> Iterator[ComparisonLine]:
+    for field in ("labels", "annotations"):
+        ours, theirs = (dict(JsonReader(raw).child("metadata").labels(field)) for raw in (original, copy))
+        if field == "labels":
+            ours[LABEL_MANAGED_BY] = "kyma"
+        ours.pop(_LAST_APPLIED, None)
+        theirs.pop(_LAST_APPLIED, None)
+        for key in sorted(ours.keys() | theirs.keys()):
+            if ours.get(key) == theirs.get(key):
+                continue
+            path, before, after = f"metadata.{field}[{key}]", ours.get(key, NOTHING), theirs.get(key, NOTHING)
+            if key in ours:
+                why = "the copy is not what the control plane has; the next sync writes it again"
+                yield ComparisonLine(
+                    area, entry.ref.name, path, _short(before), _short(after), LineVerdict.WRONG, why, Actor.KLM
+                )
+            else:
+                why = "it was set in the runtime; the sync leaves it alone"
+                yield ComparisonLine(area, entry.ref.name, path, NOTHING, _short(after), LineVerdict.INTENDED, why)

@@ -1,0 +1,270 @@
+"""The catalog sync explained: what of the control plane's catalog a runtime should have, what it has, and why.
+
+As today's lifecycle-manager decides it (`SyncModuleCatalog`): a release meta goes to the runtime with those of its
+channels whose template, named `<module>-<version>`, is for this Kyma; a template goes when one of these channels has
+its module and version. The sync writes copies with the field manager `catalog-sync`, and deletes only what it wrote.
+Old-style templates, which have a channel of their own, were synced by older lifecycle-managers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from kymatui.domain.kubernetes.object_meta import LABEL_BETA, LABEL_INTERNAL, LABEL_SYNC, MalformedObject, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma
+from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration, read_template
+from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
+from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
+from kymatui.domain.remote.runtime_pair import RuntimePair, is_synced_copy
+from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
+from kymatui.domain.snapshot.snapshots import Object, Snapshot
+from kymatui.domain.versions.messages import refusal_words
+from kymatui.domain.versions.resolution import check_restriction
+
+_TEMPLATES, _METAS = (f"{plural}.operator.kyma-project.io" for plural in ("moduletemplates", "modulereleasemetas"))
+
+
+class SyncStatus(StrEnum):
+    """What should be in the runtime, against what is there."""
+
+    SYNCED = "synced"
+    MISSING = "missing"  # should be there
+    WITHHELD = "withheld"  # should not be there, and is not
+    LEFT_OVER = "left over"  # should not be there; the sync wrote it, and deletes it
+    OWN = "the runtime's own"  # somebody applied it in the runtime: the sync leaves it alone
+    OLD = "old style"  # only older lifecycle-managers sync it
+    UNKNOWN = "unknown"  # the runtime cannot be read
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelSync:
+    """One channel of a release meta; `why` is "" where it goes to the runtime."""
+
+    channel: str
+    version: str
+    why: str
+
+    @property
+    def is_wanted(self) -> bool:
+        return not self.why
+
+
+@dataclass(frozen=True, slots=True)
+class SyncEntry:
+    """One template or release meta: of the control plane, or found in the runtime only.
+
+    `wanted` says whether the runtime should have it, `why` the reason, for either. `original` and `copy` are the
+    objects of the two sides, None where there is none. `channels` are those of a release meta.
+    """
+
+    ref: ObjectRef
+    module: str
+    version: str
+    wanted: bool
+    why: str
+    standing: SyncStatus
+    original: Object | None = None
+    copy: Object | None = None
+    channels: tuple[ChannelSync, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SyncPlan:
+    """The whole catalog of one runtime."""
+
+    metas: tuple[SyncEntry, ...]
+    templates: tuple[SyncEntry, ...]
+    unknown: UnknownFact | None = None
+    """Why it is not known what the runtime should have: every entry then stands as unknown."""
+
+    @property
+    def entries(self) -> tuple[SyncEntry, ...]:
+        return (*self.metas, *self.templates)
+
+    def count(self, standing: SyncStatus) -> int:
+        """How many templates and release metas stand so."""
+        return sum(entry.standing is standing for entry in self.entries)
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeCopies:
+    """The templates and the release metas in a runtime; None where they cannot be read."""
+
+    metas: Sequence[Object] | None
+    templates: Sequence[Object] | None
+
+
+def plan_sync(
+    kyma: Kyma, shelf: TemplateIndex, copies: RuntimeCopies, restricted: frozenset[str] = frozenset()
+) -> SyncPlan:
+    """What the runtime of a Kyma (the control plane's) should have of a catalog, and has."""
+    by_name = _by_name(shelf.templates)
+    metas = [_meta_wanted(meta, kyma, by_name, restricted) for meta in shelf.metas]
+    kept: dict[tuple[str, str], list[str]] = {}
+    for meta, channels, why in metas:
+        for channel in channels if not why else ():
+            if channel.is_wanted:
+                kept.setdefault((meta.module, channel.version), []).append(channel.channel)
+    return SyncPlan(
+        tuple(_with_copies([_meta_entry(*found) for found in metas], copies.metas)),
+        tuple(
+            _with_copies(
+                [_template_entry(template, kyma, kept) for template in shelf.templates if not template.outside],
+                copies.templates,
+            )
+        ),
+    )
+
+
+def _by_name(templates: Iterable[ModuleTemplate]) -> Mapping[str, Sequence[ModuleTemplate]]:
+    found: dict[str, list[ModuleTemplate]] = {}
+    for template in templates:
+        if not template.outside:
+            found.setdefault(template.meta.name, []).append(template)
+    return found
+
+
+def exclusion_reason(template: ModuleTemplate, kyma: Kyma) -> str:
+    """Why a template is not for this Kyma, by its labels and its spec; "" where it is."""
+    if template.beta and not kyma.beta:
+        return f"it is labelled {LABEL_BETA}, and the Kyma is not"
+    if template.internal and not kyma.internal:
+        return f"it is labelled {LABEL_INTERNAL}, and the Kyma is not"
+    if template.mandatory:
+        return "it is mandatory: the control plane installs it, and the runtime is not told"
+    if not template.synced:
+        return f"it is labelled {LABEL_SYNC}: false"
+    return ""
+
+
+_Found = tuple[ReleaseMeta, tuple[ChannelSync, ...], str]
+
+
+def _meta_wanted(
+    meta: ReleaseMeta, kyma: Kyma, by_name: Mapping[str, Sequence[ModuleTemplate]], restricted: frozenset[str]
+) -> _Found:
+    """The release meta with its channels, and why it does not go to the runtime."""
+    channels = tuple(_channel(meta, name, version, kyma, by_name) for name, version in meta.channels.items())
+    if meta.mandatory_version is not None:
+        return meta, channels, "it is mandatory: the control plane installs it, and the runtime is not told"
+    if refusal := check_restriction(meta, kyma.meta.labels, restricted):
+        return meta, channels, refusal_words(refusal)
+    if not any(channel.is_wanted for channel in channels):
+        said = "; ".join(f"{channel.channel}: {channel.why}" for channel in channels)
+        return meta, channels, f"no channel is left: {said}" if said else "it has no channel"
+    return meta, channels, ""
+
+
+def _channel(
+    meta: ReleaseMeta, name: str, version: str, kyma: Kyma, by_name: Mapping[str, Sequence[ModuleTemplate]]
+) -> ChannelSync:
+    wanted = f"{meta.module}-{version}"
+    found = by_name.get(wanted, ())
+    reasons = [exclusion_reason(template, kyma) for template in found]
+    why = "" if "" in reasons else next((f"{wanted}: {reason}" for reason in reasons), f"there is no {wanted}")
+    return ChannelSync(name, version, why)
+
+
+def _meta_entry(meta: ReleaseMeta, channels: tuple[ChannelSync, ...], why: str) -> SyncEntry:
+    left_out = [channel.channel for channel in channels if not channel.is_wanted]
+    said = f"without {', '.join(left_out)}" if left_out else "with all its channels"
+    version = ", ".join(f"{channel.channel}={channel.version}" for channel in channels) or meta.mandatory_version or ""
+    return SyncEntry(meta.ref, meta.module, version, not why, why or said, SyncStatus.UNKNOWN, meta.raw, None, channels)
+
+
+def _template_entry(template: ModuleTemplate, kyma: Kyma, kept: Mapping[tuple[str, str], Sequence[str]]) -> SyncEntry:
+    wanted, why = _template_wanted(template, kyma, kept)
+    standing = SyncStatus.OLD if wanted and template.generation is TemplateGeneration.OLD else SyncStatus.UNKNOWN
+    return SyncEntry(template.ref, template.module, template.version, wanted, why, standing, template.raw)
+
+
+def _template_wanted(
+    template: ModuleTemplate, kyma: Kyma, kept: Mapping[tuple[str, str], Sequence[str]]
+) -> tuple[bool, str]:
+    if reason := exclusion_reason(template, kyma):
+        return False, reason
+    if template.generation is TemplateGeneration.OLD:
+        if template.channel:
+            return True, f"old style, in channel {template.channel}: only older lifecycle-managers sync it"
+        return False, "it has neither a version nor a channel"
+    channels = kept.get((template.spec_module, template.spec_version), ())
+    if channels:
+        return True, f"in channel {', '.join(channels)}"
+    return False, "no channel that goes to the runtime has this version"
+
+
+# against the runtime
+
+
+def _with_copies(entries: Iterable[SyncEntry], copies: Sequence[Object] | None) -> Iterable[SyncEntry]:
+    """The entries with what the runtime has of each, then what the runtime has besides."""
+    if copies is None:
+        yield from entries
+        return
+    left = {_key(raw): raw for raw in copies}
+    for entry in entries:
+        copy = left.pop((KYMA_NAMESPACE, entry.ref.name), None)
+        yield _replaced(entry, copy)
+    yield from (_only_there(raw) for _, raw in sorted(left.items()))
+
+
+def _key(raw: Object) -> tuple[str, str]:
+    ref = read_ref(raw)
+    return ref.namespace, ref.name
+
+
+def _replaced(entry: SyncEntry, copy: Object | None) -> SyncEntry:
+    if entry.wanted:
+        missing = SyncStatus.OLD if entry.standing is SyncStatus.OLD else SyncStatus.MISSING
+        standing = SyncStatus.SYNCED if copy is not None else missing
+    elif copy is None:
+        standing = SyncStatus.WITHHELD
+    else:
+        standing = SyncStatus.LEFT_OVER if is_synced_copy(copy) else SyncStatus.OWN
+    return replace(entry, standing=standing, copy=copy)
+
+
+def _only_there(raw: Object) -> SyncEntry:
+    """What the control plane does not have."""
+    read = read_release_meta(raw) if read_ref(raw).kind.kind == "ModuleReleaseMeta" else read_template(raw)
+    module = "" if isinstance(read, MalformedObject) else read.module
+    version = read.version if isinstance(read, ModuleTemplate) else ""
+    if is_synced_copy(raw):
+        why, standing = "the control plane has it no more; the sync wrote it, and deletes it", SyncStatus.LEFT_OVER
+    else:
+        why, standing = "somebody applied it in the runtime; the sync leaves it alone", SyncStatus.OWN
+    return SyncEntry(read_ref(raw), module, version, False, why, standing, None, raw)
+
+
+def plan_pair_sync(pair: RuntimePair) -> SyncPlan | None:
+    """The plan of a pair's runtime; None where the control plane has no Kyma."""
+    kyma = pair.control_kyma
+    if kyma is None:
+        return None
+    shelf = index_templates(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
+    made = plan_sync(kyma, shelf, read_copies(pair.runtime), pair.rules.restricted)
+    unknown = explain_missing(pair.control.feeds, (_TEMPLATES, _METAS))
+    if unknown is None:
+        return made
+    why = f"the control plane's catalog: {unknown}"
+    metas, templates = (
+        tuple(replace(entry, wanted=False, why=why, standing=SyncStatus.UNKNOWN) for entry in entries)
+        for entries in (made.metas, made.templates)
+    )
+    return SyncPlan(metas, templates, unknown)
+
+
+def read_copies(runtime: Snapshot | None) -> RuntimeCopies:
+    """What a runtime has, as far as it was looked at."""
+    if runtime is None:
+        return RuntimeCopies(None, None)
+    return RuntimeCopies(
+        _readable(runtime, _METAS, runtime.release_metas), _readable(runtime, _TEMPLATES, runtime.templates)
+    )
+
+
+def _readable(snapshot: Snapshot, feed: str, objects: tuple[Object, ...]) -> tuple[Object, ...] | None:
+    return objects if explain_missing(snapshot.feeds, [feed]) is None else None

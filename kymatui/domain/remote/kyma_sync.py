@@ -1,0 +1,271 @@
+"""The two Kymas of a runtime: what of them is mirrored, in which direction, and what never is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kymatui.domain.kubernetes.conditions import find_condition
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import (
+    LABEL_BETA,
+    LABEL_INTERNAL,
+    LABEL_MANAGED_BY,
+    LABEL_SKIP,
+    OPERATOR,
+    parse_time,
+)
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Kyma, ModuleReport, TrackedObject
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.modules.risks import kyma_deletion_words
+from kymatui.domain.remote.differences import NOTHING, ComparisonLine, LineArea, LineVerdict, format_json
+
+LABEL_WATCHED_BY = f"{OPERATOR}/watched-by"
+ANNOTATION_OWNED_BY = f"deprecated-{OPERATOR}/owned-by"
+_MIRRORED = tuple(f"kyma-project.io/{name}" for name in ("runtime-id", "global-account-id", "subaccount-id"))
+_SET = (LABEL_WATCHED_BY, LABEL_MANAGED_BY)
+_OF_CONTROL_ONLY = (LABEL_BETA, LABEL_INTERNAL, LABEL_SKIP)
+_MIRROR_SECONDS = 60.0
+"""How long after a change in the control plane the runtime's copy may still be on its way."""
+
+
+@dataclass(frozen=True, slots=True)
+class KymaPair:
+    """Both Kymas, and the moment of looking in seconds of the Unix clock."""
+
+    control: Kyma
+    runtime: Kyma
+    now: float
+
+    @property
+    def is_mirrored(self) -> bool:
+        """Whether lifecycle-manager writes the runtime's status: not while that Kyma is being deleted."""
+        return not self.runtime.meta.deleting
+
+    @property
+    def is_skipped(self) -> bool:
+        return self.control.meta.label_is_true(LABEL_SKIP) and not self.control.meta.deleting
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the control plane's status changed a moment ago."""
+        operation = JsonReader(self.control.raw).child("status").child("lastOperation")
+        changed = parse_time(operation.text("lastUpdateTime"))
+        return changed is not None and self.now - changed < _MIRROR_SECONDS
+
+    def mirror(self, area: LineArea, subject: str, field: str, control: object, runtime: object) -> ComparisonLine:
+        """A line of something that the runtime has a copy of."""
+        ours, theirs = format_json(control), format_json(runtime)
+        if ours == theirs:
+            return ComparisonLine(area, subject, field, ours, theirs, LineVerdict.SAME)
+        verdict, why, actor = self._unlike()
+        return ComparisonLine(area, subject, field, ours, theirs, verdict, why, actor)
+
+    def _unlike(self) -> tuple[LineVerdict, str, Actor]:
+        if not self.is_mirrored:
+            return (
+                LineVerdict.INTENDED,
+                "the runtime's Kyma is being deleted: its status is mirrored no more",
+                Actor.NOBODY,
+            )
+        if self.is_skipped:
+            why = f"nothing is mirrored while the control plane's Kyma is labelled {LABEL_SKIP}"
+            return LineVerdict.WRONG, why, Actor.YOU
+        if self.is_fresh:
+            return LineVerdict.UNDER_WAY, "the control plane's changed within the last minute", Actor.KLM
+        why = "the status is mirrored at every reconciliation, and this was not: lifecycle-manager does not get through"
+        return LineVerdict.WRONG, why, Actor.KLM
+
+
+def owner_kyma(runtime: Kyma) -> str:
+    """`namespace/name` of the control plane's Kyma that a runtime's Kyma belongs to; "" where it does not say."""
+    return runtime.meta.annotations.get(ANNOTATION_OWNED_BY, NOTHING)
+
+
+_ONLY_THERE = "deleting the runtime's Kyma would uninstall this module, since the control plane does not request it"
+
+
+def kyma_lines(kymas: KymaPair) -> Iterator[ComparisonLine]:
+    """Everything of the two Kymas but their modules' own things."""
+    yield from _deletion(kymas)
+    yield from _spec(kymas)
+    yield from _requests(kymas)
+    yield from _labels(kymas)
+    yield from _status(kymas)
+    yield from _reports(kymas)
+
+
+def _deletion(kymas: KymaPair) -> Iterator[ComparisonLine]:
+    ours, theirs = ("being deleted" if kyma.meta.deleting else "there" for kyma in (kymas.control, kymas.runtime))
+    name = str(kymas.control.ref)
+    if ours == theirs:
+        yield ComparisonLine(LineArea.KYMA, name, "presence", ours, theirs, LineVerdict.SAME)
+    elif kymas.control.meta.deleting:
+        why = "the deletion has begun in the control plane, and reaches the runtime next"
+        yield ComparisonLine(LineArea.KYMA, name, "presence", ours, theirs, LineVerdict.UNDER_WAY, why, Actor.KLM)
+    else:
+        own = {one.name for one in kymas.runtime.modules} - {one.name for one in kymas.control.modules}
+        why = f"the runtime's Kyma is being deleted: {kyma_deletion_words(own)}"
+        yield ComparisonLine(LineArea.KYMA, name, "presence", ours, theirs, LineVerdict.WRONG, why, Actor.YOU)
+
+
+def _spec(kymas: KymaPair) -> Iterator[ComparisonLine]:
+    control, runtime = kymas.control, kymas.runtime
+    why = "the runtime is the truth; the control plane's spec keeps what it began with"
+    yield _told(LineArea.SPEC, "spec", "channel", control.channel, runtime.channel, why)
+    skips = [format_json(kyma.skip_maintenance_windows) for kyma in (control, runtime)]
+    why = "it is not mirrored: only the control plane's counts"
+    yield _told(LineArea.SPEC, "spec", "skipMaintenanceWindows", skips[0], skips[1], why)
+
+
+def _told(area: LineArea, subject: str, field: str, control: str, runtime: str, why: str) -> ComparisonLine:
+    """A line that may differ."""
+    same = control == runtime
+    return ComparisonLine(
+        area,
+        subject,
+        field,
+        control,
+        runtime,
+        LineVerdict.SAME if same else LineVerdict.INTENDED,
+        NOTHING if same else why,
+    )
+
+
+def _requests(kymas: KymaPair) -> Iterator[ComparisonLine]:
+    ours, theirs = (
+        {request.name: _request(kyma, request.name) for request in kyma.modules}
+        for kyma in (kymas.control, kymas.runtime)
+    )
+    why = "the runtime is the truth for spec.modules; the control plane's are never written back"
+    for name in sorted(ours.keys() | theirs.keys()):
+        more = f"; {_ONLY_THERE}" if name not in ours else ""
+        yield _told(
+            LineArea.SPEC, name, "spec.modules", ours.get(name, NOTHING), theirs.get(name, NOTHING), f"{why}{more}"
+        )
+
+
+def _request(kyma: Kyma, module: str) -> str:
+    found = kyma.request(module)
+    if found is None:
+        return NOTHING
+    words = [f"channel {found.channel}" if found.channel else "the Kyma's channel", found.policy]
+    return ", ".join([*words, *([] if found.managed else ["unmanaged"])])
+
+
+def _labels(kymas: KymaPair) -> Iterator[ComparisonLine]:
+    ours, theirs = kymas.control.meta.labels, kymas.runtime.meta.labels
+    for label in _SET:
+        yield _marked(kymas, label, "kyma", theirs.get(label, NOTHING), ours.get(label, NOTHING))
+    for label in _MIRRORED:
+        if label in ours:
+            yield _marked(kymas, label, ours[label], theirs.get(label, NOTHING), ours[label])
+        elif label in theirs:
+            why = "the control plane's Kyma has no such label, so that none is mirrored"
+            yield ComparisonLine(LineArea.LABEL, label, "labels", NOTHING, theirs[label], LineVerdict.INTENDED, why)
+    owner = f"{kymas.control.meta.namespace}/{kymas.control.meta.name}"
+    found = owner_kyma(kymas.runtime)
+    yield _marked(kymas, ANNOTATION_OWNED_BY, owner, found, owner, field="annotations")
+    yield from _other_labels(ours, theirs)
+
+
+def _marked(
+    kymas: KymaPair, name: str, wanted: str, found: str, control: str, *, field: str = "labels"
+) -> ComparisonLine:
+    """What lifecycle-manager sets on the runtime's Kyma."""
+    if found == wanted:
+        same = control == found
+        why = NOTHING if same else "lifecycle-manager marks the runtime's Kyma so"
+        return ComparisonLine(
+            LineArea.LABEL, name, field, control, found, LineVerdict.SAME if same else LineVerdict.INTENDED, why
+        )
+    if not kymas.is_mirrored:
+        why = "the runtime's Kyma is being deleted: its labels are set no more"
+        return ComparisonLine(LineArea.LABEL, name, field, control, found, LineVerdict.INTENDED, why)
+    skipped = kymas.is_skipped
+    why = f"it should be {wanted!r}; " + (
+        f"nothing is set while the Kyma is labelled {LABEL_SKIP}"
+        if skipped
+        else "lifecycle-manager sets it at its next reconciliation"
+    )
+    return ComparisonLine(
+        LineArea.LABEL, name, field, control, found, LineVerdict.WRONG, why, Actor.YOU if skipped else Actor.KLM
+    )
+
+
+def _other_labels(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Iterator[ComparisonLine]:
+    for label in sorted((ours.keys() | theirs.keys()) - {*_SET, *_MIRRORED}):
+        counts = label in _OF_CONTROL_ONLY
+        why = "only the control plane's counts; it is not mirrored" if counts else "it is not mirrored"
+        yield _told(LineArea.LABEL, label, "labels", ours.get(label, NOTHING), theirs.get(label, NOTHING), why)
+
+
+def _status(kymas: KymaPair) -> Iterator[ComparisonLine]:
+    control, runtime = kymas.control, kymas.runtime
+    yield kymas.mirror(LineArea.STATUS, "status", "state", control.state, runtime.state)
+    yield kymas.mirror(LineArea.STATUS, "status", "activeChannel", control.active_channel, runtime.active_channel)
+    yield kymas.mirror(LineArea.STATUS, "status", "lastOperation", control.operation, runtime.operation)
+    for kind in dict.fromkeys(one.type for one in (*control.conditions, *runtime.conditions)):
+        ours, theirs = (find_condition(kyma.conditions, kind) for kyma in (control, runtime))
+        yield kymas.mirror(
+            LineArea.CONDITION,
+            kind,
+            "status",
+            f"{ours.status} ({ours.message})" if ours else None,
+            f"{theirs.status} ({theirs.message})" if theirs else None,
+        )
+
+
+def _reports(kymas: KymaPair) -> Iterator[ComparisonLine]:
+    names = dict.fromkeys(report.name for report in (*kymas.control.reports, *kymas.runtime.reports))
+    for name in sorted(names):
+        ours, theirs = kymas.control.report(name), kymas.runtime.report(name)
+        if ours is None or theirs is None:
+            yield kymas.mirror(LineArea.STATUS, name, "status.modules", _summary(ours), _summary(theirs))
+            continue
+        yield from _report(kymas, ours, theirs)
+
+
+def _summary(report: ModuleReport | None) -> str:
+    return NOTHING if report is None else f"{report.version} {report.state}".strip()
+
+
+def _report(kymas: KymaPair, ours: ModuleReport, theirs: ModuleReport) -> Iterator[ComparisonLine]:
+    for field in ("version", "channel", "state", "message", "maintenance"):
+        yield kymas.mirror(LineArea.STATUS, ours.name, field, getattr(ours, field), getattr(theirs, field))
+    yield _template(kymas, ours, theirs)
+    yield kymas.mirror(LineArea.STATUS, ours.name, "resource", _tracked(ours.resource), _tracked(theirs.resource))
+    yield from _manifest(ours, theirs)
+
+
+def _template(kymas: KymaPair, ours: ModuleReport, theirs: ModuleReport) -> ComparisonLine:
+    before, after = ours.template, theirs.template
+    if before is None or after is None or before.ref.name != after.ref.name:
+        return kymas.mirror(LineArea.STATUS, ours.name, "template", _tracked(before), _tracked(after))
+    if after.ref.namespace != KYMA_NAMESPACE or before.generation != after.generation:
+        line = kymas.mirror(LineArea.STATUS, ours.name, "template", _tracked(before), _tracked(after))
+        if line.differs:
+            return line
+    why = "the runtime is told of its own copy"
+    return _told(LineArea.STATUS, ours.name, "template", _tracked(before), _tracked(after), why)
+
+
+def _manifest(ours: ModuleReport, theirs: ModuleReport) -> Iterator[ComparisonLine]:
+    if ours.manifest is None and theirs.manifest is None:
+        return
+    control, runtime = _tracked(ours.manifest), _tracked(theirs.manifest)
+    if theirs.manifest is None:
+        why = "the Manifest is the control plane's affair: the runtime is not told of it"
+        yield ComparisonLine(LineArea.STATUS, ours.name, "manifest", control, runtime, LineVerdict.INTENDED, why)
+    else:
+        why = "lifecycle-manager takes the Manifest out of what it mirrors: somebody else wrote this status"
+        yield ComparisonLine(
+            LineArea.STATUS, ours.name, "manifest", control, runtime, LineVerdict.WRONG, why, Actor.KLM
+        )
+
+
+def _tracked(found: TrackedObject | None) -> str:
+    if found is None:
+        return NOTHING
+    generation = f" (generation {found.generation})" if found.generation else ""
+    return f"{found.ref.kind.kind} {found.ref.namespace}/{found.ref.name}{generation}"

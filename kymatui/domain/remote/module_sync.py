@@ -1,0 +1,253 @@
+"""Each module on both sides: its Manifest in the control plane, and what runs in the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
+from kymatui.domain.kubernetes.conditions import find_condition
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Policy
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.kyma.versions import same_version
+from kymatui.domain.modules.presence import Presence
+from kymatui.domain.remote.differences import NOTHING, ComparisonLine, LineArea, LineVerdict
+from kymatui.domain.remote.runtime_pair import RuntimePair
+from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.domain.snapshot.snapshots import Object
+from kymatui.domain.versions.drift import DriftKind
+from kymatui.domain.versions.messages import drift_words, refusal_words
+
+_ABSENT = "absent"
+_MODULE_CR = "ModuleCR"
+
+
+@dataclass(frozen=True, slots=True)
+class _Module:
+    """One module: its row of the joined catalog, and its Manifest where there is one."""
+
+    row: ModuleRow
+    manifest: Manifest | None
+    pair: RuntimePair
+
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    @property
+    def is_requested(self) -> bool:
+        kyma = self.pair.runtime_kyma
+        return kyma is not None and kyma.request(self.name) is not None
+
+
+def module_lines(pair: RuntimePair, seen: Catalog) -> Iterator[ComparisonLine]:
+    """Needs a runtime that was looked at; `seen` is the catalog of both sides joined."""
+    manifests = _manifests(pair)
+    for row in seen.rows:
+        module = _Module(row, manifests.get(row.name), pair)
+        if module.manifest is None and not module.is_requested:
+            yield from _besides(module)
+            continue
+        yield _manifest_line(module)
+        if module.manifest is not None:
+            yield from _version_lines(module, module.manifest)
+            yield from _resource_lines(module, module.manifest)
+
+
+def _manifests(pair: RuntimePair) -> dict[str, Manifest]:
+    found = (read_manifest(raw) for raw in pair.control.manifests)
+    return {one.module: one for one in found if isinstance(one, Manifest) and one.module}
+
+
+def _besides(module: _Module) -> Iterator[ComparisonLine]:
+    """What runs in the runtime without the control plane."""
+    row = module.row
+    if row.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN) or RowFact.MANIFEST in row.unknown:
+        return  # what is not known of Manifests stands in a line of its own
+    there = f"{row.presence.value} {row.installed}".strip()
+    if row.origin is CatalogOrigin.COMMUNITY:
+        why = "a community module: lifecycle-manager has nothing to do with it"
+    elif row.presence is Presence.ORPHAN:
+        why = "resources without a manager: left over, or configured before the module is enabled"
+    else:
+        why = "it was installed directly, without lifecycle-manager"
+    yield ComparisonLine(LineArea.MODULE, module.name, "Manifest", NOTHING, there, LineVerdict.INTENDED, why)
+
+
+def _manifest_line(module: _Module) -> ComparisonLine:
+    """Whether a Manifest stands for what the runtime's Kyma asks for."""
+    manifest, row = module.manifest, module.row
+    asked = "asked for" if module.is_requested else "not asked for"
+    if manifest is None:
+        verdict, why, actor = _without_manifest(module)
+        return ComparisonLine(LineArea.MODULE, module.name, "Manifest", NOTHING, asked, verdict, why, actor)
+    name = f"{manifest.meta.namespace}/{manifest.meta.name}"
+    if manifest.mandatory or row.mandatory:
+        why = "a mandatory module: every runtime has it, and no Kyma names it"
+        return ComparisonLine(LineArea.MODULE, module.name, "Manifest", name, "mandatory", LineVerdict.INTENDED, why)
+    if module.is_requested and manifest.meta.deleting:
+        verdict, why, actor = _deleting(module, manifest)
+        return ComparisonLine(
+            LineArea.MODULE, module.name, "Manifest", f"{name} (being deleted)", asked, verdict, why, actor
+        )
+    if module.is_requested:
+        return ComparisonLine(LineArea.MODULE, module.name, "Manifest", name, asked, LineVerdict.SAME)
+    if manifest.meta.deleting:
+        held = ", ".join(manifest.meta.finalizers)
+        why = "it is being removed" + (f"; held by {held}" if held else "")
+        return ComparisonLine(
+            LineArea.MODULE, module.name, "Manifest", f"{name} (being deleted)", asked, LineVerdict.UNDER_WAY, why
+        )
+    verdict, why, actor = _not_asked_for(module)
+    return ComparisonLine(LineArea.MODULE, module.name, "Manifest", name, asked, verdict, why, actor)
+
+
+def _without_manifest(module: _Module) -> tuple[LineVerdict, str, Actor]:
+    row, refusal = module.row, module.row.resolution.refusal
+    if (why := row.unknown.get(RowFact.MANIFEST)) is not None:
+        return LineVerdict.UNKNOWN, f"its Manifest: {why}", Actor.CLUSTER
+    if not row.managed:
+        return LineVerdict.INTENDED, "unmanaged: lifecycle-manager lets go of it", Actor.NOBODY
+    if refusal is not None:
+        return (
+            LineVerdict.WRONG,
+            f"lifecycle-manager makes none: {refusal_words(refusal)}",
+            row.reason.actor or Actor.YOU,
+        )
+    if _is_skipped(module.pair):
+        return LineVerdict.WRONG, f"the control plane's Kyma is labelled {LABEL_SKIP}", Actor.YOU
+    return LineVerdict.WRONG, "lifecycle-manager has made none yet", Actor.KLM
+
+
+def _deleting(module: _Module, manifest: Manifest) -> tuple[LineVerdict, str, Actor]:
+    refusal = module.row.resolution.refusal
+    if refusal is not None and refusal.uninstalls:
+        return LineVerdict.WRONG, f"it is uninstalled: {refusal_words(refusal)}", Actor.YOU
+    held = ", ".join(manifest.meta.finalizers)
+    return LineVerdict.UNDER_WAY, f"it is removed before it comes again; held by {held or 'nothing'}", Actor.KLM
+
+
+def _not_asked_for(module: _Module) -> tuple[LineVerdict, str, Actor]:
+    kyma = module.pair.runtime_kyma
+    if kyma is None:
+        return LineVerdict.UNKNOWN, "the runtime's Kyma cannot be read", Actor.CLUSTER
+    if _is_skipped(module.pair):
+        why = f"it should be deleted; the control plane's Kyma is labelled {LABEL_SKIP}"
+        return LineVerdict.WRONG, why, Actor.YOU
+    return LineVerdict.WRONG, "nobody asks for it any more, and lifecycle-manager has not deleted it yet", Actor.KLM
+
+
+def _is_skipped(pair: RuntimePair) -> bool:
+    return pair.control_kyma is not None and pair.control_kyma.meta.label_is_true(LABEL_SKIP)
+
+
+# versions and states
+
+
+def _version_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonLine]:
+    row = module.row
+    if not row.installed:
+        if row.presence in (Presence.ENABLED, Presence.NOT_CONFIGURED) and manifest.version:
+            why = "nothing in the runtime says which version runs"
+            line = (LineArea.MODULE, module.name, "version", manifest.version, NOTHING)
+            yield ComparisonLine(*line, LineVerdict.UNKNOWN, why, Actor.NOBODY)
+    elif not manifest.version or same_version(manifest.version, row.installed):
+        yield ComparisonLine(LineArea.MODULE, module.name, "version", manifest.version, row.installed, LineVerdict.SAME)
+    else:
+        yield _other_version(module, manifest)
+    yield _state_line(module, manifest)
+
+
+def _other_version(module: _Module, manifest: Manifest) -> ComparisonLine:
+    row = module.row
+    line = (LineArea.MODULE, module.name, "version", manifest.version, row.installed)
+    if row.drift.kind is DriftKind.ROLLING_OUT:
+        return ComparisonLine(*line, LineVerdict.UNDER_WAY, "the new version rolls out", Actor.MANAGER)
+    why = f"{drift_words(row.drift)}: {row.reason.text}"
+    return ComparisonLine(*line, LineVerdict.WRONG, why, row.reason.actor or Actor.KLM)
+
+
+def _state_line(module: _Module, manifest: Manifest) -> ComparisonLine:
+    """The Manifest's word against what is found in the runtime."""
+    row = module.row
+    line = (LineArea.MODULE, module.name, "state", manifest.state, row.state.value)
+    if manifest.state == row.state.value:
+        return ComparisonLine(*line, LineVerdict.SAME)
+    if row.reports.resource and row.reports.resource != manifest.state and row.reports.manager in ("", manifest.state):
+        why = (
+            f"the Manifest tells of the manager's workload only; the module's resource says {row.reports.resource}: "
+            f"{row.reason.text}"
+        )
+        return ComparisonLine(*line, LineVerdict.INTENDED, why, row.reason.actor)
+    if row.reason.severity is Severity.INFO:
+        return ComparisonLine(*line, LineVerdict.UNDER_WAY, row.reason.text, row.reason.actor)
+    return ComparisonLine(*line, LineVerdict.WRONG, row.reason.text, row.reason.actor or Actor.KLM)
+
+
+# the default resource
+
+
+def _resource_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonLine]:
+    wanted = _wanted(manifest)
+    if wanted is None or manifest.meta.deleting:
+        return
+    name = str(wanted)
+    found = _found(module.pair, wanted)
+    if found is _Unread:
+        why = f"{wanted.kind.kind} may not be read in the runtime, or is not served there"
+        yield ComparisonLine(
+            LineArea.RESOURCE, module.name, name, "wanted", "?", LineVerdict.UNKNOWN, why, Actor.CLUSTER
+        )
+        return
+    ignored = manifest.policy == Policy.IGNORE
+    ours = "left to its owner" if ignored else "created once"
+    if found is not None:
+        yield ComparisonLine(LineArea.RESOURCE, module.name, name, ours, "there", LineVerdict.SAME)
+        return
+    verdict, why, actor = _why_absent(manifest, ignored)
+    yield ComparisonLine(LineArea.RESOURCE, module.name, name, ours, _ABSENT, verdict, why, actor)
+
+
+def _why_absent(manifest: Manifest, ignored: bool) -> tuple[LineVerdict, str, Actor]:
+    if ignored:
+        return LineVerdict.INTENDED, f"the policy is {Policy.IGNORE}: lifecycle-manager makes none", Actor.NOBODY
+    made = find_condition(manifest.conditions, _MODULE_CR)
+    if made is not None and made.status == "True":
+        why = "it was created, and somebody deleted it; lifecycle-manager does not create it again"
+        return LineVerdict.WRONG, why, Actor.YOU
+    return LineVerdict.UNDER_WAY, "lifecycle-manager has not created it yet", Actor.KLM
+
+
+def _wanted(manifest: Manifest) -> ObjectRef | None:
+    """The default resource as lifecycle-manager names it where the template does not."""
+    raw = manifest.resource
+    if not raw:
+        return None
+    ref = read_ref(raw)
+    return ObjectRef(ref.kind, ref.namespace or KYMA_NAMESPACE, ref.name or manifest.meta.name)
+
+
+class _Unread:
+    """The kind could not be listed."""
+
+
+def _found(pair: RuntimePair, wanted: ObjectRef) -> Object | type[_Unread] | None:
+    assert pair.runtime is not None
+    lists = {
+        kind: objects for kind, objects in pair.runtime.module_resources.items() if _is_same_kind(kind, wanted.kind)
+    }
+    if not lists:
+        return _Unread
+    for objects in lists.values():
+        for raw in objects:
+            ref = read_ref(raw)
+            if ref.name == wanted.name and ref.namespace in ("", wanted.namespace):
+                return raw
+    return None
+
+
+def _is_same_kind(left: GroupVersionKind, right: GroupVersionKind) -> bool:
+    return (left.group, left.kind) == (right.group, right.kind)

@@ -1,0 +1,333 @@
+"""Whether what changes in a runtime reaches the control plane: every link of the chain of each Watcher.
+
+A Watcher has a VirtualService of the same name, which leads `/v2/<manager>/event` at the hosts of the Gateways that it
+selects to a Service. In the runtime the ValidatingWebhookConfiguration `skr-webhook` has a webhook for it that calls
+the Deployment `skr-webhook`; it never refuses anything (its failure policy is Ignore), so that nobody notices a broken
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from kymatui.domain.kubernetes.conditions import find_condition
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
+from kymatui.domain.kubernetes.object_meta import MalformedObject, read_ref
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
+from kymatui.domain.kyma.watchers import Watcher, read_watcher
+from kymatui.domain.snapshot.snapshots import Object
+
+WEBHOOK = "skr-webhook"
+TLS_SECRET = "skr-webhook-tls"  # noqa: S105 (a name)
+_OPERATIONS = ("CREATE", "UPDATE", "DELETE")
+
+
+class LinkHealth(StrEnum):
+    """How one link is."""
+
+    WHOLE = "whole"
+    BROKEN = "broken"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLink:
+    """One link: what it is, the object, and a sentence where it is not whole."""
+
+    what: str
+    object: str
+    health: LinkHealth
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WatcherChain:
+    """All links of one Watcher; for webhooks that no Watcher is for, `watcher` is ""."""
+
+    watcher: str
+    watches: str
+    links: tuple[ChainLink, ...]
+
+    @property
+    def health(self) -> LinkHealth:
+        """The worst of its links."""
+        found = {link.health for link in self.links}
+        return next((health for health in (LinkHealth.BROKEN, LinkHealth.UNKNOWN) if health in found), LinkHealth.WHOLE)
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPlaneObjects:
+    """What the control plane has; None for what may not be read or is not served, `why` tells by the kind."""
+
+    watchers: Sequence[Object]
+    gateways: Sequence[Object] | None
+    virtual_services: Sequence[Object] | None
+    services: Sequence[Object] | None
+    why: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeObjects:
+    """What a runtime has: its webhook configuration, its Deployment, and whether the Secret is there.
+
+    Where something may not be read, `why` says so under its name; None without an entry there means that it is not
+    there.
+    """
+
+    configuration: Object | None
+    deployment: Object | None
+    secret: bool
+    why: Mapping[str, str]
+
+
+def build_chains(control: ControlPlaneObjects, runtime: RuntimeObjects | None) -> tuple[WatcherChain, ...]:
+    """One chain a Watcher; without `runtime` only the links in the control plane."""
+    read = [read_watcher(raw) for raw in control.watchers]
+    found = [_chain(watcher, control, runtime) for watcher in read if isinstance(watcher, Watcher)]
+    found += [
+        WatcherChain(str(bad.ref), "", (ChainLink("Watcher", str(bad.ref), LinkHealth.BROKEN, bad.reason),))
+        for bad in read
+        if isinstance(bad, MalformedObject)
+    ]
+    if runtime is not None:
+        found += _strays([one for one in read if isinstance(one, Watcher)], runtime)
+    return tuple(found)
+
+
+def _chain(watcher: Watcher, control: ControlPlaneObjects, runtime: RuntimeObjects | None) -> WatcherChain:
+    kind = f"{watcher.resource}.{watcher.group}" if watcher.group else watcher.resource
+    links = [_watcher_link(watcher), *_control_links(watcher, control)]
+    if runtime is not None:
+        links += _runtime_links(watcher, runtime)
+    name = f"{watcher.meta.namespace}/{watcher.meta.name}"
+    return WatcherChain(name, f"{watcher.field or 'spec'} of {kind}", tuple(links))
+
+
+def _link(what: str, name: str, faults: Sequence[str]) -> ChainLink:
+    return ChainLink(what, name, LinkHealth.BROKEN if faults else LinkHealth.WHOLE, "; ".join(faults))
+
+
+def _watcher_link(watcher: Watcher) -> ChainLink:
+    faults = []
+    if not watcher.manager:
+        faults.append("it names no manager, and has no label managed-by")
+    if not (watcher.service and watcher.service_namespace and 0 < watcher.port < 65536):
+        faults.append("its serviceInfo is incomplete")
+    said = find_condition(watcher.conditions, "VirtualService")
+    if said is not None and said.status != "True":
+        faults.append(f"its condition VirtualService is {said.status}: {said.message}")
+    if watcher.state not in ("", "Ready"):
+        faults.append(f"its state is {watcher.state}")
+    return _link("Watcher", f"{watcher.meta.namespace}/{watcher.meta.name}", faults)
+
+
+# in the control plane
+
+
+def _control_links(watcher: Watcher, control: ControlPlaneObjects) -> Iterator[ChainLink]:
+    gateways = _selected(watcher, control.gateways)
+    if isinstance(gateways, str):
+        yield ChainLink("Gateway", "", LinkHealth.BROKEN, gateways)
+    elif gateways is None:
+        yield _unknown("Gateway", control.why)
+    else:
+        hosts = [host for gateway in gateways for host in _hosts(gateway)]
+        names = ", ".join(_name(gateway) for gateway in gateways)
+        none = "no Gateway has the labels of its selector"
+        without = [f"{_name(gateway)} has no host" for gateway in gateways if not _hosts(gateway)]
+        yield _link("Gateway", names, without if hosts or gateways else [none])
+    yield _virtual_service(watcher, control, gateways if isinstance(gateways, list) else None)
+    yield _service(watcher, control)
+
+
+def _unknown(what: str, why: Mapping[str, str], name: str = "") -> ChainLink:
+    return ChainLink(what, name, LinkHealth.UNKNOWN, why.get(what, "it cannot be read"))
+
+
+def _selected(watcher: Watcher, gateways: Sequence[Object] | None) -> list[Object] | str | None:
+    """The Gateways, or what is wrong with the selector."""
+    selector = read_selector(watcher.gateway_selector or {})
+    if isinstance(selector, InvalidSelector):
+        return f"its gateway selector is invalid: {selector.reason}"
+    if gateways is None:
+        return None
+    return [raw for raw in gateways if selector.matches(JsonReader(raw).child("metadata").labels("labels"))]
+
+
+def _hosts(gateway: Object) -> list[str]:
+    servers = JsonReader(gateway).child("spec").children("servers")
+    return [host for server in servers for host in server.texts("hosts")]
+
+
+def _name(raw: Object) -> str:
+    ref = read_ref(raw)
+    return f"{ref.namespace}/{ref.name}"
+
+
+def _virtual_service(watcher: Watcher, control: ControlPlaneObjects, gateways: list[Object] | None) -> ChainLink:
+    name = f"{watcher.meta.namespace}/{watcher.meta.name}"
+    if control.virtual_services is None:
+        return _unknown("VirtualService", control.why, name)
+    found = next((raw for raw in control.virtual_services if _name(raw) == name), None)
+    if found is None:
+        return ChainLink("VirtualService", name, LinkHealth.BROKEN, "it is not there; lifecycle-manager makes it")
+    return _link("VirtualService", name, list(_route_faults(watcher, found, gateways)))
+
+
+def _route_faults(watcher: Watcher, raw: Object, gateways: list[Object] | None) -> Iterator[str]:
+    spec = JsonReader(raw).child("spec")
+    if gateways is not None:
+        wanted, hosts = {_name(gateway) for gateway in gateways}, {h for g in gateways for h in _hosts(g)}
+        if set(spec.texts("gateways")) != wanted:
+            yield f"its gateways are {_listed(spec.texts('gateways'))}, and should be {_listed(sorted(wanted))}"
+        if set(spec.texts("hosts")) != hosts:
+            yield f"its hosts are {_listed(spec.texts('hosts'))}, and should be {_listed(sorted(hosts))}"
+    prefix = f"/v2/{watcher.manager}/event"
+    routes = [route for route in spec.children("http") if prefix in _prefixes(route)]
+    if not routes:
+        yield f"it has no route for {prefix}"
+        return
+    wanted_target = f"{watcher.service}.{watcher.service_namespace}.svc.cluster.local:{watcher.port}"
+    targets = [_target(one.child("destination")) for route in routes for one in route.children("route")]
+    if wanted_target not in targets:
+        yield f"{prefix} leads to {_listed(targets)}, and should to {wanted_target}"
+    owners = JsonReader(raw).child("metadata").children("ownerReferences")
+    if not any((owner.text("kind"), owner.text("name")) == ("Watcher", watcher.meta.name) for owner in owners):
+        yield "the Watcher does not own it, so that it stays when that goes"
+
+
+def _prefixes(route: JsonReader) -> list[str]:
+    return [match.child("uri").text("prefix") for match in route.children("match")]
+
+
+def _target(destination: JsonReader) -> str:
+    return f"{destination.text('host')}:{destination.child('port').integer('number')}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(words) or "none"
+
+
+def _service(watcher: Watcher, control: ControlPlaneObjects) -> ChainLink:
+    name = f"{watcher.service_namespace}/{watcher.service}"
+    if control.services is None:
+        return _unknown("Service", control.why, name)
+    found = next((raw for raw in control.services if _name(raw) == name), None)
+    if found is None:
+        return ChainLink("Service", name, LinkHealth.BROKEN, "it is not there: nobody takes the events")
+    ports = [port.integer("port") for port in JsonReader(found).child("spec").children("ports")]
+    told = f"it has no port {watcher.port}, only {_listed([str(port) for port in ports])}"
+    return _link("Service", name, [] if watcher.port in ports else [told])
+
+
+# in the runtime
+
+
+def _runtime_links(watcher: Watcher, runtime: RuntimeObjects) -> Iterator[ChainLink]:
+    name = watcher.webhook
+    if runtime.configuration is None:
+        if "webhook" in runtime.why:
+            yield _unknown("webhook", runtime.why, name)
+        else:
+            why = f"there is no ValidatingWebhookConfiguration {WEBHOOK}"
+            yield ChainLink("webhook", name, LinkHealth.BROKEN, why)
+    else:
+        hook = next((one for one in _webhooks(runtime.configuration) if one.text("name") == name), None)
+        absent = f"ValidatingWebhookConfiguration {WEBHOOK} has no webhook of this name"
+        yield _link("webhook", name, [absent] if hook is None else list(_hook_faults(watcher, hook)))
+    yield _deployment(runtime)
+    yield _secret(runtime)
+
+
+def _webhooks(raw: Object) -> Sequence[JsonReader]:
+    return JsonReader(raw).children("webhooks")
+
+
+def _hook_faults(watcher: Watcher, hook: JsonReader) -> Iterator[str]:
+    client = hook.child("clientConfig")
+    service = client.child("service")
+    place = (service.text("namespace"), service.text("name"), service.text("path"))
+    wanted = (KYMA_NAMESPACE, WEBHOOK, f"/validate/{watcher.manager}")
+    if place != wanted:
+        yield f"it calls {_place(place)}, and should call {_place(wanted)}"
+    if not client.text("caBundle"):
+        yield "it has no caBundle, so that no call succeeds"
+    labels = hook.child("objectSelector").labels("matchLabels")
+    if labels != dict(watcher.labels_to_watch):
+        yield f"it selects {_pairs(labels)}, and should select {_pairs(watcher.labels_to_watch)}"
+    resource = f"{watcher.resource}/status" if watcher.field == "status" else watcher.resource
+    if not any(_covers(rule, watcher, resource) for rule in hook.children("rules")):
+        yield f"no rule of it is for {_listed(_OPERATIONS)} of {resource} of {watcher.group}/{watcher.version}"
+    if hook.text("failurePolicy") != "Ignore":
+        policy = hook.text("failurePolicy") or "Fail"
+        yield f"its failure policy is {policy}: while nobody answers, nothing can be changed"
+
+
+def _place(place: tuple[str, str, str]) -> str:
+    return f"{place[0]}/{place[1]}{place[2]}"
+
+
+def _pairs(labels: Mapping[str, str]) -> str:
+    return _listed([f"{key}={value}" for key, value in sorted(labels.items())])
+
+
+def _covers(rule: JsonReader, watcher: Watcher, resource: str) -> bool:
+    def has(field: str, wanted: str) -> bool:
+        return bool({wanted, "*"} & set(rule.texts(field)))
+
+    operations = set(rule.texts("operations"))
+    return (
+        has("apiGroups", watcher.group)
+        and has("apiVersions", watcher.version)
+        and resource in rule.texts("resources")
+        and ("*" in operations or operations >= set(_OPERATIONS))
+    )
+
+
+def _deployment(runtime: RuntimeObjects) -> ChainLink:
+    name = f"{KYMA_NAMESPACE}/{WEBHOOK}"
+    if runtime.deployment is None:
+        if "Deployment" in runtime.why:
+            return _unknown("Deployment", runtime.why, name)
+        return ChainLink("Deployment", name, LinkHealth.BROKEN, "it is not there: nobody passes the changes on")
+    status, spec = JsonReader(runtime.deployment).child("status"), JsonReader(runtime.deployment).child("spec")
+    ready, wanted = status.integer("availableReplicas"), spec.integer("replicas", 1)
+    return _link("Deployment", name, [] if ready else [f"{ready} of {wanted} replicas are available"])
+
+
+def _secret(runtime: RuntimeObjects) -> ChainLink:
+    name = f"{KYMA_NAMESPACE}/{TLS_SECRET}"
+    if "Secret" in runtime.why:
+        return _unknown("Secret", runtime.why, name)
+    return _link("Secret", name, [] if runtime.secret else ["it is not there: the webhook has no certificate"])
+
+
+def _strays(watchers: Sequence[Watcher], runtime: RuntimeObjects) -> list[WatcherChain]:
+    """Webhooks that are left of Watchers which are gone."""
+    if runtime.configuration is None:
+        return []
+    known = {watcher.webhook for watcher in watchers}
+    names = [hook.text("name") for hook in _webhooks(runtime.configuration)]
+    why = "no Watcher is for it; lifecycle-manager takes it away with its next reconciliation"
+    return [
+        WatcherChain("", "", (ChainLink("webhook", name, LinkHealth.BROKEN, why),))
+        for name in names
+        if name and name not in known
+    ]
+
+
+def chain_json(found: WatcherChain) -> dict[str, Any]:
+    """The documented JSON of a chain."""
+    return {
+        "watcher": found.watcher or None,
+        "watches": found.watches or None,
+        "health": found.health.value,
+        "links": [
+            {"link": link.what, "object": link.object or None, "health": link.health.value, "why": link.why or None}
+            for link in found.links
+        ],
+    }

@@ -1,0 +1,267 @@
+"""A snapshot taken apart once, so that each module finds what concerns it without walking through everything again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, MalformedObject, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
+from kymatui.domain.kyma.manifests import Manifest, manifest_name, read_manifest
+from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
+from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact, explain_gaps, explain_missing, gap_of
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import Object, Snapshot
+
+KYMA_FEED = "kymas.operator.kyma-project.io"
+CATALOG_FEEDS = ("moduletemplates.operator.kyma-project.io", "modulereleasemetas.operator.kyma-project.io")
+MANIFEST_FEED = "manifests.operator.kyma-project.io"
+WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
+WORKLOAD_FEEDS = {
+    "Deployment": "deployments.apps",
+    "StatefulSet": "statefulsets.apps",
+    "DaemonSet": "daemonsets.apps",
+    "CustomResourceDefinition": "customresourcedefinitions.apiextensions.k8s.io",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterIndex:
+    """What a snapshot says, by what it is asked for. `is_runtime` is False in a control plane without workloads."""
+
+    snapshot: Snapshot
+    kyma: Kyma | None
+    shelf: TemplateIndex
+    manifests: Mapping[str, Manifest]
+    malformed: tuple[MalformedObject, ...]
+    workloads: Mapping[tuple[str, str], tuple[Object, ...]]
+    labelled: Mapping[tuple[str, str], tuple[Object, ...]]
+    definitions: Mapping[tuple[str, str], Object]
+    resources: Mapping[tuple[str, str], tuple[Object, ...]]
+
+    @property
+    def is_runtime(self) -> bool:
+        """Whether modules run here, or may: in a control plane their workloads are in other clusters."""
+        return self.snapshot.joined or self.kyma is None or self.kyma.meta.namespace == KYMA_NAMESPACE
+
+    @property
+    def kyma_unreadable(self) -> bool:
+        """Whether there may be a Kyma that is not seen."""
+        return self.kyma is None and not self.readable(KYMA_FEED)
+
+    def readable(self, feed: str) -> bool:
+        """Whether the absence of objects of a resource name means that there are none."""
+        return gap_of(self.snapshot.feeds.get(feed)) is None
+
+    def missing(self, names: Iterable[str]) -> UnknownFact | None:
+        """Return why facts are not known that need the lists of these resource names; None where all came."""
+        return explain_missing(self.snapshot.feeds, names)
+
+    def unseen(self, names: Sequence[str]) -> str:
+        """Say why nothing is known of these resource names; one without a feed may come with what is loading."""
+        feeds = self.snapshot.feeds
+        found = list(explain_gaps(feeds, names))
+        rest = tuple(name for name in names if name not in feeds)
+        if rest:
+            loading = any(gap_of(feed) is ListGap.LOADING for feed in feeds.values())
+            found.append(UnknownFact(ListGap.LOADING if loading else ListGap.UNKNOWN, rest))
+        return "; ".join(map(str, found))
+
+    def feed_of(self, kind: GroupVersionKind) -> str:
+        """The resource name of a module's kind, as its definition says.
+
+        Where definitions may not be read, the feed of the group whose name begins like the kind; it is never asked for,
+        only used to tell "none" from "not known". "" where there is neither.
+        """
+        definition = self.definitions.get((kind.group, kind.kind))
+        plural = JsonReader(definition).child("spec").child("names").text("plural")
+        if plural:
+            return f"{plural}.{kind.group}"
+        start, end = kind.kind.lower()[:-1], f".{kind.group}"
+        return next((name for name in sorted(self.snapshot.feeds) if name.startswith(start) and name.endswith(end)), "")
+
+    def resources_of(self, kind: GroupVersionKind) -> tuple[Object, ...] | None:
+        """Every resource of a module's kind, in all versions and namespaces; None where they could not be read."""
+        found = self.resources.get((kind.group, kind.kind))
+        feed = self.feed_of(kind)
+        if found or (found is not None and self.readable(feed)):
+            return found
+        known = feed or self.readable(WORKLOAD_FEEDS["CustomResourceDefinition"])
+        return () if known and self.readable(feed) else None
+
+
+def index_cluster(snapshot: Snapshot, wanted_kyma: str = "", memory: ReadCache | None = None) -> ClusterIndex:
+    """Takes a snapshot apart; `wanted_kyma` is `namespace/name`, "" for the one that a runtime has."""
+    memory = memory or ReadCache()
+    workloads, definitions = snapshot.workloads, snapshot.definitions
+    kyma = memory.recall("kyma", (snapshot.kymas,), lambda: _read_chosen(snapshot.kymas, wanted_kyma), wanted_kyma)
+    namespace = kyma.meta.namespace if kyma is not None else _catalog_namespace(snapshot.release_metas)
+    catalogs = (snapshot.templates, snapshot.release_metas)
+    outside = snapshot.outside
+    shelf = memory.recall(
+        "shelf", (*catalogs, outside), lambda: index_templates(*catalogs, namespace, outside), namespace
+    )
+    owner = kyma.raw if kyma is not None else None
+    applied = memory.recall("manifests", (snapshot.manifests, (owner,)), lambda: _read_own(snapshot.manifests, kyma))
+    manifests = [item for item in applied if isinstance(item, Manifest)]
+    unusable = memory.recall("unusable", (snapshot.kymas,), lambda: list(map(_unusable, snapshot.kymas)))
+    bad = [item for item in (*unusable, *applied) if isinstance(item, MalformedObject)]
+    bad += memory.recall("odd workloads", (workloads,), lambda: _no_objects(workloads))
+    bad += _no_objects(raw for group in snapshot.module_resources.values() for raw in group)
+    return ClusterIndex(
+        snapshot=snapshot,
+        kyma=kyma,
+        shelf=shelf,
+        manifests=_manifests_by_module(manifests, kyma),
+        malformed=(*bad, *shelf.malformed),
+        workloads=memory.recall("workloads", (workloads,), lambda: _grouped(workloads, _by_kind_and_name)),
+        labelled=memory.recall("labels", (workloads,), lambda: _grouped(workloads, _by_module_labels)),
+        definitions=memory.recall(
+            "definitions", (definitions,), lambda: {key: raw for raw in definitions for key in _defined(raw)}
+        ),
+        resources=_module_resources(snapshot.module_resources),
+    )
+
+
+def _no_objects(raws: Iterable[object]) -> list[MalformedObject]:
+    return [MalformedObject(read_ref(raw), "it is not an object", raw) for raw in raws if not isinstance(raw, Mapping)]
+
+
+def _read_chosen(kymas: Sequence[object], wanted: str) -> Kyma | None:
+    chosen = choose_kyma(kymas, wanted)
+    found = read_kyma(chosen) if chosen is not None else None
+    return found if isinstance(found, Kyma) else None
+
+
+def _read_own(manifests: Sequence[object], kyma: Kyma | None) -> list[Manifest | MalformedObject]:
+    return [read_manifest(raw) for raw in manifests if _may_belong(raw, kyma)]
+
+
+def choose_kyma(kymas: Sequence[object], wanted: str = "") -> object | None:
+    """The Kyma that the catalog is about: the wanted one; else `kyma-system/default`; else the first with a status.
+
+    Only this one is read whole: a control plane has thousands.
+    """
+    usable = [raw for raw in kymas if _unusable(raw) is None]
+    if wanted:
+        return next((raw for raw in usable if _name(raw) == wanted), None)
+    return min(usable, key=_rank, default=None)
+
+
+def _name(raw: object) -> str:
+    ref = read_ref(raw)
+    return f"{ref.namespace}/{ref.name}"
+
+
+def _rank(raw: object) -> tuple[bool, bool, bool]:
+    ref = read_ref(raw)
+    here = ref.namespace == KYMA_NAMESPACE
+    return (not here, not (here and ref.name == KYMA_NAME), not JsonReader(raw).child("status").text("state"))
+
+
+def _unusable(raw: object) -> MalformedObject | None:
+    ref = read_ref(raw)
+    if isinstance(raw, Mapping) and ref.name and _is_object_or_absent(raw.get("spec")):
+        return None
+    found = read_kyma(raw)
+    return found if isinstance(found, MalformedObject) else None
+
+
+def _may_belong(raw: object, kyma: Kyma | None) -> bool:
+    """Whether a Manifest can be one of this Kyma, before it is read: a control plane has tens of thousands."""
+    if kyma is None or not isinstance(raw, Mapping):
+        return True
+    meta = raw.get("metadata")
+    labels = meta.get("labels") if isinstance(meta, Mapping) else None
+    owner = labels.get(LABEL_KYMA_NAME) if isinstance(labels, Mapping) else None
+    return not isinstance(owner, str) or owner == kyma.meta.name
+
+
+def _catalog_namespace(metas: Sequence[object]) -> str:
+    """Without a Kyma, the namespace of the release metas; `kyma-system` where they are in several or in none."""
+    found = {read_ref(raw).namespace for raw in metas}
+    return found.pop() if len(found) == 1 and "" not in found else KYMA_NAMESPACE
+
+
+def _manifests_by_module(manifests: Iterable[Manifest], kyma: Kyma | None) -> dict[str, Manifest]:
+    """The Manifests of one Kyma, by the module's label, else by the names that the Kyma's status and spec lead to."""
+    found: dict[str, Manifest] = {}
+    names = _expected_names(kyma)
+    for manifest in manifests:
+        if kyma is not None and manifest.kyma not in ("", kyma.meta.name):
+            continue
+        if kyma is not None and manifest.meta.namespace != kyma.meta.namespace:
+            continue
+        module = manifest.module or names.get(manifest.meta.name, "")
+        if module:
+            found.setdefault(module, manifest)
+    return found
+
+
+def _expected_names(kyma: Kyma | None) -> dict[str, str]:
+    if kyma is None:
+        return {}
+    names = {manifest_name(kyma.meta.name, r.component, r.name): r.name for r in kyma.reports if r.component}
+    names.update({r.manifest.ref.name: r.name for r in kyma.reports if r.manifest is not None})
+    return names
+
+
+def _grouped(objects: Iterable[Object], keys: Any) -> dict[tuple[str, str], tuple[Object, ...]]:
+    found: dict[tuple[str, str], list[Object]] = defaultdict(list)
+    for raw in objects:
+        if isinstance(raw, Mapping):
+            for key in keys(raw):
+                found[key].append(raw)
+    return {key: tuple(group) for key, group in found.items()}
+
+
+def _metadata(raw: Object) -> Mapping[str, Any]:
+    """The metadata, looked at without a reader: every workload of the cluster passes here whenever one changes."""
+    found = raw.get("metadata")
+    return found if isinstance(found, dict) else {}
+
+
+def _by_kind_and_name(raw: Object) -> Iterable[tuple[str, str]]:
+    kind, name = raw.get("kind"), _metadata(raw).get("name")
+    if isinstance(kind, str) and isinstance(name, str):
+        yield kind, name
+
+
+def _by_module_labels(raw: Object) -> Iterable[tuple[str, str]]:
+    labels = _metadata(raw).get("labels")
+    if isinstance(labels, dict):
+        for label in ("kyma-project.io/module", "app.kubernetes.io/component"):
+            if isinstance(value := labels.get(label), str):
+                yield label, value
+
+
+def _defined(raw: object) -> Iterable[tuple[str, str]]:
+    spec = JsonReader(raw).child("spec")
+    yield spec.text("group"), spec.child("names").text("kind")
+
+
+def object_identity(raw: Object) -> object:
+    """What makes an object one: its UID, however many versions it is served in; else its namespace and name."""
+    ref = read_ref(raw)
+    return JsonReader(raw).child("metadata").text("uid") or (ref.namespace, ref.name)
+
+
+def _module_resources(
+    resources: Mapping[GroupVersionKind, Sequence[Object]],
+) -> dict[tuple[str, str], tuple[Object, ...]]:
+    """By group and kind; an object that is served in several versions counts once."""
+    found: dict[tuple[str, str], dict[object, Object]] = defaultdict(dict)
+    for kind in sorted(resources):
+        group = found[kind.group, kind.kind]
+        for raw in resources[kind]:
+            if isinstance(raw, Mapping):
+                group.setdefault(object_identity(raw), raw)
+    return {key: tuple(group.values()) for key, group in found.items()}
+
+
+def _is_object_or_absent(value: object) -> bool:
+    return value is None or isinstance(value, Mapping)

@@ -1,0 +1,118 @@
+"""Finding objects of a snapshot by their names, and what belongs to them by their owner references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import NamespacedKind, Object, Snapshot
+
+Name = tuple[str, str, str, str]
+
+_PARTIAL = frozenset({"kymas", "workloads", "definitions", "owned"})
+"""The lists whose objects are decoded in part, or, as a runtime's Kyma, joined from two clusters."""
+
+
+class _Part:
+    """One of the lists that a snapshot is made of; made anew only when that list changed.
+
+    `whole` says that its objects are as the server has them.
+    """
+
+    def __init__(self, objects: Iterable[Object], whole: bool = True) -> None:
+        self.whole = whole
+        self.named: dict[Name, Object] = {}
+        self.owned: dict[str, list[Object]] = {}
+        self.definitions: dict[tuple[str, str], Object] = {}
+        for raw in objects:
+            ref = read_ref(raw)
+            self.named.setdefault(name_of(ref), raw)
+            if ref.kind.kind == "CustomResourceDefinition":
+                spec = JsonReader(raw).child("spec")
+                self.definitions[spec.text("group"), spec.child("names").text("kind")] = raw
+            for uid in owner_uids(raw):
+                self.owned.setdefault(uid, []).append(raw)
+
+
+class ObjectIndex:
+    """Objects by group, kind, namespace and name (versions do not matter), and by the uids of their owners.
+
+    `places` tells where, besides the kinds that are always watched, everything of a kind is known.
+    """
+
+    def __init__(self, parts: Iterable[_Part] = (), places: frozenset[NamespacedKind] = frozenset()) -> None:
+        self.places = places
+        self._parts = tuple(parts)
+
+    @classmethod
+    def of(cls, objects: Iterable[Object]) -> ObjectIndex:
+        """The locations of these objects."""
+        return cls((_Part(objects),))
+
+    def find(self, ref: ObjectRef) -> Object | None:
+        """The object as it was observed; None where it was not."""
+        name = name_of(ref)
+        for part in self._parts:
+            found = part.named.get(name)
+            if found is not None:
+                return found
+        return None
+
+    def whole(self, ref: ObjectRef) -> Object | None:
+        """Return the object where all of it is watched; None where only a part of it is, or nothing."""
+        name = name_of(ref)
+        return next((part.named[name] for part in self._parts if part.whole and name in part.named), None)
+
+    def definition_of(self, kind: GroupVersionKind) -> Object | None:
+        """The definition of a custom kind."""
+        name = kind.group, kind.kind
+        return next((part.definitions[name] for part in self._parts if name in part.definitions), None)
+
+    def owned_by(self, raw: Object) -> Sequence[Object]:
+        """What names this object as an owner."""
+        uid = uid_of(raw)
+        return [child for part in self._parts for child in part.owned.get(uid, ())] if uid else []
+
+
+def name_of(ref: ObjectRef) -> Name:
+    """What makes two references mean one object."""
+    return ref.kind.group, ref.kind.kind, ref.namespace, ref.name
+
+
+def uid_of(raw: Object) -> str:
+    """The uid of an object, "" where it has none."""
+    metadata = raw.get("metadata")
+    uid = metadata.get("uid") if isinstance(metadata, Mapping) else None
+    return uid if isinstance(uid, str) else ""
+
+
+def owner_uids(raw: Object) -> Iterator[str]:
+    """The uids that `metadata.ownerReferences` names."""
+    metadata = raw.get("metadata")
+    if isinstance(metadata, Mapping) and metadata.get("ownerReferences"):
+        for entry in JsonReader(metadata).children("ownerReferences"):
+            if uid := entry.text("uid"):
+                yield uid
+
+
+def index_objects(snapshot: Snapshot, memory: ReadCache) -> ObjectIndex:
+    """Everything of a snapshot that a module may consist of; what did not change since is not read again."""
+    parts = {
+        "kymas": snapshot.kymas,
+        "manifests": snapshot.manifests,
+        "resources": tuple(raw for found in snapshot.module_resources.values() for raw in found),
+        "workloads": snapshot.workloads,
+        "definitions": snapshot.definitions,
+        "templates": snapshot.templates,
+        "outside": snapshot.outside,
+        "owned": snapshot.owned,
+    }
+    made = (
+        memory.recall(f"located {name}", (part,), partial(_Part, part, name not in _PARTIAL))
+        for name, part in parts.items()
+    )
+    return ObjectIndex(made, snapshot.places)

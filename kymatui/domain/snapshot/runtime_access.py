@@ -1,0 +1,68 @@
+"""How the control plane reaches a runtime: the Secret with its kubeconfig."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.snapshot.snapshots import Object
+
+KUBECONFIG_KEY = "config"
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeAccess:
+    """The Secret, and the kubeconfig in it, which is a secret: it does not show in a representation."""
+
+    secret: ObjectRef
+    kubeconfig: bytes
+
+    def __repr__(self) -> str:
+        return f"Access({self.secret})"
+
+
+@dataclass(frozen=True, slots=True)
+class AccessSecretMissing:
+    """No Secret is labelled with the Kyma's name."""
+
+    kyma: str
+
+
+@dataclass(frozen=True, slots=True)
+class AccessSecretAmbiguous:
+    """More than one Secret is labelled with the Kyma's name."""
+
+    kyma: str
+    secrets: tuple[ObjectRef, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KubeconfigUnreadable:
+    """The Secret has no `config`, or one that is not base64 or empty."""
+
+    secret: ObjectRef
+    reason: str
+
+
+def find_runtime_access(
+    kyma: str, secrets: Sequence[Object]
+) -> RuntimeAccess | AccessSecretMissing | AccessSecretAmbiguous | KubeconfigUnreadable:
+    """The access of a Kyma among Secrets, as lifecycle-manager looks for it."""
+    found = [raw for raw in secrets if JsonReader(raw).child("metadata").labels("labels").get(LABEL_KYMA_NAME) == kyma]
+    if not found:
+        return AccessSecretMissing(kyma)
+    if len(found) > 1:
+        return AccessSecretAmbiguous(kyma, tuple(map(read_ref, found)))
+    ref = read_ref(found[0])
+    text = JsonReader(found[0]).child("data").text(KUBECONFIG_KEY)
+    if not text:
+        return KubeconfigUnreadable(ref, f"data.{KUBECONFIG_KEY} is missing")
+    try:
+        return RuntimeAccess(ref, base64.b64decode(text, validate=True))
+    except (binascii.Error, ValueError):
+        return KubeconfigUnreadable(ref, f"data.{KUBECONFIG_KEY} is not base64")

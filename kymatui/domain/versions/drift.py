@@ -1,0 +1,78 @@
+"""How what is installed relates to what should be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
+from kymatui.domain.kyma.versions import Distance, parse_version, same_version, version_distance
+from kymatui.domain.versions.refusals import HeldBack, Refusal, WaitsForWindow, WindowsUnreadable
+
+
+class DriftKind(StrEnum):
+    """The relation; NONE where nothing is compared: it is not installed, or does not follow its channel."""
+
+    IN_SYNC = "in-sync"
+    BEHIND = "behind"
+    AHEAD = "ahead"
+    CHANNEL_SKEW = "channel-skew"  # held back by the downgrade guard
+    PENDING_MAINTENANCE = "pending-maintenance"
+    ROLLING_OUT = "rolling-out"
+    UNKNOWN = "unknown"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """The relation, how far the versions lie apart, and the window that is waited for where that is known."""
+
+    kind: DriftKind
+    distance: Distance | None = None
+    window: MaintenanceWindow | None = None
+
+    @property
+    def is_drift(self) -> bool:
+        """Whether what is installed is, for certain, something other than what should be."""
+        return self.kind not in (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.UNKNOWN)
+
+
+def compute_drift(
+    installed: str,
+    desired: str,
+    *,
+    follows: bool = True,
+    refusal: Refusal | None = None,
+    maintenance: bool = False,
+    window: MaintenanceWindow | None = None,
+    rolling: bool = False,
+) -> Drift:
+    """Compare for the fleet and for a catalog.
+
+    `follows` is that of the module's presence, `maintenance` what the Kyma's status says, `rolling` that old and new
+    pods run side by side.
+    """
+    if not follows:
+        known = bool(installed and desired)
+        return Drift(DriftKind.IN_SYNC if known and same_version(installed, desired) else DriftKind.NONE)
+    if not installed or not desired:
+        return Drift(DriftKind.UNKNOWN)
+    apart = version_distance(installed, desired)
+    if isinstance(refusal, HeldBack):
+        return Drift(DriftKind.CHANNEL_SKEW, apart)
+    if isinstance(refusal, WaitsForWindow):
+        return Drift(DriftKind.PENDING_MAINTENANCE, apart, refusal.window)
+    if same_version(installed, desired):
+        return Drift(DriftKind.ROLLING_OUT if rolling else DriftKind.IN_SYNC)
+    if maintenance or isinstance(refusal, WindowsUnreadable):
+        return Drift(DriftKind.PENDING_MAINTENANCE, apart, window)
+    if rolling:
+        return Drift(DriftKind.ROLLING_OUT, apart)
+    return _compared(installed, desired, apart)
+
+
+def _compared(installed: str, desired: str, apart: Distance | None) -> Drift:
+    have, want = parse_version(installed), parse_version(desired)
+    if have is None or want is None:
+        return Drift(DriftKind.UNKNOWN)
+    return Drift(DriftKind.BEHIND if have < want else DriftKind.AHEAD, apart)

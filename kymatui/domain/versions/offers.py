@@ -1,0 +1,59 @@
+"""Finding one version of a module among everything that is offered, by what a person typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.kyma.template_index import TemplateIndex
+from kymatui.domain.kyma.versions import newest_version, same_version, version_order
+
+
+@dataclass(frozen=True, slots=True)
+class NoSuchModule:
+    """Nothing offers the module; `alike` are names that contain the word."""
+
+    module: str
+    alike: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoSuchVersion:
+    """The module is offered in other versions only, the newest first."""
+
+    module: str
+    version: str
+    offered: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AmbiguousOffer:
+    """The version is offered in several places, and it was not said which one is meant."""
+
+    module: str
+    version: str
+    places: tuple[str, ...]
+
+
+OfferResult = ModuleTemplate | NoSuchModule | NoSuchVersion | AmbiguousOffer
+
+
+def find_offer(shelf: TemplateIndex, module: str, version: str = "", namespace: str = "") -> OfferResult:
+    """The template of a version, or of the newest; versions are compared as versions, never as parts of texts.
+
+    What somebody has put beside Kyma's own catalog is meant where both offer the version: the catalog's is for
+    lifecycle-manager, and of a runtime it is on the control plane, so that nobody could name it.
+    """
+    offers = [t for t in shelf.offers(module) if not namespace or t.meta.namespace == namespace]
+    if not offers:
+        return NoSuchModule(module, tuple(sorted(name for name in shelf.by_module if module and module in name)))
+    wanted = version or newest_version([template.version for template in offers if template.version])
+    found = [template for template in offers if same_version(template.version, wanted)]
+    if not found:
+        known = sorted({template.version for template in offers if template.version}, key=version_order, reverse=True)
+        return NoSuchVersion(module, wanted, tuple(known))
+    found = [template for template in found if not shelf.is_kyma(template)] or found
+    if len(found) > 1:
+        places = tuple(sorted(f"{template.meta.namespace}/{template.meta.name}" for template in found))
+        return AmbiguousOffer(module, wanted, places)
+    return found[0]

@@ -1,0 +1,301 @@
+"""Which channel, which version, which template: as lifecycle-manager finds it, for both generations of templates.
+
+New style: the ModuleReleaseMeta that is named like the module gives the channel's version, and the template must be
+named `<module>-<version>`. Where lifecycle-manager would find nothing only because of a name, the template is accepted
+and the broken convention noted. Without a ModuleReleaseMeta the old style applies: one template of the module in the
+channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
+from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME
+from kymatui.domain.kyma.kymas import DEFAULT_CHANNEL, NO_CHANNEL, Kyma
+from kymatui.domain.kyma.maintenance_windows import (
+    ControllerSettings,
+    MaintenanceWindow,
+    next_window,
+    runtime_properties,
+)
+from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration
+from kymatui.domain.kyma.release_metas import ReleaseMeta
+from kymatui.domain.kyma.template_index import TemplateIndex
+from kymatui.domain.kyma.versions import is_downgrade, parse_version, same_version
+from kymatui.domain.versions import refusals
+from kymatui.domain.versions.refusals import Refusal
+
+
+class ChannelSource(StrEnum):
+    """Who chose the channel."""
+
+    OVERRIDDEN = "overridden"  # the module's entry in the Kyma
+    PREDEFINED = "predefined"  # the Kyma
+    DEFAULT = "default"  # nobody: there is no Kyma, or it has no channel
+    STATUS = "status"  # the module is being removed; its status says where it came from
+    MANIFEST = "Manifest"  # the Kyma may not be read; its Manifest says where it came from
+    UNKNOWN = "unknown"  # the Kyma may not be read, and nothing else says it
+
+
+@dataclass(frozen=True, slots=True)
+class ConventionNote:
+    """A convention that is broken: lifecycle-manager will not find `found`, because it looks for `wanted`."""
+
+    kind: str
+    found: str
+    wanted: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a module resolves to. With a refusal, `template` and `version` are what it is about, where that is known."""
+
+    module: str
+    channel: str
+    channel_source: ChannelSource
+    version: str = ""
+    template: ModuleTemplate | None = None
+    meta: ReleaseMeta | None = None
+    refusal: Refusal | None = None
+    notes: tuple[ConventionNote, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One resolution under way."""
+
+    module: str
+    kyma: Kyma | None
+    shelf: TemplateIndex
+    rules: ControllerSettings
+    now: float
+    channel: str
+    source: ChannelSource
+    meta: ReleaseMeta | None = None
+    notes: list[ConventionNote] = field(default_factory=list)
+
+    def refuse(self, refusal: Refusal, version: str = "", template: ModuleTemplate | None = None) -> Resolution:
+        return Resolution(
+            self.module, self.channel, self.source, version, template, self.meta, refusal, tuple(self.notes)
+        )
+
+    def accept(self, version: str, template: ModuleTemplate) -> Resolution:
+        return Resolution(self.module, self.channel, self.source, version, template, self.meta, None, tuple(self.notes))
+
+
+def desired_channel(module: str, kyma: Kyma | None) -> tuple[str, ChannelSource]:
+    """The channel of a module: its own entry's, the Kyma's, or `regular`; for a module being removed, its status'."""
+    if kyma is None:
+        return DEFAULT_CHANNEL, ChannelSource.DEFAULT
+    request, report = kyma.request(module), kyma.report(module)
+    if request is not None and request.channel:
+        return request.channel, ChannelSource.OVERRIDDEN
+    if request is None and report is not None and report.channel:
+        return report.channel, ChannelSource.STATUS
+    if kyma.channel:
+        return kyma.channel, ChannelSource.PREDEFINED
+    return DEFAULT_CHANNEL, ChannelSource.DEFAULT
+
+
+def resolve(
+    module: str,
+    kyma: Kyma | None,
+    shelf: TemplateIndex,
+    *,
+    now: float = 0.0,
+    rules: ControllerSettings | None = None,
+    channel: str = "",
+) -> Resolution:
+    """Finds the template of a module for a Kyma; without a Kyma there is nobody to refuse to.
+
+    `channel` is the one that a Manifest names, where its Kyma may not be read.
+    """
+    channel, source = (channel, ChannelSource.MANIFEST) if channel else desired_channel(module, kyma)
+    meta = shelf.meta(module)
+    search = _Search(module, kyma, shelf, rules or ControllerSettings(), now, channel, source, meta)
+    if invalid := _invalid(search):
+        return search.refuse(invalid)
+    found = _new_style(search, meta) if meta is not None else _old_style(search)
+    if found.refusal is not None or found.template is None:
+        return found
+    refusal = _waits(search, found) or _forbidden(search, found.template) or _held_back(search, found)
+    return search.refuse(refusal, found.version, found.template) if refusal else found
+
+
+def _invalid(search: _Search) -> Refusal | None:
+    request = search.kyma.request(search.module) if search.kyma else None
+    report = search.kyma.report(search.module) if search.kyma else None
+    if search.channel.lower() == NO_CHANNEL and search.source is not ChannelSource.STATUS:
+        where = "spec.modules[].channel" if search.source is ChannelSource.OVERRIDDEN else "spec.channel"
+        return refusals.ChannelIsNone(search.module, where)
+    if request is not None and request.version and request.channel:
+        return refusals.ChannelAndVersion(search.module, request.channel, request.version)
+    if request is None and report is not None and report.template is None:
+        return refusals.StatusWithoutTemplate(search.module)
+    return None
+
+
+def _new_style(search: _Search, meta: ReleaseMeta) -> Resolution:
+    module = search.module
+    if meta.meta.name != module:
+        search.notes.append(ConventionNote("release meta", meta.meta.name, module))
+    if search.kyma is not None and meta.meta.namespace != search.shelf.namespace:
+        search.notes.append(
+            ConventionNote("namespace of the release meta", meta.meta.namespace, search.shelf.namespace)
+        )
+    if meta.mandatory_version is None and not meta.channels:
+        return search.refuse(refusals.NoChannels(module))
+    if meta.mandatory_version is None and search.channel not in meta.channels:
+        return search.refuse(refusals.ChannelMissing(module, search.channel, tuple(meta.channels)))
+    version = offered_version(meta, search.channel)
+    template = find_version(search.shelf, module, version, meta.meta.namespace)
+    if template is None:
+        name = f"{module}-{version}"
+        return search.refuse(refusals.TemplateMissing(module, version, name, meta.meta.namespace), version)
+    if template.meta.name != f"{module}-{version}":
+        search.notes.append(ConventionNote("template", template.meta.name, f"{module}-{version}"))
+    if template.meta.namespace != meta.meta.namespace:
+        search.notes.append(ConventionNote("namespace of the template", template.meta.namespace, meta.meta.namespace))
+    return search.accept(version, template)
+
+
+def offered_version(meta: ReleaseMeta, channel: str) -> str:
+    """Return the version that a release meta has for a channel, a mandatory module's in any; "" where it has none."""
+    return meta.mandatory_version if meta.mandatory_version is not None else meta.channels.get(channel, "")
+
+
+def find_version(shelf: TemplateIndex, module: str, version: str, namespace: str) -> ModuleTemplate | None:
+    """The template of a version: by its name, else by what it says of itself, beside the release meta first."""
+    named = shelf.by_name.get((namespace, f"{module}-{version}"))
+    if named is not None:
+        return named
+    said = [
+        template for template in shelf.offers(module) if template.version and same_version(template.version, version)
+    ]
+    said.sort(
+        key=lambda template: (template.meta.namespace != namespace, not shelf.is_kyma(template), str(template.ref))
+    )
+    return next(
+        (template for template in said if template.meta.namespace == namespace or shelf.is_kyma(template)), None
+    )
+
+
+def _matches_old(template: ModuleTemplate, module: str) -> bool:
+    names = (
+        template.meta.labels.get(LABEL_MODULE_NAME),
+        f"{template.meta.namespace}/{template.meta.name}",
+        template.meta.name,
+        template.component,
+    )
+    return module in names
+
+
+def _old_style(search: _Search) -> Resolution:
+    module, channel = search.module, search.channel
+    matching = [template for template in search.shelf.old_by_channel.get(channel, ()) if _matches_old(template, module)]
+    if not matching:
+        # The name `<module>-<channel>` alone is no match to lifecycle-manager; it is the convention all the same.
+        matching = [t for t in search.shelf.old_by_channel.get(channel, ()) if t.module == module]
+        search.notes.extend(ConventionNote("template", template.meta.name, module) for template in matching[:1])
+    if len(matching) > 1:
+        names = tuple(sorted(f"{template.meta.namespace}/{template.meta.name}" for template in matching))
+        return search.refuse(refusals.AmbiguousTemplates(module, channel, names))
+    if not matching:
+        return search.refuse(_nothing_old(search))
+    template = matching[0]
+    if template.mandatory:
+        return search.refuse(refusals.IsMandatory(module, template.meta.name), template.version, template)
+    return search.accept(template.version, template)
+
+
+def _nothing_old(search: _Search) -> Refusal:
+    module, offers = search.module, search.shelf.offers(search.module)
+    old = [template for template in offers if template.generation is TemplateGeneration.OLD]
+    channels = tuple(sorted({template.channel for template in old if template.channel}))
+    if channels:
+        return refusals.NoTemplateInChannel(module, search.channel, channels)
+    if old:
+        mandatory = next((template for template in old if template.mandatory or template.labelled_mandatory), None)
+        if mandatory is not None:
+            return refusals.IsMandatory(module, mandatory.meta.name)
+        return refusals.TemplateWithoutChannel(module, old[0].meta.name)
+    before = search.kyma is not None and search.kyma.report(module) is not None
+    return refusals.NoReleaseMeta(module, search.shelf.namespace, before)
+
+
+def _waits(search: _Search, found: Resolution) -> Refusal | None:
+    """The decorator for maintenance windows; the first install, and the version that is there, never wait."""
+    kyma, template = search.kyma, found.template
+    report = kyma.report(search.module) if kyma is not None else None
+    if kyma is None or template is None or report is None:
+        return None
+    if not template.requires_downtime or kyma.skip_maintenance_windows or report.version == found.version:
+        return None
+    policy = search.rules.windows
+    if policy is None:
+        return refusals.WaitsForWindow(search.module, report.version, found.version, None)
+    window = next_window(policy, runtime_properties(kyma.meta.labels), search.now, least=search.rules.least)
+    if window is None:
+        return refusals.WindowsUnreadable(search.module, "the policy names no window for this runtime")
+    if window.is_active(search.now):
+        return None
+    return refusals.WaitsForWindow(search.module, report.version, found.version, window)
+
+
+def upcoming_window(kyma: Kyma, rules: ControllerSettings, now: float) -> MaintenanceWindow | None:
+    """The next window of a Kyma's runtime, where the policy is known."""
+    if rules.windows is None:
+        return None
+    return next_window(rules.windows, runtime_properties(kyma.meta.labels), now, least=rules.least)
+
+
+def _forbidden(search: _Search, template: ModuleTemplate) -> Refusal | None:
+    kyma = search.kyma
+    if kyma is not None and template.internal and not kyma.internal:
+        return refusals.InternalOnly(search.module)
+    if kyma is not None and template.beta and not kyma.beta:
+        return refusals.BetaOnly(search.module)
+    if template.mandatory or (search.meta is not None and search.meta.mandatory_version is not None):
+        return refusals.IsMandatory(search.module, template.meta.name)
+    if kyma is None or search.meta is None:
+        return None
+    return check_restriction(search.meta, kyma.meta.labels, search.rules.restricted)
+
+
+def check_restriction(meta: ReleaseMeta, labels: Mapping[str, str], restricted: frozenset[str]) -> Refusal | None:
+    """Whether a Kyma with these labels may have the module, as far as selectors say."""
+    if meta.module not in restricted:
+        return None if meta.selector is None else refusals.SelectorWithoutRestriction(meta.module)
+    if meta.selector is None:
+        return refusals.RestrictedWithoutSelector(meta.module)
+    selector = read_selector(meta.selector)
+    if isinstance(selector, InvalidSelector):
+        return refusals.SelectorInvalid(meta.module, selector.reason)
+    if selector.empty:
+        return refusals.RestrictedWithoutSelector(meta.module)
+    return None if selector.matches(labels) else refusals.RestrictedToOthers(meta.module)
+
+
+def _held_back(search: _Search, found: Resolution) -> Refusal | None:
+    """The downgrade guard: only major, minor and patch count, and only where the status names a template."""
+    report = search.kyma.report(search.module) if search.kyma is not None else None
+    if report is None or report.template is None:
+        return None
+    if search.meta is None and report.channel == search.channel:
+        return None  # the old generation guarded only changes of the channel
+    return guard(search.module, (report.channel, report.version), (search.channel, found.version))
+
+
+def guard(module: str, reported: tuple[str, str], offered: tuple[str, str]) -> Refusal | None:
+    """Return why the downgrade guard refuses what is offered; both are a channel and a version."""
+    here, there = parse_version(reported[1]), parse_version(offered[1])
+    if there is None:
+        return refusals.InvalidVersion(module, "template", offered[1])
+    if here is None:
+        return refusals.InvalidVersion(module, "status", reported[1])
+    if is_downgrade(there, here):
+        return refusals.HeldBack(module, reported[0], offered[0], reported[1], offered[1])
+    return None

@@ -1,0 +1,178 @@
+"""What changes between two versions of a module: in their templates, and in the objects they install."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.field_defaults import is_default
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.kyma.versions import Distance, parse_version, version_distance
+from kymatui.domain.versions.evidence import pod_images
+
+_SKIPPED = frozenset({"descriptor", "version", "channel", "moduleName"})
+
+
+class ChangeKind(StrEnum):
+    """What happens to a field or an object."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """One field; `before` and `after` are the JSON values, None where the field is not there."""
+
+    kind: ChangeKind
+    path: str
+    before: object = None
+    after: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectChange:
+    """One object that is installed, with the fields that change in it."""
+
+    kind: ChangeKind
+    ref: ObjectRef
+    fields: tuple[ValueChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImageChange:
+    """The image of one container of one workload."""
+
+    workload: ObjectRef
+    container: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionComparison:
+    """From one version to another; objects and images are empty where a raw manifest is not known."""
+
+    before: str
+    after: str
+    distance: Distance | None
+    downgrade: bool
+    template: tuple[ValueChange, ...]
+    objects: tuple[ObjectChange, ...] = ()
+    images: tuple[ImageChange, ...] = ()
+
+
+Objects = Sequence[Mapping[str, Any]]
+
+
+def compare_versions(
+    before: ModuleTemplate, after: ModuleTemplate, old: Objects = (), new: Objects = ()
+) -> VersionComparison:
+    """Compares two templates of a module, and their raw manifests where they are given."""
+    here, there = parse_version(before.version), parse_version(after.version)
+    return VersionComparison(
+        before=before.version,
+        after=after.version,
+        distance=version_distance(before.version, after.version),
+        downgrade=here is not None and there is not None and there < here,
+        template=tuple(_template_changes(before, after)),
+        objects=tuple(_object_changes(old, new)) if old and new else (),
+        images=tuple(_image_changes(old, new)),
+    )
+
+
+def _template_changes(before: ModuleTemplate, after: ModuleTemplate) -> Iterator[ValueChange]:
+    for field in ("labels", "annotations"):
+        yield from field_changes(_part(before.raw, "metadata", field), _part(after.raw, "metadata", field), field)
+    old, new = (_part(template.raw, "spec") for template in (before, after))
+    for change in spec_changes(*({k: v for k, v in spec.items() if k not in _SKIPPED} for spec in (old, new))):
+        yield replace(change, path=change.path.removeprefix("spec."))
+
+
+def _part(raw: object, *keys: str) -> Mapping[str, Any]:
+    for key in keys:
+        raw = raw.get(key) if isinstance(raw, Mapping) else None
+    return raw if isinstance(raw, Mapping) else {}
+
+
+def field_changes(before: object, after: object, path: str = "") -> Iterator[ValueChange]:
+    """The fields in which two JSON values differ; lists of named things are compared by name."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in sorted(before.keys() | after.keys(), key=str):
+            yield from field_changes(before.get(key), after.get(key), f"{path}.{key}" if path else str(key))
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _list_changes(before, after, path)
+    elif before == after and isinstance(before, bool) == isinstance(after, bool):
+        return
+    elif before is None:
+        yield ValueChange(ChangeKind.ADDED, path, None, after)
+    elif after is None:
+        yield ValueChange(ChangeKind.REMOVED, path, before, None)
+    else:
+        yield ValueChange(ChangeKind.CHANGED, path, before, after)
+
+
+def spec_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[ValueChange]:
+    """Compare specs of ModuleTemplates or ModuleReleaseMetas; a default that only one of them writes is no change."""
+    for change in field_changes(before, after, "spec"):
+        value = change.after if change.kind is ChangeKind.ADDED else change.before
+        if change.kind is ChangeKind.CHANGED or not is_default(change.path, value):
+            yield change
+
+
+def _list_changes(before: list[Any], after: list[Any], path: str) -> Iterator[ValueChange]:
+    old, new = _keyed(before), _keyed(after)
+    if old is None or new is None:
+        old, new = dict(enumerate(before)), dict(enumerate(after))
+    for key in dict.fromkeys((*old, *new)):
+        yield from field_changes(old.get(key), new.get(key), f"{path}[{key}]")
+
+
+def _keyed(entries: list[Any]) -> dict[object, Any] | None:
+    """The entries by their names or kinds, where every entry has one of its own."""
+    keys = [_key(entry) for entry in entries]
+    if None in keys or len(set(keys)) != len(keys):
+        return None
+    return dict(zip(keys, entries, strict=True))
+
+
+def _key(entry: object) -> str | None:
+    if not isinstance(entry, Mapping):
+        return None
+    if isinstance(entry.get("name"), str):
+        return str(entry["name"])
+    if isinstance(entry.get("kind"), str):
+        return ".".join(str(entry[part]) for part in ("kind", "version", "group") if entry.get(part))
+    return None
+
+
+def _by_ref(objects: Objects) -> dict[ObjectRef, Mapping[str, Any]]:
+    found: dict[ObjectRef, Mapping[str, Any]] = {}
+    for raw in objects:
+        found.setdefault(read_ref(raw), raw)
+    return found
+
+
+def _object_changes(old: Objects, new: Objects) -> Iterator[ObjectChange]:
+    before, after = _by_ref(old), _by_ref(new)
+    for ref in sorted(before.keys() | after.keys()):
+        if ref not in after:
+            yield ObjectChange(ChangeKind.REMOVED, ref)
+        elif ref not in before:
+            yield ObjectChange(ChangeKind.ADDED, ref)
+        elif fields := tuple(field_changes(before[ref], after[ref])):
+            yield ObjectChange(ChangeKind.CHANGED, ref, fields)
+
+
+def _image_changes(old: Objects, new: Objects) -> Iterator[ImageChange]:
+    before, after = _by_ref(old), _by_ref(new)
+    for ref in sorted(before.keys() & after.keys()):
+        images = dict(pod_images(after[ref]))
+        for container, image in pod_images(before[ref]):
+            if container in images and images[container] != image:
+                yield ImageChange(ref, container, image, images[container])

@@ -1,0 +1,403 @@
+"""Carrying a plan out: in its order, side by side within a wave, and never further than what was agreed upon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.engine.apply.deletion_backup import save, save_deletions
+from kymatui.engine.apply.plan_refusals import refuse_blocked_plan
+from kymatui.engine.apply.planner import NAMESPACE, inventory_store_for, own_namespace, read_inventory
+from kymatui.engine.apply.prune import CascadeLosses, foreign_claim, phases
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.finalizers import deletion_blocker
+from kymatui.engine.cluster.kind_order import defined_kinds, is_definition, is_namespace, versionless_key
+from kymatui.engine.cluster.ports import Object
+from kymatui.engine.dryrun.field_takeover import HELM, take_over_fields
+from kymatui.engine.dryrun.preview import conflicts_of, is_yielding, observe
+from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState, merge_items, reset_if_deleting
+from kymatui.engine.inventory.inventory_store import InventoryStore
+from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, LABEL_PART_OF, OwnerKind, bundle_owner
+from kymatui.engine.inventory.ownership_transfer import take_over
+from kymatui.engine.jobs.hooks import run_hooks
+from kymatui.engine.jobs.object_deletion import delete_object, uid_of
+from kymatui.engine.jobs.run import Progress, Run
+from kymatui.engine.jobs.wait import is_deleted_when_done, wait_ready, wait_until_deleted
+from kymatui.engine.plans.plan import Action, BundlePart, Plan, Step
+from kymatui.engine.plans.plan_json import bundle_digest
+from kymatui.errors import (
+    CancelledError,
+    ClusterError,
+    ConflictError,
+    KymatuiError,
+    OutdatedError,
+    PartlyDoneError,
+    ServerError,
+)
+
+_WRITTEN = (Action.CREATE, Action.CHANGE, Action.CONFLICT)
+_WEBHOOKS = "admissionregistration.k8s.io"
+_FRESH = 10.0
+"""Seconds for which a plan that was just made is taken as it is, where nobody else worked on the module since."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyOutcome:
+    """What was done; `inventory` is what is installed now."""
+
+    written: tuple[ObjectRef, ...]
+    deleted: tuple[ObjectRef, ...]
+    kept: tuple[Step, ...]
+    inventory: Inventory | None
+
+
+def apply(plan: Plan, run: Run, *, wait: bool = True, just_made: bool = False) -> ApplyOutcome:
+    """Carries out a plan; with `just_made`, on which nobody has looked, it is not held against the cluster once more.
+
+    Raises RefusedError before anything is written where the plan has blockers, OutdatedError where the cluster is no
+    longer as it was, PartlyDoneError in the middle (run it again to go on), CancelledError.
+    """
+    refuse_blocked_plan(plan, run)
+    application = _Application(plan, run, wait)
+    if plan.changes_nothing:
+        return application.look_on(check=not just_made)
+    try:
+        application.make_room()
+        with run.alone(plan.bundle.name, plan.bundle.namespace) as (alone, waited):
+            application.run = alone
+            fresh = just_made and not waited and run.clock.now() - plan.made_at <= _FRESH
+            return application.carry_out(check=not fresh)
+    except CancelledError as error:
+        raise CancelledError(f"{error}; {application.told()}", hint="run it again to go on") from error
+    except KymatuiError as error:
+        raise application.failure(error) from error
+
+
+def refuse_outdated(plan: Plan, run: Run) -> None:
+    """Raises OutdatedError for a plan that does not fit the cluster any more."""
+    _Application(plan, run, wait=False).refuse_outdated()
+
+
+class _Application:
+    """One plan on its way; what was done so far is remembered for the words at the end."""
+
+    def __init__(self, plan: Plan, run: Run, wait: bool) -> None:
+        self.plan = plan
+        self.run = run
+        self._bundle = plan.bundle
+        self._wait = wait
+        self._bodies = _bodies(plan)
+        self._total = len(plan.writes)
+        self._written: list[ObjectRef] = []
+        self._deleted: list[ObjectRef] = []
+        self._left_over: list[str] = []
+        self._inventory: Inventory | None = None
+        self._keeper: InventoryStore = inventory_store_for(self._bundle, run.cluster, run.clock)
+
+    def look_on(self, *, check: bool) -> ApplyOutcome:
+        """Nothing to write; with `wait` it is waited until everything is ready all the same."""
+        if check:
+            self.refuse_outdated()
+        self.run.tidy(self._bundle.name, self._bundle.namespace)
+        self._await_ready()
+        found = read_inventory(self.run.cluster, self.run.clock, self._bundle.name, self._bundle.namespace)
+        return ApplyOutcome((), (), self.plan.of(Action.KEEP), found)
+
+    def make_room(self) -> None:
+        """The namespace comes first of all: the lease and the inventory live in it."""
+        own = ObjectRef(NAMESPACE, "", self._bundle.namespace)
+        for step in self.plan.steps:
+            if step.ref == own and step.action is Action.CREATE:
+                self._write(step)
+
+    def carry_out(self, *, check: bool) -> ApplyOutcome:
+        """Everything but the namespace. The order of things is that of Helm, with what is old taken away last."""
+        plan, run = self.plan, self.run
+        self._keeper = inventory_store_for(self._bundle, run.cluster, run.clock)
+        previous = reset_if_deleting(self._keeper.read())
+        self._verify(previous, objects=check)
+        save_deletions(run, plan.steps, self._losses)
+        self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
+        verb = plan.verb
+        run.tell(Progress(f"{verb} {self._bundle.name}", None, 0, len(plan.writes)))
+        inventory = self._hooks(f"pre-{verb}", inventory)
+        for wave in plan.waves:
+            self._apply_wave(
+                [step for step in wave if step.action in _WRITTEN and step.part is not BundlePart.RESOURCE]
+            )
+        self._await_ready()
+        inventory = self._create_resource(inventory)
+        self._prune()
+        inventory = self._hooks(f"post-{verb}", inventory)
+        inventory = self._keeper.finish(replace(inventory, items=self._left(inventory)))
+        return ApplyOutcome(tuple(self._written), tuple(self._deleted), plan.of(Action.KEEP), inventory)
+
+    # before
+
+    def refuse_outdated(self) -> None:
+        self._verify(reset_if_deleting(self._keeper.read()), objects=True)
+
+    def _verify(self, previous: Inventory | None, *, objects: bool) -> None:
+        """Raises OutdatedError where the cluster is not as it was when the plan was made."""
+        version = previous.resource_version if previous is not None else ""
+        if version != self.plan.inventory:
+            raise OutdatedError(
+                f"somebody worked on {self._bundle.name} since the plan was made", hint="make the plan again"
+            )
+        if not objects:
+            return
+        own = ObjectRef(NAMESPACE, "", self._bundle.namespace)
+        seen = [pair for pair in self.plan.observed if pair[0] != own]
+        now = run_for_each(
+            seen, lambda pair: observe(self.run.cluster.get(pair[0])), self.run.cancel, self.run.limits.width
+        )
+        moved = [
+            str(ref)
+            for (ref, then), found in zip(seen, now, strict=True)
+            if (then.uid, then.stamp) != (found.uid, found.stamp)
+        ]
+        if moved:
+            raise OutdatedError(
+                f"the cluster has changed since the plan was made: {', '.join(moved)}", hint="make the plan again"
+            )
+
+    def _planned(self, previous: Inventory | None) -> Inventory:
+        """What is written before the first object: all that is there, and all that will be."""
+        plan, bundle = self.plan, self._bundle
+        made = any(step.part is BundlePart.NAMESPACE for step in plan.steps)
+        new = [
+            InventoryItem(step.ref, step.adopted, step.part is BundlePart.DEFINITION)
+            for step in plan.steps
+            if step.part in (BundlePart.OBJECT, BundlePart.DEFINITION)
+            or (plan.intent.adopt and step.part is BundlePart.PREVIOUS and _is_adopted(step))
+        ]
+        resource = read_ref(bundle.resource) if bundle.resource is not None else None
+        same = (
+            previous is not None
+            and previous.state is InventoryState.PENDING
+            and previous.digest == bundle_digest(bundle)
+        )
+        old = previous.items if previous is not None else ()
+        if plan.intent.adopt:
+            old = tuple(replace(item, adopted=False) for item in old)
+        return Inventory(
+            name=bundle.name,
+            namespace=bundle.namespace,
+            origin=bundle.origin,
+            version=bundle.version,
+            state=InventoryState.PENDING,
+            items=merge_items(old, new),
+            digest=bundle_digest(bundle),
+            done=previous.done if same and previous is not None else (),
+            resource=(previous.resource if previous is not None else None) or resource,
+            resources=(previous.resources if previous is not None else ()) or tuple(map(read_ref, bundle.resources)),
+            resource_created=previous is not None and previous.resource_created,
+            policy=plan.intent.policy,
+            associated=tuple(dict.fromkeys((*(previous.associated if previous else ()), *plan.intent.associated))),
+            made_namespace=made or (previous is not None and previous.made_namespace),
+            first=plan.first,
+            chart=bundle.release is not None,
+            revision=previous.revision if previous is not None else 0,
+            rollback_to=plan.intent.rollback_to,
+        )
+
+    # waves
+
+    def _apply_wave(self, steps: list[Step]) -> None:
+        todo = [step for step in steps if step.ref not in self._written]
+        if self._wait and self._is_judged(todo):
+            workloads = [ref for ref in map(read_ref, self._bundle.objects) if ref.kind.group == "apps"]
+            wait_ready(self.run, workloads, self.run.limits.ready)
+        self._await_kinds({step.ref.kind for step in todo if step.unchecked})
+        run_for_each(todo, self._write, self.run.cancel, self.run.limits.width)
+        definitions = [step.ref for step in todo if is_definition(step.ref)]
+        if definitions:
+            wait_ready(self.run, definitions, self.run.limits.definitions)
+            self.run.cluster.forget_kinds()
+
+    def _is_judged(self, steps: Iterable[Step]) -> bool:
+        """Whether these are instances of the bundle's own kinds, and it brings webhooks: those have to answer first."""
+        brought = defined_kinds(body for body in self._bodies.values() if is_definition(read_ref(body)))
+        hooked = any(read_ref(body).kind.group == _WEBHOOKS for body in self._bundle.objects)
+        return hooked and any(step.ref.kind in brought for step in steps)
+
+    def _await_kinds(self, kinds: Iterable[GroupVersionKind]) -> None:
+        """A definition that is established is served a moment later."""
+        brought = defined_kinds(body for body in self._bodies.values() if is_definition(read_ref(body)))
+        deadline = self.run.clock.now() + self.run.limits.definitions
+        for gvk in sorted(kind for kind in kinds if kind in brought):
+            while self.run.cluster.kind(gvk) is None:
+                if self.run.clock.now() > deadline:
+                    raise ServerError(f"{gvk} is not served, though its definition is established")
+                self.run.clock.sleep(0.1, self.run.cancel)
+                if self.run.cancel.is_set():
+                    raise CancelledError("stopped while waiting for a definition")
+                self.run.cluster.forget_kinds()
+
+    def _write(self, step: Step) -> None:
+        body = self._bodies[versionless_key(step.ref)]
+        with self.run.step(step.action.value, step.ref):
+            if step.part in (BundlePart.DEFINITION, BundlePart.NAMESPACE, BundlePart.RESOURCE):
+                self._create(body)
+            else:
+                self._apply(step, body)
+                if self.plan.intent.adopt:
+                    take_over(self.run.cluster, step.ref)
+        self._written.append(step.ref)
+        self.run.tell(Progress(f"{step.ref} written", step.ref, len(self._written), self._total))
+
+    def _create(self, body: Object) -> None:
+        try:
+            self.run.cluster.create(body, manager=self.run.manager)
+        except ConflictError:
+            return  # it came meanwhile, or the answer to an earlier attempt was lost
+
+    def _apply(self, step: Step, body: Object) -> None:
+        cluster, manager = self.run.cluster, self.run.manager
+        if step.inherits:
+            take_over_fields(cluster, step.ref, manager, ADOPTED_MANAGERS if self.plan.intent.adopt else HELM)
+        try:
+            cluster.apply(body, manager=manager)
+        except ConflictError as error:
+            conflicts = conflicts_of(error)
+            live = cluster.get(step.ref)
+            agreed = self.plan.intent.force and set(conflicts) <= set(step.conflicts)
+            if not conflicts or live is None:
+                raise
+            if not agreed and not is_yielding(conflicts, live, bundle_owner(self._bundle)):
+                owners = ", ".join(f"{one.path} by {one.manager}" for one in conflicts)
+                raise OutdatedError(
+                    f"others own fields of {step.ref} now: {owners}", hint="make the plan again"
+                ) from error
+            cluster.apply(body, manager=manager, force=True)
+
+    # after
+
+    def _await_ready(self) -> None:
+        if self._wait:
+            objects, limits = self._bundle.objects, self.run.limits
+            gone_when_done = {read_ref(body) for body in objects if is_deleted_when_done(body)}
+            wait_ready(self.run, map(read_ref, objects), limits.ready, gone_when_done, self._selector())
+
+    def _create_resource(self, inventory: Inventory) -> Inventory:
+        steps = [step for step in self.plan.steps if step.part is BundlePart.RESOURCE]
+        for step in steps:
+            self._await_kinds([step.ref.kind])
+            if step.action is Action.CREATE:
+                self._write(step)
+        if not steps:
+            return inventory
+        return self._keeper.note(replace(inventory, resource_created=True))
+
+    @property
+    def _losses(self) -> CascadeLosses:
+        return CascadeLosses(self.run.cluster, bundle_owner(self._bundle), self.run.cancel, self.run.limits.width)
+
+    def _prune(self) -> None:
+        for whole in phases(self.plan.steps):
+            phase = [step for step in whole if not self._takes_unseen(step)]
+            uids = run_for_each(phase, self._delete, self.run.cancel, self.run.limits.width)
+            gone = {step.ref: uid for step, uid in zip(phase, uids, strict=True) if uid}
+            left = wait_until_deleted(self.run, gone, self.run.limits.gone, deletion_blocker, gone)
+            if left:
+                said = "; ".join(f"{ref}{deletion_blocker(live)}" for ref, live in left.items())
+                raise PartlyDoneError(
+                    f"{self._bundle.name} is applied, and what the old version had does not go: {said}",
+                    hint="whoever set the finalizers has to remove them; run it again then",
+                )
+        if self._left_over:
+            said = "; ".join(self._left_over)
+            raise PartlyDoneError(f"{self._bundle.name} is applied; not deleted: {said}", hint="review a new plan")
+
+    def _takes_unseen(self, step: Step) -> bool:
+        """Whether something would go with an object that the plan did not display; it is named then, and left."""
+        if not (is_definition(step.ref) or is_namespace(step.ref)):
+            return False
+        live = self.run.cluster.get(step.ref)
+        if live is None:
+            return False
+        save(self.run, live, self._losses.of(live))  # takes its time: what goes is counted again after it
+        loss = self._losses.of(live)
+        named = zip(loss.names, loss.uids, strict=True)
+        unseen = [name for name, uid in named if uid not in step.takes]
+        if unseen:
+            self._left_over.append(f"{step.ref}: {', '.join(unseen[:3])} was created after the plan was displayed")
+        return bool(unseen)
+
+    def _delete(self, step: Step) -> str:
+        """Returns the uid of what is deleted, "" where there is nothing to wait for."""
+        live = self.run.cluster.get(step.ref)
+        if live is None or foreign_claim(
+            live, bundle_owner(self._bundle), InventoryItem(step.ref), adopt=self.plan.intent.adopt
+        ):
+            return ""
+        uid = step.uid or dict(self.plan.observed)[step.ref].uid
+        if uid_of(live) != uid:
+            self._left_over.append(f"{step.ref}: it was created again after the plan was displayed")
+            return ""
+        with self.run.step("delete", step.ref):
+            if not delete_object(self.run, step.ref, uid):
+                return ""
+        self._deleted.append(step.ref)
+        return uid
+
+    def _selector(self) -> str:
+        mine = bundle_owner(self._bundle)
+        return f"{LABEL_PART_OF}={mine.name}" if mine.kind is OwnerKind.APPLYSET else ""
+
+    def _hooks(self, event: str, inventory: Inventory) -> Inventory:
+        return run_hooks(self.run, self._bundle.hooks, event, inventory, self._keeper)
+
+    def _left(self, inventory: Inventory) -> tuple[InventoryItem, ...]:
+        """What is installed now: without what was deleted, or is not there any more."""
+        kept = {versionless_key(step.ref) for step in self.plan.of(Action.KEEP)}
+        wanted = set(self._bodies) | kept
+        return tuple(item for item in inventory.items if versionless_key(item.ref) in wanted)
+
+    # words
+
+    def told(self) -> str:
+        """What was done and what was not."""
+        left = [step.ref for step in self.plan.writes if step.ref not in {*self._written, *self._deleted}]
+        done = len(self._written) + len(self._deleted)
+        if not left:
+            return f"all {done} changes are made"
+        return (
+            f"{done} of {format_count(len(self.plan.writes), 'change')} made, not yet: {', '.join(map(str, left[:10]))}"
+            + (f" and {len(left) - 10} more" if len(left) > 10 else "")
+        )
+
+    def failure(self, error: KymatuiError) -> KymatuiError:
+        """The error for whoever asked; what failed is written down as far as the cluster lets us."""
+        if self._inventory is not None:
+            self._note_failure(str(error))
+        room = ObjectRef(NAMESPACE, "", self._bundle.namespace)
+        if not {*self._written, *self._deleted} - {room} and (not self._written or isinstance(error, OutdatedError)):
+            return error  # who was faster needs the namespace, too: it does not make this a run that stopped half way
+        hint = f"{error.hint}; run it again to go on" if error.hint else "run it again to go on"
+        return PartlyDoneError(f"{error}; {self.told()}", hint=hint)
+
+    def _note_failure(self, reason: str) -> None:
+        try:
+            inventory = self._keeper.read()
+            if inventory is not None:
+                self._keeper.fail(inventory, reason)
+        except (ClusterError, CancelledError):
+            return  # the error that is told already is the reason
+
+
+def _bodies(plan: Plan) -> Mapping[tuple[str, str, str, str], Object]:
+    bundle: Bundle = plan.bundle
+    return {
+        versionless_key(read_ref(body)): body
+        for body in (own_namespace(bundle), *bundle.defaults, *bundle.objects, *bundle.crds)
+    }
+
+
+def _is_adopted(step: Step) -> bool:
+    """Whether what only the adopted version has becomes the installation's: until it is deleted, or with consent."""
+    return step.action is Action.DELETE or is_definition(step.ref)

@@ -1,0 +1,46 @@
+"""The backup of what an upgrade deletes: saved before anything is written, and again where it changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kymatui.engine.apply.prune import CascadeLoss, CascadeLosses
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.ports import Object
+from kymatui.engine.jobs.object_deletion import uid_of
+from kymatui.engine.jobs.run import Progress, Run
+from kymatui.engine.plans.plan import Action, Step
+
+
+def count_deletions(steps: Iterable[Step]) -> int:
+    """Return how many objects a plan deletes, with all that goes with them: so many are saved first."""
+    return sum(1 + len([uid for uid in step.takes if uid]) for step in steps if step.action is Action.DELETE)
+
+
+def describe_backup(steps: Iterable[Step]) -> str:
+    """Return what a plan says of the backup, "" where it deletes nothing."""
+    number = count_deletions(steps)
+    if number < 2:
+        return "the object that this deletes is saved first" if number else ""
+    return f"the {number} objects that this deletes are saved first"
+
+
+def save_deletions(run: Run, steps: Iterable[Step], losses: CascadeLosses) -> None:
+    """Save what the steps delete. Raises ConfigurationError where that cannot be written."""
+    refs = [step.ref for step in steps if step.action is Action.DELETE]
+    if run.backup is None or not refs:
+        return
+    found = [live for live in run_for_each(refs, run.cluster.get, run.cancel, run.limits.width) if live is not None]
+    for live in found:
+        save(run, live, losses.of(live))
+    if found:
+        run.tell(Progress(run.backup.words))
+
+
+def save(run: Run, live: Object, loss: CascadeLoss) -> None:
+    """Save an object and what goes with it, where the backup does not hold it as it is."""
+    if run.backup is None:
+        return
+    for body in (live, *run_for_each(loss.refs, run.cluster.get, run.cancel, run.limits.width)):
+        if body is not None and not run.backup.holds(uid_of(body), str(body["metadata"].get("resourceVersion") or "")):
+            run.backup.save(body)

@@ -1,0 +1,53 @@
+"""What keeps a plan from being carried out as it is, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kymatui.engine.jobs.run import Run
+from kymatui.engine.plans.plan import Action, Plan, Step
+from kymatui.errors import RefusedError
+
+
+def refuse_blocked_plan(plan: Plan, run: Run) -> None:
+    """Raises RefusedError for a plan that must not be carried out as it is."""
+    refuse_another_cluster(plan.cluster, run)
+    if plan.blockers:
+        said = "; ".join(group_reasons(plan.blockers))
+        conflicts = any(step.action is Action.CONFLICT for step in plan.blockers)
+        hint = "accept the plan with force to take the fields over" if conflicts else "nothing was written"
+        raise RefusedError(f"{plan_title(plan)} cannot be installed: {said}", hint=hint)
+    if plan.missing:
+        rights = ", ".join(map(str, plan.missing))
+        raise RefusedError(
+            f"{plan_title(plan)} cannot be installed: you may not {rights}",
+            hint="ask for these rights; nothing was written",
+        )
+
+
+def plan_title(plan: Plan) -> str:
+    """What is installed, and where it came from."""
+    name, address = plan.bundle.name, plan.bundle.origin.address
+    return f"{name} from {address}" if address else name
+
+
+def refuse_another_cluster(name: str, run: Run) -> None:
+    """Raises RefusedError where a plan was made for another cluster."""
+    if name != run.cluster.name:
+        raise RefusedError(f"the plan is for the cluster {name}, and this is {run.cluster.name}")
+
+
+def group_reasons(steps: Iterable[Step]) -> Iterator[str]:
+    """The reasons, each once, with the objects that it concerns."""
+    found: dict[str, list[str]] = {}
+    for step in steps:
+        found.setdefault(_because(step), []).append(str(step.ref))
+    for reason, names in found.items():
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        yield f"{', '.join(names[:5])}{more}: {reason}"
+
+
+def _because(step: Step) -> str:
+    if step.action is not Action.CONFLICT:
+        return step.reason
+    return ", ".join(f"{conflict.path} is owned by {conflict.manager}" for conflict in step.conflicts)

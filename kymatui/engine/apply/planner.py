@@ -1,0 +1,407 @@
+"""From an intent to a plan: every object is asked of the server, side by side, and nothing is written."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kymas import Policy
+from kymatui.engine.apply.preparation import KindScopes, prepare
+from kymatui.engine.apply.prune import prune_steps
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.bundles.chart_location import ChartLocation, chart_location
+from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
+from kymatui.engine.cluster.kind_order import install_waves, versionless_key
+from kymatui.engine.cluster.kyma_guard import refuse_kyma_managed
+from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
+from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, RetryPolicy
+from kymatui.engine.dryrun.hook_dry_run import PlannedContext, dry_run_hooks
+from kymatui.engine.dryrun.preview import ApplyPreview, existed_before, observe, preview_apply
+from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState, reset_if_deleting
+from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, InventoryStore, refuse_other_kind
+from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF, OwnerKind, bundle_owner, field_managers
+from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
+from kymatui.engine.jobs.wait import is_deleted_when_done
+from kymatui.engine.plans.diff import diff_objects
+from kymatui.engine.plans.grants import list_grants
+from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersion, Plan, RequiredPermission, Step
+from kymatui.engine.plans.plan_json import bundle_digest
+from kymatui.errors import ForbiddenError
+
+NAMESPACE = GroupVersionKind("", "v1", "Namespace")
+_NAMELESS = "before-first-apply"
+"""What a server calls whoever wrote an object before anybody applied it."""
+LEASE = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
+ANNOTATION_MADE_FOR: Final = "kymatui.io/made-for"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One object of the bundle on its way into the plan."""
+
+    body: Object
+    part: BundlePart
+    wave: int
+
+    @property
+    def ref(self) -> ObjectRef:
+        return read_ref(self.body)
+
+
+def plan(
+    intent: Intent,
+    cluster: Cluster,
+    clock: Clock,
+    *,
+    manager: str = FIELD_MANAGER,
+    cancel: threading.Event | None = None,
+    width: int = WIDTH,
+    patience: RetryPolicy = DEFAULT_RETRY,
+) -> Plan:
+    """What would have to be done. Raises ConfigurationError for a bundle that no cluster can take, and ClusterError.
+
+    What this cluster will not take is in the plan: steps that are blocked, with the server's reason.
+    """
+    stop = cancel or threading.Event()
+    return Planner(intent, RetryingCluster(cluster, clock, stop, patience), clock, manager, stop, width).plan()
+
+
+def inventory_store_for(bundle: Bundle, cluster: Cluster, clock: Clock) -> InventoryStore:
+    """Where the inventory of a bundle is kept."""
+    if bundle.release is not None:
+        return ReleaseStore(cluster, bundle.name, bundle.namespace, clock.now)
+    return ApplySetStore(cluster, bundle.name, bundle.namespace)
+
+
+def read_inventory(cluster: Cluster, clock: Clock, name: str, namespace: str) -> Inventory | None:
+    """What is installed under a name, a chart or something else."""
+    found = ApplySetStore(cluster, name, namespace).read()
+    return found if found is not None else ReleaseStore(cluster, name, namespace, clock.now).read()
+
+
+def read_previous_inventory(cluster: Cluster, clock: Clock, bundle: Bundle) -> Inventory | None:
+    """The same for a bundle; who may not list Secrets, and has no chart, need not know of releases.
+
+    Raises ForbiddenError that names the source and its first object.
+    """
+    try:
+        try:
+            return read_inventory(cluster, clock, bundle.name, bundle.namespace)
+        except ForbiddenError:
+            if bundle.release is not None:
+                raise
+            return ApplySetStore(cluster, bundle.name, bundle.namespace).read()
+    except ForbiddenError as error:
+        first = [str(read_ref(body)) for body in (*bundle.crds, *bundle.objects)][:1]
+        what = ", ".join((bundle.origin.address or bundle.name, *first))
+        raise ForbiddenError(
+            f"{what}: {error}", hint=error.hint, status=error.status, reason=error.reason, body=error.body
+        ) from error
+
+
+def own_namespace(bundle: Bundle) -> Object:
+    """The namespace that is made for a bundle; whoever is killed before he can note that finds the mark again."""
+    metadata = {"name": bundle.namespace, "annotations": {ANNOTATION_MADE_FOR: bundle.name}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+class Planner:
+    """One plan in the making."""
+
+    def __init__(
+        self, intent: Intent, cluster: Cluster, clock: Clock, manager: str, cancel: threading.Event, width: int
+    ) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._manager = manager
+        self._cancel = cancel
+        self._width = width
+        bundle = prepare(intent.bundle, self._cluster)
+        self._intent = replace(intent, bundle=bundle)
+        self._bundle = bundle
+        self._scopes = KindScopes(self._cluster, bundle)
+        self._mine = bundle_owner(bundle)
+        self._observed: dict[ObjectRef, ObservedVersion] = {}
+        self._previous: Inventory | None = None
+        self._missing_namespaces: frozenset[str] = frozenset()
+        self._there: dict[str, bool] = {}
+        self._marks: dict[str, str] = {}
+        self._seen: dict[tuple[str, str, str, str], Object] = {}
+
+    def plan(self) -> Plan:
+        module = self._intent.module
+        note = refuse_kyma_managed(self._cluster, module) if module else ""
+        previous = self._previous = reset_if_deleting(read_previous_inventory(self._cluster, self._clock, self._bundle))
+        refuse_other_kind(previous, chart=self._bundle.release is not None)
+        entries = self._entries()
+        namespaces = self._namespaces(entries)
+        self._read_ahead(entries)
+        steps = run_for_each(entries, lambda entry: self._step(entry, namespaces), self._cancel, self._width)
+        steps += [*self._unmade_namespace(), *self._resource_steps(len(entries) + 1)]
+        items = previous.items if previous is not None else tuple(map(InventoryItem, self._intent.outdated))
+        pruned = prune_steps(self._intent, items, previous, self._bundle, self._cluster, self._cancel, self._width)
+        self._observed |= pruned.observed
+        steps += pruned.steps
+        made = self._plan(tuple(steps), note)
+        return replace(made, hooks=self._hooks(made, namespaces))
+
+    def _plan(self, steps: tuple[Step, ...], note: str) -> Plan:
+        previous = self._previous
+        return Plan(
+            cluster=self._cluster.name,
+            intent=self._intent,
+            steps=steps,
+            first=previous is None or previous.first,
+            made_at=self._clock.now(),
+            grants=list_grants((*self._bundle.objects, *self._bundle.crds)),
+            missing=tuple(self._missing(steps)),
+            notes=(*self._bundle.notes, *((note,) if note else ())),
+            observed=tuple(self._observed.items()),
+            inventory=previous.resource_version if previous is not None else "",
+            unfinished=self._is_unfinished(previous),
+        )
+
+    def _hooks(self, made: Plan, coming: frozenset[str]) -> tuple[Step, ...]:
+        """None where nothing will be done."""
+        if made.changes_nothing or not self._bundle.hooks:
+            return ()
+        previous = self._previous
+        same = (
+            previous is not None
+            and previous.state is InventoryState.PENDING
+            and previous.digest == bundle_digest(self._bundle)
+        )
+        done = previous.done if previous is not None and same else ()
+        stage = PlannedContext(self._scopes.brought, coming, done, same)
+        return dry_run_hooks(self._bundle, made.verb, self._cluster, stage, self._cancel, self._width)
+
+    def _is_unfinished(self, previous: Inventory | None) -> bool:
+        """A run that was cut off, a chart of which something beside its objects changed (values, notes, hooks, the
+        place that newer versions come from), or objects that were only found, and are taken over now."""
+        if previous is None:
+            return False
+        taking = self._intent.adopt and any(item.adopted for item in previous.items)
+        return (
+            taking
+            or not previous.finished
+            or previous.digest != bundle_digest(self._bundle)
+            or self._has_moved(previous)
+        )
+
+    def _has_moved(self, previous: Inventory) -> bool:
+        place = chart_location(self._bundle.origin) if self._bundle.release is not None else ""
+        return isinstance(place, ChartLocation) and place != chart_location(previous.origin)
+
+    # objects
+
+    def _entries(self) -> list[_Entry]:
+        bundle = self._bundle
+        definitions = {versionless_key(read_ref(body)) for body in bundle.crds}
+        own = self._own_namespace()
+        owned = {id(body) for body in own}
+        found = []
+        for number, wave in enumerate(install_waves((*bundle.crds, *own, *bundle.objects))):
+            for body in wave:
+                key = versionless_key(read_ref(body))
+                part = (
+                    BundlePart.DEFINITION
+                    if key in definitions
+                    else BundlePart.NAMESPACE
+                    if id(body) in owned
+                    else BundlePart.OBJECT
+                )
+                found.append(_Entry(body, part, number))
+        return found
+
+    def _own_namespace(self) -> tuple[Object, ...]:
+        """The namespace that the bundle lives in, where it is not there and the bundle does not bring it."""
+        name = self._bundle.namespace
+        brought = any(read_ref(body) == ObjectRef(NAMESPACE, "", name) for body in self._bundle.objects)
+        if brought or not self._makes_namespace:
+            return ()
+        ours = self._previous is not None and self._previous.made_namespace
+        if not ours and self._exists(name) and self._marks.get(name) != self._bundle.name:
+            return ()
+        return (own_namespace(self._bundle),)
+
+    @property
+    def _makes_namespace(self) -> bool:
+        return self._intent.create_namespace and self._bundle.create_namespace
+
+    def _unmade_namespace(self) -> list[Step]:
+        """Where the bundle's namespace is missing and must not be made: its inventory would have no place either."""
+        ref = ObjectRef(NAMESPACE, "", self._bundle.namespace)
+        brought = any(read_ref(body) == ref for body in self._bundle.objects)
+        if brought or self._makes_namespace or self._exists(ref.name):
+            return []
+        reason = "it does not exist, and is not to be created (CreateNamespace is false)"
+        return [Step(Action.BLOCKED, ref, 0, BundlePart.NAMESPACE, reason=reason)]
+
+    def _namespaces(self, entries: Sequence[_Entry]) -> frozenset[str]:
+        """The namespaces that come with the plan and are not there yet; those that will be missing are remembered."""
+        brought = {entry.ref.name for entry in entries if entry.ref.kind == NAMESPACE}
+        named = sorted(brought | {entry.ref.namespace for entry in entries} - {""})
+        there = run_for_each(named, self._exists, self._cancel, self._width)
+        missing = {name for name, found in zip(named, there, strict=True) if not found}
+        self._missing_namespaces = frozenset(missing - brought)
+        return frozenset(missing & brought)
+
+    def _exists(self, namespace: str) -> bool:
+        """Whether a namespace is there; taken for granted where the user may not look."""
+        if namespace not in self._there:
+            try:
+                live = self._cluster.get(ObjectRef(NAMESPACE, "", namespace))
+            except ForbiddenError:
+                live = {"metadata": {}}
+            self._there[namespace] = live is not None
+            annotations = (live["metadata"] or {}).get("annotations") if live is not None else None
+            self._marks[namespace] = str((annotations or {}).get(ANNOTATION_MADE_FOR) or "")
+        return self._there[namespace]
+
+    def _read_ahead(self, entries: Sequence[_Entry]) -> None:
+        """Objects with the marks of a set are read with one request a kind, where that is fewer than one by one."""
+        if self._previous is None or self._mine.kind is not OwnerKind.APPLYSET:
+            return
+        counts = Counter(entry.ref.kind for entry in entries if entry.part is BundlePart.OBJECT)
+        kinds = [kind for kind, count in counts.items() if count >= _WORTH_A_LIST]
+
+        def read(kind: GroupVersionKind) -> list[Object]:
+            try:
+                return self._cluster.list(kind, labels=f"{LABEL_PART_OF}={self._mine.name}", whole=True)
+            except ForbiddenError:
+                return []  # one by one, then
+
+        for found in run_for_each(kinds, read, self._cancel, self._width):
+            self._seen |= {versionless_key(read_ref(body)): body for body in found}
+
+    def _step(self, entry: _Entry, coming: frozenset[str]) -> Step:
+        ref = entry.ref
+        if ref.namespace in self._missing_namespaces:
+            self._observed[ref] = ObservedVersion()
+            reason = f"the namespace {ref.namespace} does not exist"
+            return Step(Action.BLOCKED, ref, entry.wave, entry.part, reason=reason)
+        if self._cluster.kind(ref.kind) is None:
+            self._observed[ref] = ObservedVersion()
+            if ref.kind in self._scopes.brought:
+                return self._unchecked(entry, "its definition comes with the plan")
+            reason = f"the cluster does not serve {ref.kind}, and no definition of it comes with the plan"
+            return Step(Action.BLOCKED, ref, entry.wave, entry.part, reason=reason)
+        if ref.namespace in coming:
+            self._observed[ref] = ObservedVersion()
+            return self._unchecked(entry, f"the namespace {ref.namespace} comes with the plan")
+        sight = self._look(entry)
+        self._observed[ref] = sight.observed
+        return Step(
+            sight.action,
+            ref,
+            entry.wave,
+            entry.part,
+            sight.changes,
+            sight.conflicts,
+            sight.reason or self._owner_before(sight),
+            unchecked=sight.unchecked,
+            adopted=self._adopted(ref, sight),
+            inherits=sight.inherits,
+        )
+
+    def _look(self, entry: _Entry) -> ApplyPreview:
+        if entry.part is BundlePart.NAMESPACE and not self._exists(entry.ref.name):
+            return ApplyPreview(Action.CREATE, None, changes=diff_objects(None, entry.body))
+        if entry.part in (BundlePart.DEFINITION, BundlePart.NAMESPACE):
+            live = self._cluster.get(entry.ref)
+            if live is not None and not live["metadata"].get("deletionTimestamp"):
+                return ApplyPreview(Action.SAME, live, reason="it is there, and never changed")
+        if is_deleted_when_done(entry.body) and self._has_run() and self._cluster.get(entry.ref) is None:
+            return ApplyPreview(Action.SAME, None, reason="it has run, and was gone afterwards")
+        seen = self._seen.get(versionless_key(entry.ref))
+        new = self._previous is None
+        adopt = self._intent.adopt
+        return preview_apply(
+            self._cluster, entry.body, self._mine, seen=seen, new=new, adopt=adopt, manager=self._manager
+        )
+
+    def _owner_before(self, sight: ApplyPreview) -> str:
+        """Who had an object that is taken over; "" where nothing changes hands."""
+        taken = self._intent.adopt and sight.live is not None and sight.action is not Action.SAME
+        if not taken or not existed_before(sight.live or {}, self._mine, self._manager):
+            return ""
+        others = sorted(field_managers(sight.live or {}) - {self._manager, "", _NAMELESS})
+        return f"owner: {', '.join(others) or 'unknown'} → kymatui"
+
+    def _has_run(self) -> bool:
+        """Whether this very bundle was installed to its end."""
+        return self._previous is not None and not self._is_unfinished(self._previous)
+
+    def _adopted(self, ref: ObjectRef, sight: ApplyPreview) -> bool:
+        if self._intent.adopt:
+            return False
+        known = self._previous.item(ref) if self._previous is not None else None
+        if known is not None:
+            return known.adopted
+        return sight.live is not None and existed_before(sight.live, self._mine, self._manager)
+
+    def _unchecked(self, entry: _Entry, reason: str) -> Step:
+        made = diff_objects(None, entry.body)
+        return Step(Action.CREATE, entry.ref, entry.wave, entry.part, made, reason=reason, unchecked=True)
+
+    def _resource_steps(self, wave: int) -> list[Step]:
+        """The default resources: on the first installation, where there are none. Taking over creates nothing."""
+        previous = self._previous
+        later = previous is not None and (previous.resource_created or not previous.first)
+        if later or self._intent.policy is Policy.IGNORE:
+            return []
+        steps = [self._resource_step(body, wave) for body in self._bundle.defaults]
+        return [step for step in steps if step.action is Action.SAME] if self._intent.adopt else steps
+
+    def _resource_step(self, resource: Object, wave: int) -> Step:
+        ref = read_ref(resource)
+        live = self._cluster.get(ref) if self._cluster.kind(ref.kind) is not None else None
+        self._observed[ref] = observe(live)
+        if live is not None:
+            return Step(Action.SAME, ref, wave, BundlePart.RESOURCE, reason="it is there, and never changed")
+        reason = "the module's default resource, created once"
+        return Step(Action.CREATE, ref, wave, BundlePart.RESOURCE, reason=reason, unchecked=True)
+
+    # rights
+
+    def _missing(self, steps: Sequence[Step]) -> Iterator[RequiredPermission]:
+        """What the user is not allowed, of everything that carrying out the plan asks for."""
+        wanted = list(dict.fromkeys(self._wanted(steps)))
+        if not any(step.action in _WRITING for step in steps):
+            return
+        found = run_for_each(
+            wanted,
+            lambda right: self._cluster.allowed(right.verb, right.kind, right.namespace),
+            self._cancel,
+            self._width,
+        )
+        yield from (right for right, allowed in zip(wanted, found, strict=True) if not allowed)
+
+    def _wanted(self, steps: Sequence[Step]) -> Iterator[RequiredPermission]:
+        namespace = self._bundle.namespace
+        kept = SECRET if self._bundle.release is not None else CONFIG_MAP
+        yield from (RequiredPermission(verb, kept, namespace) for verb in ("create", "patch"))
+        yield from (RequiredPermission(verb, LEASE, namespace) for verb in ("create", "update"))
+        for hook in self._bundle.hooks:
+            ref = read_ref(hook.body)
+            yield from (RequiredPermission(verb, ref.kind, ref.namespace) for verb in ("create", "delete"))
+        for step in steps:
+            for verb in _VERBS.get(step.action, ()):
+                if verb != "patch" or step.unchecked or step.action is Action.BLOCKED:
+                    yield RequiredPermission(verb, step.ref.kind, step.ref.namespace)
+
+
+_WORTH_A_LIST = 3
+_WRITING = (Action.CREATE, Action.CHANGE, Action.DELETE, Action.CONFLICT, Action.BLOCKED)
+_VERBS = {
+    Action.CREATE: ("patch", "create"),
+    Action.CHANGE: ("patch",),
+    Action.CONFLICT: ("patch",),
+    Action.BLOCKED: ("patch",),
+    Action.DELETE: ("delete",),
+}

@@ -1,0 +1,80 @@
+"""A bundle made ready for one cluster: names checked, namespaces by scope, marks set, every object once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease
+from kymatui.engine.cluster.kind_order import clean, defined_kinds, is_definition, require_named, unique_objects
+from kymatui.engine.cluster.ports import Cluster, Object
+from kymatui.engine.inventory.ownership_marks import with_ownership_marks
+from kymatui.errors import ConfigurationError
+
+_LONGEST_NAME: Final = 200
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+"""It becomes part of the names of a Lease and of an inventory."""
+
+
+def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
+    """The same bundle as it will be sent. Raises ConfigurationError that names the object that cannot be."""
+    bundle = replace(bundle, namespace=bundle.namespace or "default")
+    where = bundle.origin.address or bundle.name
+    _check_name(bundle.name)
+    for body in (*bundle.crds, *bundle.objects, *(hook.body for hook in bundle.hooks)):
+        require_named(body, where)
+    scopes = KindScopes(cluster, bundle)
+    objects = [with_ownership_marks(scopes.clean(body), bundle) for body in bundle.objects]
+    crds = [scopes.clean(body) for body in bundle.crds]
+    known = {read_ref(body) for body in crds}
+    for body in bundle.defaults:
+        require_named(body, where)
+    resource = scopes.clean(bundle.resource) if bundle.resource is not None else None
+    return replace(
+        bundle,
+        objects=tuple(body for body in unique_objects(objects) if read_ref(body) not in known),
+        crds=tuple(unique_objects(crds)),
+        hooks=tuple(BundleHook(one.hook, scopes.clean(one.body)) for one in bundle.hooks),
+        resource=resource,
+        release=_plain(bundle.release) if bundle.release is not None else None,
+        resources=tuple(scopes.clean(body) for body in bundle.resources),
+    )
+
+
+def _check_name(name: str) -> None:
+    if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
+        raise ConfigurationError(
+            f"{name!r} is no name of an installation",
+            hint=f"lowercase letters, digits, '-' and '.', at most {_LONGEST_NAME} characters",
+        )
+
+
+def _plain(release: ChartRelease) -> ChartRelease:
+    """Values of charts have Go's kinds of numbers; what is kept and compared has JSON's."""
+    chart, config = json.loads(json.dumps([dict(release.chart), dict(release.config)]))
+    return replace(release, chart=chart, config=config)
+
+
+class KindScopes:
+    """Which kinds are namespaced: as the cluster says, else as the definitions say that come along."""
+
+    def __init__(self, cluster: Cluster, bundle: Bundle) -> None:
+        self._cluster = cluster
+        self._namespace = bundle.namespace
+        definitions = [body for body in (*bundle.crds, *bundle.objects) if is_definition(read_ref(body))]
+        self.brought: Mapping[GroupVersionKind, bool] = defined_kinds(definitions)
+        self._known: dict[GroupVersionKind, bool | None] = {}
+
+    def namespaced(self, gvk: GroupVersionKind) -> bool | None:
+        if gvk not in self._known:
+            served = self._cluster.kind(gvk) if gvk not in self.brought else None
+            self._known[gvk] = served.namespaced if served is not None else self.brought.get(gvk)
+        return self._known[gvk]
+
+    def clean(self, body: Object) -> Object:
+        return clean(body, self.namespaced(read_ref(body).kind), self._namespace)

@@ -1,0 +1,202 @@
+"""What an earlier version had and this one has not: deleted with consent, in two phases, never what is another's."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.kind_order import (
+    defined_kinds,
+    is_definition,
+    is_namespace,
+    is_system_namespace,
+    versionless_key,
+)
+from kymatui.engine.cluster.namespace_contents import list_foreign_contents
+from kymatui.engine.cluster.ports import Cluster, Object
+from kymatui.engine.dryrun.preview import observe
+from kymatui.engine.inventory.inventory import Inventory, InventoryItem
+from kymatui.engine.inventory.managed_resources import list_instances
+from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, Owner, bundle_owner, field_managers, read_owner
+from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mark
+from kymatui.engine.jobs.object_deletion import uid_of
+from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersion, Step
+
+FIRST_PHASE: Final = 1_000
+SECOND_PHASE: Final = 1_001
+_MOST_NAMED: Final = 5
+
+# Lifecycle-manager's list, with StatefulSet and DaemonSet: what others run on goes when they are gone.
+_LATE: Final = frozenset(
+    {
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        ("", "Namespace"),
+        ("", "ServiceAccount"),
+        ("rbac.authorization.k8s.io", "Role"),
+        ("rbac.authorization.k8s.io", "ClusterRole"),
+        ("rbac.authorization.k8s.io", "RoleBinding"),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+        ("", "Service"),
+        ("apps", "Deployment"),
+        ("apps", "StatefulSet"),
+        ("apps", "DaemonSet"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PruneResult:
+    """The steps, and what was seen of their objects."""
+
+    steps: tuple[Step, ...]
+    observed: dict[ObjectRef, ObservedVersion]
+
+
+def is_late(ref: ObjectRef) -> bool:
+    """Whether an object goes in the second phase."""
+    return (ref.kind.group, ref.kind.kind) in _LATE
+
+
+def prune_steps(
+    intent: Intent,
+    items: Sequence[InventoryItem],
+    previous: Inventory | None,
+    bundle: Bundle,
+    cluster: Cluster,
+    cancel: threading.Event,
+    width: int,
+) -> PruneResult:
+    """What of the previous version's items the bundle has not: to be deleted, or kept with the reason."""
+    if not items:
+        return PruneResult((), {})
+    wanted = {versionless_key(read_ref(body)) for body in (*bundle.crds, *bundle.objects)}
+    gone = [item for item in items if versionless_key(item.ref) not in wanted and not _is_own_place(item, previous)]
+    live = run_for_each(gone, lambda item: cluster.get(item.ref), cancel, width)
+    observed = {item.ref: observe(body) for item, body in zip(gone, live, strict=True)}
+    mine = bundle_owner(bundle)
+    there = [(item, body) for item, body in zip(gone, live, strict=True) if body is not None]
+    losses = CascadeLosses(cluster, mine, cancel, width)
+    steps = [_step(intent, item, body, mine, losses) for item, body in there]
+    return PruneResult(tuple(steps), observed)
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeLoss:
+    """What goes with an object that others live in: names, their uids, and the objects that are known."""
+
+    names: tuple[str, ...] = ()
+    uids: tuple[str, ...] = ()
+    unknown: bool = False
+    refs: tuple[ObjectRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeLosses:
+    """Looks up what goes with a definition or a namespace."""
+
+    cluster: Cluster
+    mine: Owner
+    cancel: threading.Event
+    width: int
+
+    def of(self, live: Object) -> CascadeLoss:
+        """Return what goes with this object; nothing with any other kind."""
+        ref = read_ref(live)
+        if is_definition(ref):
+            kinds = sorted({(gvk.group, gvk.kind) for gvk in defined_kinds([live])})
+            found = list_instances((), self.cluster, kinds, self.cancel, self.width)
+            refs = tuple(one.ref for one in found.instances)
+            uids = tuple(one.uid for one in found.instances)
+            return CascadeLoss(tuple(map(str, refs)), uids, bool(found.unknown), refs)
+        if not is_namespace(ref):
+            return CascadeLoss()
+        others = list_foreign_contents(
+            self.cluster, ref.name, lambda _, body: read_owner(body) == self.mine, self.cancel, self.width
+        )
+        refs = tuple(one.ref for one in others if one.ref is not None)
+        return CascadeLoss(tuple(one.words for one in others), tuple(one.uid for one in others), refs=refs)
+
+
+def _instances(loss: CascadeLoss) -> str:
+    return _told(loss.names, "you may not list them" if loss.unknown else "there are none")
+
+
+def _told(names: Sequence[str], none: str) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f" ({', '.join(names[:_MOST_NAMED]) or none}{more})"
+
+
+def _is_own_place(item: InventoryItem, previous: Inventory | None) -> bool:
+    return (
+        previous is not None
+        and previous.made_namespace
+        and is_namespace(item.ref)
+        and item.ref.name == previous.namespace
+    )
+
+
+def _step(intent: Intent, item: InventoryItem, live: Object, mine: Owner, losses: CascadeLosses) -> Step:
+    wave = SECOND_PHASE if is_late(item.ref) else FIRST_PHASE
+    loss = losses.of(live) if is_definition(item.ref) or intent.prune_namespaces else CascadeLoss()
+    reason, uid = _kept_because(intent, item, live, mine, loss), uid_of(live)
+    if reason:
+        return Step(Action.KEEP, item.ref, wave, BundlePart.PREVIOUS, reason=reason, adopted=item.adopted, uid=uid)
+    reason = "this version does not have it"
+    if is_definition(item.ref):
+        reason += f", and with it go all its instances{_instances(loss)}"
+    elif is_namespace(item.ref):
+        reason += f", and with it goes everything in it{_told(loss.names, 'nothing else is in it')}"
+    return Step(Action.DELETE, item.ref, wave, BundlePart.PREVIOUS, reason=reason, uid=uid, takes=loss.uids)
+
+
+def _kept_because(intent: Intent, item: InventoryItem, live: Object, mine: Owner, loss: CascadeLoss) -> str:
+    ref = item.ref
+    if is_namespace(ref) and is_system_namespace(ref.name):
+        return "a namespace of the system"
+    if item.adopted:
+        return "it was there before the module"
+    if not intent.prune:
+        return "nothing is pruned, as asked"
+    if is_definition(ref) and not intent.prune_definitions:
+        return f"with a definition go all its instances{_instances(loss)}; that needs consent"
+    if is_namespace(ref) and not intent.prune_namespaces:
+        return "with a namespace goes everything in it; that needs consent"
+    annotations = live["metadata"].get("annotations") or {}
+    if annotations.get("helm.sh/resource-policy") == "keep":
+        return "it says that it is to be kept (helm.sh/resource-policy)"
+    return foreign_claim(live, mine, item, adopt=intent.adopt)
+
+
+def foreign_claim(live: Object, mine: Owner, item: InventoryItem, *, adopt: bool = False) -> str:
+    """Return why an object is not ours to delete, or "".
+
+    With `adopt` it is also ours where nothing says whose it is, and kubectl or lifecycle-manager wrote it.
+    """
+    found = read_owner(live)
+    if adopt and (found is None or is_lifecycle_manager_mark(found)):
+        writers = field_managers(live)
+        return (
+            ""
+            if writers & ADOPTED_MANAGERS
+            else f"it was written by {', '.join(sorted(writers)) or 'an unknown manager'}"
+        )
+    if found is not None and found != mine:
+        return f"it belongs to the {found} now"
+    if found is None and not item.definition:
+        return "its marks were taken away: somebody has made it his own"
+    return ""
+
+
+def phases(steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The deletions of a plan, those of the first phase and those of the second."""
+    deletions = [step for step in steps if step.action is Action.DELETE]
+    return (
+        tuple(step for step in deletions if step.wave == FIRST_PHASE),
+        tuple(step for step in deletions if step.wave == SECOND_PHASE),
+    )

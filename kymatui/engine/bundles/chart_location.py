@@ -1,0 +1,40 @@
+"""Where a chart's release came from, as a place that can be asked for other versions; or why nobody can be asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kymatui.engine.bundles.bundle import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ChartLocation:
+    """A chart as `Blobs.chart` takes it: `oci://…` without tag, or its name in a repository."""
+
+    reference: str
+    repository: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.repository}/{self.reference}" if self.repository else self.reference
+
+
+def chart_location(origin: Origin) -> ChartLocation | str:
+    """The place of a chart's origin; a sentence where it tells of no other versions.
+
+    Credentials are never written down: the place is asked with those that the machine has.
+    """
+    address = origin.address
+    if not address or address.startswith("revision "):  # a release that was rolled back has no address of its own
+        return "nobody wrote down where it came from (helm, and older versions of kymatui, keep no note of that)"
+    if address.startswith("oci://"):
+        if "@" in address:
+            return f"it is pinned to a digest, {address}"
+        head, _, name = address.rpartition("/")
+        return ChartLocation(f"{head}/{name.partition(':')[0]}")
+    if origin.repository and address.startswith(f"{origin.repository}/"):
+        return ChartLocation(address.removeprefix(f"{origin.repository}/"), origin.repository)
+    if "://" not in address:
+        return f"it came from {address}, a path of the machine that installed it"
+    if address.endswith((".tgz", ".tar.gz")):
+        return f"it came from {address}, one archive that tells of no other versions"
+    return f"it came from {address}, and nobody wrote down which repository that is"

@@ -1,0 +1,61 @@
+"""Raw YAML: inline, a file, a folder or a URL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.engine.bundles.addresses import content_digest, digest_of_files, redact_address
+from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.bundles.yaml_objects import LARGEST_TEXT, SourceError, read_objects, unique_documents
+from kymatui.engine.cluster.ports import Blobs
+
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+MOST_FILES: Final = 5_000
+
+
+def from_text(text: str | bytes, *, name: str, namespace: str = "default", source: str = "inline") -> Bundle:
+    """The objects of a text. Raises SourceError."""
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    objects = read_objects(data, source)
+    return Bundle(name, namespace, Origin("raw", source, digest=content_digest(data)), objects=tuple(objects))
+
+
+def from_url(address: str, blobs: Blobs, *, name: str, namespace: str = "default") -> Bundle:
+    """The objects at an https:// address. Raises SourceError, and what the port raises."""
+    return from_text(blobs.url(address), name=name, namespace=namespace, source=redact_address(address))
+
+
+def from_path(path: str | Path, *, name: str, namespace: str = "default", recursive: bool = False) -> Bundle:
+    """The objects of a file, or of all .yaml, .yml and .json files of a folder by name. Raises SourceError."""
+    place = Path(path)
+    if not place.is_dir():
+        return from_text(read_file(place), name=name, namespace=namespace, source=str(place))
+    files = [(str(one), read_file(one)) for one in _files(place, recursive)]
+    if not files:
+        raise SourceError(f"{place} holds no {', '.join(SUFFIXES)} file")
+    objects = unique_documents(one for where, data in files for one in read_objects(data, where))
+    relative = ((str(Path(where).relative_to(place)), data) for where, data in files)
+    return Bundle(name, namespace, Origin("raw", str(place), digest=digest_of_files(relative)), objects=tuple(objects))
+
+
+def _files(folder: Path, recursive: bool) -> Iterator[Path]:
+    found = folder.rglob("*") if recursive else folder.iterdir()
+    names = sorted(one for one in found if one.suffix in SUFFIXES and one.is_file())
+    if len(names) > MOST_FILES:
+        raise SourceError(f"{folder} holds {format_count(len(names), 'file')}; {MOST_FILES} is the most")
+    yield from names
+
+
+def read_file(path: Path) -> bytes:
+    """The bytes of a file of the user, bounded. Raises SourceError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_TEXT + 1)
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror or error}") from error
+    if len(data) > LARGEST_TEXT:
+        raise SourceError(f"{path} is larger than {LARGEST_TEXT} bytes")
+    return data

@@ -1,0 +1,121 @@
+"""Archives from outside: plain or gzipped tars, read into memory within bounds; nothing is ever written.
+
+Regular files and folders alone are allowed: links, devices, absolute names and names that lead out are refused, also
+behind the file that is looked for.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import struct
+import tarfile
+import zlib
+from collections.abc import Iterator
+from typing import Final
+
+from kymatui.engine.bundles.yaml_objects import SourceError
+
+MIB: Final = 1 << 20
+LARGEST: Final = 128 * MIB
+LARGEST_FILE: Final = 64 * MIB
+MOST_ENTRIES: Final = 20_000
+FREE_SIZE: Final = 8 * MIB
+MAX_RATIO: Final = 200
+
+_GZIP: Final = b"\x1f\x8b"
+_DRIVE: Final = re.compile(r"[a-zA-Z]:")
+_BROKEN: Final = (tarfile.TarError, EOFError, zlib.error, struct.error, ValueError, OverflowError, OSError)
+
+
+def is_gzip(data: bytes) -> bool:
+    return data.startswith(_GZIP)
+
+
+def is_tar(data: bytes) -> bool:
+    """Whether this is a tar as all tools of today write it (with "ustar" in its first header)."""
+    return data[257:262] == b"ustar"
+
+
+def unpack(data: bytes, where: str) -> bytes:
+    """What a gzip holds, within bounds; other data stays as it is. Raises SourceError."""
+    if not is_gzip(data):
+        return data
+    out = io.BytesIO()
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            while chunk := packed.read(MIB):
+                out.write(chunk)
+                size = out.tell()
+                if size > LARGEST or (size > FREE_SIZE and size > MAX_RATIO * len(data)):
+                    raise SourceError(f"{where} unpacks to more than is allowed ({size} bytes from {len(data)})")
+    except _BROKEN as error:
+        raise SourceError(f"{where} is damaged: {error}") from error
+    return out.getvalue()
+
+
+def read_tar(data: bytes, where: str) -> dict[str, bytes]:
+    """The regular files of a tar, gzipped or plain, by their paths with "/", in their order. Raises SourceError."""
+    files: dict[str, bytes] = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(unpack(data, where)), mode="r:") as archive:
+            for member in _checked(archive, where):
+                stream = archive.extractfile(member)
+                content = stream.read() if stream else b""
+                if len(content) != member.size:
+                    raise SourceError(f"{where} is cut off within {member.name}")
+                files.setdefault(clean_path(member.name, where), content)
+    except _BROKEN as error:
+        raise SourceError(f"{where} is no tar archive, or a damaged one: {error}") from error
+    if not files:
+        raise SourceError(f"{where} is an archive without files")
+    return files
+
+
+def _checked(archive: tarfile.TarFile, where: str) -> Iterator[tarfile.TarInfo]:
+    total = 0
+    for count, member in enumerate(archive, 1):
+        if count > MOST_ENTRIES:
+            raise SourceError(f"{where} has more than {MOST_ENTRIES} entries")
+        if member.isdir():
+            if member.name.strip("/") not in ("", "."):
+                clean_path(member.name, where)
+            continue
+        clean_path(member.name, where)
+        if not member.isreg():
+            kind = "a link" if member.issym() or member.islnk() else "no regular file"
+            raise SourceError(f"{where}: {member.name!r} is {kind}", hint="only files and folders may be in it")
+        total += member.size
+        if member.size > LARGEST_FILE or total > LARGEST:
+            raise SourceError(f"{where}: {member.name!r} makes it larger than is allowed")
+        yield member
+
+
+def clean_path(name: str, where: str) -> str:
+    """A path within an archive, without "./"; what is absolute or leads out of it is refused."""
+    plain = name.replace("\\", "/")
+    parts = [part for part in plain.split("/") if part not in ("", ".")]
+    if plain.startswith("/") or ".." in parts or _DRIVE.match(plain) or "\0" in name or not parts:
+        raise SourceError(f"{where}: {name!r} leads out of the archive", hint="nothing of it was used")
+    return "/".join(parts)
+
+
+def without_root(files: dict[str, bytes], markers: tuple[str, ...], where: str) -> dict[str, bytes]:
+    """Files without the one folder that holds them all, where a marker (Chart.yaml) stands in that folder alone.
+
+    Raises SourceError where it stands in several.
+    """
+    if any(marker in files for marker in markers):
+        return files
+    tops = sorted({name.partition("/")[0] for name in files if "/" in name})
+    roots = [root for root in tops if any(f"{root}/{marker}" in files for marker in markers)]
+    if len(roots) > 1:
+        raise SourceError(
+            f"{where}: several folders could be meant: {', '.join(roots)}",
+            hint="pack one alone, or name it: ARCHIVE//FOLDER",
+        )
+    if not roots:
+        return files
+    inside = f"{roots[0]}/"
+    return {name.removeprefix(inside): data for name, data in files.items() if name.startswith(inside)}

@@ -1,0 +1,208 @@
+"""Texts become objects: several YAML documents, lists flattened, each object once, numbers as API servers have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.engine.cluster.ports import Object
+from kymatui.errors import ConfigurationError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import documents
+
+LARGEST_TEXT: Final = 64 * 1024 * 1024
+MOST_OBJECTS: Final = 20_000
+DEEPEST_LISTS: Final = 8
+
+_MARK: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_EMPTY: Final = re.compile(rb"(?:[ \t\r]*(?:#[^\n]*|%[^\n]*)?(?:\n|\Z))*\Z")
+_LARGEST_INT: Final = 2**63 - 1
+_SMALLEST_INT: Final = -(2**63)
+
+DocumentKey = tuple[str, str, str, str, str]
+
+
+class SourceError(ConfigurationError):
+    """Something that is to be installed cannot be read: the text names the file, the document and the line."""
+
+
+def read_objects(text: str | bytes, source: str, *, only: Container[str] | None = None) -> list[Object]:
+    """The objects of a text, each once (the first of its identity counts), lists flattened, in their order.
+
+    `source` names the text in errors; `only` leaves out what is of no such kind. Documents without content are
+    passed over. Raises SourceError.
+    """
+    return unique_documents(each_object(text, source, only=only))
+
+
+def each_object(
+    text: str | bytes,
+    source: str,
+    *,
+    only: Container[str] | None = None,
+    old_words: bool = True,
+    versioned: bool = True,
+) -> Iterator[Object]:
+    """The same with every object as often as it stands there. Raises SourceError.
+
+    old_words: yes, no, on, off, y and n are true and false, as kubectl has them; versioned: each has an apiVersion,
+    which a patch with a target need not have.
+    """
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    if len(data) > LARGEST_TEXT:
+        raise SourceError(f"{source} has {format_count(len(data), 'byte')}; {LARGEST_TEXT} is the most")
+    number = count = 0
+    try:
+        for number, document in enumerate(documents(data, whole=True, old_words=old_words), 1):
+            where = _Where(source, data, number)
+            if only is not None and not _is_wanted(document, only):
+                continue
+            for one in _flatten(_as_json(document), where, 0, versioned):
+                if only is not None and one["kind"] not in only:
+                    continue
+                count += 1
+                if count > MOST_OBJECTS:
+                    raise where.error(f"there are more than {MOST_OBJECTS} objects")
+                yield one
+    except YamlError as error:
+        where = _Where(source, data, number + 1)
+        raise where.error(str(error).removeprefix("error converting YAML to JSON: "), line=False) from error
+
+
+def _is_wanted(document: Any, only: Container[str]) -> bool:
+    return isinstance(document, dict) and (document.get("kind") in only or _is_list(document))
+
+
+class _Where:
+    """A document in a text, to be named when something is wrong with it."""
+
+    def __init__(self, source: str, data: bytes, number: int) -> None:
+        self._source, self._data, self._number = source, data, number
+
+    def error(self, problem: str, *, line: bool = True, hint: str = "") -> SourceError:
+        place = f"document {self._number}"
+        if line:
+            place += f", line {_first_line(self._data, self._number)}"
+        return SourceError(f"{self._source}: {place}: {problem}", hint=hint)
+
+
+def _first_line(data: bytes, number: int) -> int:
+    """The line (from 1) on which a document begins. A text that could be parsed has marks only between documents."""
+    starts = [0] + [found.start() for found in _MARK.finditer(data)]
+    if len(starts) > 1 and _EMPTY.match(data[: starts[1]]):
+        del starts[0]
+    at = starts[min(number, len(starts)) - 1]
+    while (end := data.find(b"\n", at)) >= 0 and _is_blank(data[at:end]):
+        at = end + 1
+    return data.count(b"\n", 0, at) + 1
+
+
+def _is_blank(line: bytes) -> bool:
+    found = line.strip()
+    return not found or found == b"---" or found.startswith((b"#", b"%"))
+
+
+def _flatten(document: Any, where: _Where, depth: int, versioned: bool) -> Iterator[Object]:
+    if document is None or document == {}:
+        return
+    if not isinstance(document, dict):
+        raise where.error(f"there is {_kind_of(document)} where an object should be")
+    if not _is_list(document):
+        _check(document, where, versioned)
+        yield document
+        return
+    if depth >= DEEPEST_LISTS:
+        raise where.error("lists are nested too deeply")
+    for item in document.get("items") or ():
+        yield from _flatten(_typed(item, document), where, depth + 1, versioned)
+
+
+def _is_list(document: Object) -> bool:
+    kind, items = document.get("kind"), document.get("items")
+    if kind == "List" and document.get("apiVersion") == "v1":
+        return items is None or isinstance(items, list)
+    named = isinstance(document.get("metadata"), dict) and document["metadata"].get("name")
+    return isinstance(kind, str) and kind.endswith("List") and isinstance(items, list) and not named
+
+
+def _typed(item: Any, parent: Object) -> Any:
+    """Items of a ConfigMapList need not say that they are ConfigMaps."""
+    kind = str(parent["kind"]).removesuffix("List")
+    if isinstance(item, dict) and item and not item.get("kind") and kind:
+        return {**item, "apiVersion": parent.get("apiVersion", ""), "kind": kind}
+    return item
+
+
+def _check(body: Object, where: _Where, versioned: bool) -> None:
+    for field in ("apiVersion", "kind"):
+        value = body.get(field)
+        if value is None and field == "apiVersion" and not versioned:
+            continue
+        if not isinstance(value, str) or not value:
+            raise where.error(f"the object has no {field}" if value is None else f"its {field} is {value!r}")
+    metadata = body.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        raise where.error(f"the metadata of this {body['kind']} is {_kind_of(metadata)}")
+    if not (metadata or {}).get("name"):
+        hint = "a generated name would make another object at every run" if (metadata or {}).get("generateName") else ""
+        raise where.error(f"this {body['kind']} has no name", hint=hint)
+    for field in ("name", "namespace"):
+        value = (metadata or {}).get(field)
+        if value is not None and not isinstance(value, str):
+            raise where.error(f"the {field} of this {body['kind']} is {_kind_of(value)}, not text", hint="quote it")
+    for field in ("labels", "annotations"):
+        _check_texts(body, field, where)
+
+
+def _check_texts(body: Object, field: str, where: _Where) -> None:
+    texts = body["metadata"].get(field)
+    if texts is None:
+        return
+    if not isinstance(texts, dict):
+        raise where.error(f"the {field} of {body['kind']} {body['metadata']['name']} are {_kind_of(texts)}")
+    for key, value in texts.items():
+        if value is not None and not isinstance(value, str):
+            name = body["metadata"]["name"]
+            raise where.error(
+                f"{field[:-1]} {key} of {body['kind']} {name} is {_kind_of(value)}, not text", hint="quote it"
+            )
+
+
+def _kind_of(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true or false"
+    names = {dict: "a map", list: "a list", str: "text", int: "a number", float: "a number"}
+    return names.get(type(value), "something else")
+
+
+def _as_json(value: Any) -> Any:
+    """Numbers as an API server reads what Go prints: int64 where that is possible, else a float."""
+    kind = value.__class__
+    if kind is dict:
+        return {key: _as_json(part) for key, part in value.items()}
+    if kind is list:
+        return [_as_json(part) for part in value]
+    if kind is float and value.is_integer() and abs(value) < 1e18:
+        return int(value)
+    if kind is int and not _SMALLEST_INT <= value <= _LARGEST_INT:
+        return float(value)
+    return value
+
+
+def document_key(body: Object) -> DocumentKey:
+    """Namespace, name, group, version and kind: two objects of one identity are the same object."""
+    metadata = body["metadata"]
+    group, _, version = str(body["apiVersion"]).rpartition("/")
+    return metadata.get("namespace") or "", metadata["name"], group, version, body["kind"]
+
+
+def unique_documents(objects: Iterable[Object]) -> list[Object]:
+    """The first object of each identity, in their order."""
+    found: dict[DocumentKey, Object] = {}
+    for body in objects:
+        found.setdefault(document_key(body), body)
+    return list(found.values())

@@ -1,0 +1,89 @@
+"""The same work on many things side by side, never on more than a given number at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from kymatui.errors import CancelledError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+WIDTH = 8
+"""How many requests are under way at a time where nothing else is said. More make a busy machine slower, not faster."""
+
+_LOOK = 0.05
+_GRACE = 1.0  # what is nearly done shall not land after whoever comes next
+_LOCAL = threading.local()
+
+
+def run_for_each(items: Sequence[T], work: Callable[[T], R], cancel: threading.Event, width: int = WIDTH) -> list[R]:
+    """The results in the order of the items. The first failure is raised once what had begun is done.
+
+    After a failure nothing new is begun. Once `cancel` is set, CancelledError is raised within a second: what has not
+    ended by then is left behind, and ends by the timeouts of its own requests.
+    """
+    if len(items) <= 1 or width <= 1:
+        return [_unless_cancelled(work, item, cancel) for item in items]
+    return _Crew(items, work, cancel).run(min(width, len(items)))
+
+
+def is_pool_thread() -> bool:
+    """Return whether this thread works for `run_for_each`, whose caller leaves when the run is cancelled."""
+    return getattr(_LOCAL, "watched", False)
+
+
+def _unless_cancelled(work: Callable[[T], R], item: T, cancel: threading.Event) -> R:
+    if cancel.is_set():
+        raise CancelledError("stopped between two steps")
+    return work(item)
+
+
+class _Crew(Generic[T, R]):
+    """Threads that take one item after the other."""
+
+    def __init__(self, items: Sequence[T], work: Callable[[T], R], cancel: threading.Event) -> None:
+        self._items = items
+        self._work = work
+        self._cancel = cancel
+        self._lock = threading.Lock()
+        self._next = 0
+        self._results: dict[int, R] = {}
+        self._errors: list[BaseException] = []
+
+    def run(self, width: int) -> list[R]:
+        ended = threading.Semaphore(0)
+        for _ in range(width):
+            threading.Thread(target=self._take_turns, args=(ended,), name="engine", daemon=True).start()
+        for _ in range(width):
+            patience = _GRACE
+            while not ended.acquire(timeout=_LOOK):
+                patience -= _LOOK if self._cancel.is_set() else 0.0
+                if patience <= 0:
+                    raise CancelledError("stopped while waiting for the cluster")
+        if self._errors:
+            try:
+                raise next((error for error in self._errors if not isinstance(error, CancelledError)), self._errors[0])
+            finally:
+                self._errors.clear()  # frames of its traceback hold the crew: else they would hold each other
+        return [self._results[number] for number in range(len(self._items))]
+
+    def _take_turns(self, ended: threading.Semaphore) -> None:
+        _LOCAL.watched = True
+        try:
+            while (number := self._draw()) is not None:
+                self._results[number] = _unless_cancelled(self._work, self._items[number], self._cancel)
+        except BaseException as error:  # noqa: BLE001 (it is raised in the thread that waits)
+            with self._lock:
+                self._errors.append(error)
+        finally:
+            ended.release()
+
+    def _draw(self) -> int | None:
+        with self._lock:
+            if self._errors or self._next >= len(self._items):
+                return None
+            self._next += 1
+            return self._next - 1

@@ -1,0 +1,159 @@
+"""In which order objects are installed and removed, and what of an object is sent at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import Object
+from kymatui.errors import ConfigurationError
+from kymatui.helm.manifests import INSTALL_ORDER, UNINSTALL_ORDER
+
+DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
+NAMESPACE: Final = ("", "Namespace")
+SYSTEM_NAMESPACES: Final = frozenset({"kyma-system", "default", "kube-system", "kube-public", "kube-node-lease"})
+
+_GIVEN_BY_SERVER: Final = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+
+# Helm's order, cut where something of one part needs something of an earlier one: tokens need their accounts,
+# bindings their roles, pods their configuration, instances (and what nobody knows) the webhooks that judge them.
+_CUTS: Final = ("NetworkPolicy", "Secret", "ClusterRoleBinding", "DaemonSet", "IngressClass")
+_FIRST_BAND: Final = 2
+
+Waves = tuple[tuple[Object, ...], ...]
+
+
+def _bands() -> dict[str, int]:
+    bands: dict[str, int] = {}
+    band = _FIRST_BAND
+    for kind in INSTALL_ORDER:
+        if kind in _CUTS and kind != _CUTS[0]:
+            band += 1
+        bands[kind] = band
+    for late in ("Role", "ClusterRole"):
+        bands[late] = bands["Secret"]
+    return bands
+
+
+_BANDS: Final = _bands()
+_UNKNOWN_BAND: Final = max(_BANDS.values()) + 1
+_OWN_INSTANCES_BAND: Final = _UNKNOWN_BAND + 1
+_UNINSTALL_RANKS: Final = {kind: rank for rank, kind in enumerate(UNINSTALL_ORDER)}
+
+
+def is_definition(ref: ObjectRef) -> bool:
+    return (ref.kind.group, ref.kind.kind) == DEFINITION
+
+
+def is_namespace(ref: ObjectRef) -> bool:
+    return (ref.kind.group, ref.kind.kind) == NAMESPACE
+
+
+def is_system_namespace(name: str) -> bool:
+    """Namespaces that are the cluster's or Kyma's own, and never deleted."""
+    return name in SYSTEM_NAMESPACES or name.startswith("kube-")
+
+
+def defined_kinds(definitions: Iterable[Object]) -> dict[GroupVersionKind, bool]:
+    """The kinds that CustomResourceDefinitions bring, in every served version, and whether they are namespaced."""
+    found: dict[GroupVersionKind, bool] = {}
+    for body in definitions:
+        spec = body.get("spec") or {}
+        group, kind = str(spec.get("group") or ""), str((spec.get("names") or {}).get("kind") or "")
+        for version in spec.get("versions") or ():
+            if version.get("served", True):
+                gvk = GroupVersionKind(group, str(version.get("name") or ""), kind)
+                found[gvk] = spec.get("scope") != "Cluster"
+    return found
+
+
+def clean(body: Mapping[str, Any], namespaced: bool | None, namespace: str) -> Object:
+    """What is sent of an object: no status, nothing that servers give; a namespace where its kind has one.
+
+    `namespaced` is None where nobody knows, and the namespace is then left as it stands.
+    """
+    metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in _GIVEN_BY_SERVER}
+    if namespaced is False:
+        metadata.pop("namespace", None)
+    elif namespaced and not metadata.get("namespace"):
+        metadata["namespace"] = namespace
+    rest = {name: value for name, value in body.items() if name not in ("metadata", "status")}
+    return {**rest, "metadata": metadata}
+
+
+def require_named(body: Mapping[str, Any], where: str) -> ObjectRef:
+    """The object's name; raises ConfigurationError that tells which object of `where` cannot be installed."""
+    ref = read_ref(body)
+    if not ref.kind.kind or not ref.kind.version:
+        raise ConfigurationError(f"{where}: {ref.name or 'an object'} has no apiVersion and kind")
+    if not ref.name:
+        generated = (body.get("metadata") or {}).get("generateName")
+        why = "asks for a generated name, and would be installed again each time" if generated else "has no name"
+        raise ConfigurationError(f"{where}: a {ref.kind.kind} {why}", hint="give it a metadata.name")
+    return ref
+
+
+def install_waves(objects: Sequence[Object]) -> Waves:
+    """Objects that may be applied side by side, one group after the other. Every group keeps the given order."""
+    own = {(gvk.group, gvk.kind) for gvk in defined_kinds(body for body in objects if is_definition(read_ref(body)))}
+    found: dict[int, list[Object]] = {}
+    for body in objects:
+        found.setdefault(_band(read_ref(body), own), []).append(body)
+    return tuple(tuple(found[band]) for band in sorted(found))
+
+
+def _band(ref: ObjectRef, own: set[tuple[str, str]]) -> int:
+    if is_definition(ref):
+        return 0
+    if is_namespace(ref) or ref.kind.kind == "PriorityClass":
+        return 1
+    if (ref.kind.group, ref.kind.kind) in own:
+        return _OWN_INSTANCES_BAND
+    known = not ref.kind.group or ref.kind.group in _HELM_GROUPS or ref.kind.group.endswith(".k8s.io")
+    return _BANDS.get(ref.kind.kind, _UNKNOWN_BAND) if known else _UNKNOWN_BAND
+
+
+_HELM_GROUPS: Final = frozenset({"apps", "autoscaling", "batch", "extensions", "policy"})
+
+
+def deletion_waves(refs: Iterable[ObjectRef]) -> tuple[tuple[ObjectRef, ...], ...]:
+    """The same in reverse: instances and unknown kinds first, then Helm's order of removal, definitions, namespaces."""
+    found: dict[int, list[ObjectRef]] = {}
+    for ref in refs:
+        found.setdefault(_removal_rank(ref), []).append(ref)
+    return tuple(tuple(found[rank]) for rank in sorted(found))
+
+
+def _removal_rank(ref: ObjectRef) -> int:
+    last = len(UNINSTALL_ORDER)
+    if is_definition(ref):
+        return last + 1
+    if is_namespace(ref):
+        return last + 2
+    return _UNINSTALL_RANKS.get(ref.kind.kind, -1)
+
+
+def unique_objects(objects: Iterable[Object]) -> Iterator[Object]:
+    """Each object once, the first of each; two versions of a kind are the same object."""
+    seen: set[tuple[str, str, str, str]] = set()
+    for body in objects:
+        key = versionless_key(read_ref(body))
+        if key not in seen:
+            seen.add(key)
+            yield body
+
+
+def versionless_key(ref: ObjectRef) -> tuple[str, str, str, str]:
+    """What an object is, whatever version it is written in."""
+    return ref.kind.group, ref.kind.kind, ref.namespace, ref.name

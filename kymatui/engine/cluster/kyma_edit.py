@@ -1,0 +1,103 @@
+"""Carrying out an edit of a Kyma: only on what the person saw, whatever else changes at the same time."""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma_edit.entry_patch import EntryChange, KymaEdit, edit_entry
+from kymatui.domain.kyma_edit.label_edit import LabelEdit, label_edit
+from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
+from kymatui.errors import ConflictError, InvalidError, NotFoundError, RefusedError
+
+ATTEMPTS: Final = 5
+
+
+def carry_out(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: threading.Event | None = None) -> Object:
+    """Patches the Kyma and returns it as it is then.
+
+    When the patch's tests fail, the Kyma is read again: if the module's entry is still what the person saw (only its
+    place in the list, or other entries, changed), the edit is made anew for what is there now; else RefusedError says
+    what somebody else made of the entry. Other errors of the server are passed on.
+    """
+    for _ in range(ATTEMPTS):
+        try:
+            return cluster.patch(edit.kyma, edit.patch, PatchKind.JSON, cancel=cancel)
+        except (InvalidError, ConflictError) as error:
+            fresh = _again(cluster, edit, change, cancel)
+            if fresh.patch == edit.patch:
+                raise error
+            if fresh.is_empty:
+                return dict(fresh.whole)
+            edit = fresh
+    raise _unsteady(edit.kyma)
+
+
+def carry_out_labels(cluster: Cluster, edit: LabelEdit, cancel: threading.Event | None = None) -> Object:
+    """Patches labels of the Kyma and returns it as it is then; as `carry_out`, only on the values that were seen."""
+    for _ in range(ATTEMPTS):
+        try:
+            return cluster.patch(edit.kyma, edit.patch, PatchKind.JSON, cancel=cancel)
+        except (InvalidError, ConflictError) as error:
+            body = cluster.get(edit.kyma, cancel=cancel)
+            kyma = read_kyma(body)
+            if not isinstance(kyma, Kyma) or body is None:
+                raise NotFoundError(f"{edit.kyma} is gone", status=404) from error
+            fresh = label_edit(kyma, edit.labels)
+            if fresh.is_empty:
+                return body
+            if fresh.patch == edit.patch:
+                raise
+            _refuse_others(edit, fresh, error)
+            edit = fresh
+    raise _unsteady(edit.kyma)
+
+
+def _refuse_others(seen: LabelEdit, fresh: LabelEdit, error: Exception) -> None:
+    """Raises where another Kyma is there now, or a label has another value than the one that was looked at."""
+    if fresh.uid != seen.uid:
+        raise RefusedError(f"{seen.kyma} is another one than the one that was seen", hint="look at it again") from error
+    for was, now in zip(seen.changes, fresh.changes, strict=True):
+        if now.before != was.before and not now.is_empty:
+            raise RefusedError(
+                f"somebody else changed the label {was.label} of {seen.kyma} meanwhile: it is "
+                f"{now.before or 'not there'} now, and was {was.before or 'not there'} when it was looked at",
+                hint="look at it again; nothing was changed",
+            ) from error
+
+
+def _unsteady(kyma: ObjectRef) -> ConflictError:
+    return ConflictError(
+        f"{kyma} changed {ATTEMPTS} times while it was to be edited",
+        hint="something edits it all the time; find out what, and try again",
+        status=409,
+    )
+
+
+def _again(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: threading.Event | None) -> KymaEdit:
+    """The same edit of the Kyma as it is now; refused where it would not be of what the person saw."""
+    kyma = read_kyma(cluster.get(edit.kyma, cancel=cancel))
+    if not isinstance(kyma, Kyma):
+        raise NotFoundError(f"{edit.kyma} is gone", status=404)
+    if kyma.meta.uid != _uid(edit):
+        raise RefusedError(f"{edit.kyma} is another one than the one that was seen", hint="look at it again")
+    fresh = edit_entry(kyma, edit.module, change)
+    came_or_went = (fresh.after is None) != (edit.after is None)
+    if fresh.before != edit.before and (came_or_went or not fresh.is_empty):
+        raise RefusedError(
+            f"somebody else changed the entry of {edit.module} in {edit.kyma} meanwhile: it is "
+            f"{_entry(fresh)} now, and was {_entry(edit)} when it was looked at",
+            hint="look at it again; nothing was changed",
+        )
+    return fresh
+
+
+def _uid(edit: KymaEdit) -> str:
+    metadata = edit.whole.get("metadata")
+    return str(metadata.get("uid") or "") if isinstance(metadata, dict) else ""
+
+
+def _entry(edit: KymaEdit) -> str:
+    return str(dict(edit.before)) if edit.before is not None else "not there"

@@ -1,0 +1,29 @@
+"""What is the Kyma's is left to it: nobody installs by hand what a Kyma asks for."""
+
+from __future__ import annotations
+
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.errors import ForbiddenError, RefusedError
+
+_GROUP = "operator.kyma-project.io"
+
+
+def refuse_kyma_managed(cluster: Cluster, module: str) -> str:
+    """Raises RefusedError where a Kyma of the cluster asks for the module; returns a note where nobody may say."""
+    kinds = cluster.kinds(_GROUP, "Kyma")
+    if not kinds:
+        return ""
+    try:
+        kymas = cluster.list(kinds[0].gvk)
+    except ForbiddenError as error:
+        return f"nobody knows whether a Kyma asks for {module}: {error}"
+    for raw in kymas:
+        spec, meta = JsonReader(raw).child("spec"), JsonReader(raw).child("metadata")
+        entry = next((one for one in spec.children("modules") if one.text("name") == module), None)
+        if entry is not None and entry.flag("managed", True):
+            raise RefusedError(
+                f"{module} is installed by the Kyma {meta.text('namespace')}/{meta.text('name')}; nothing was written",
+                hint="disable it there, or set it unmanaged",
+            )
+    return ""

@@ -1,0 +1,249 @@
+"""A cluster that is asked again when it is worth while: what the engine sends has the same effect sent twice.
+
+Asked again are connections that broke and answers that did not come, 429 (after the time that the server names), 5xx,
+and 409 where somebody wrote at the same moment. What the server refuses for good is raised at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.concurrency import is_pool_thread
+from kymatui.engine.cluster.ports import FIELD_MANAGER, Changes, Clock, Cluster, Object, PatchKind, ServedKind
+from kymatui.errors import (
+    CancelledError,
+    ClusterError,
+    ConflictError,
+    NotFoundError,
+    ServerError,
+    ThrottledError,
+    UnreachableError,
+)
+
+T = TypeVar("T")
+
+FIELD_CONFLICT: Final = "FieldManagerConflict"
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How long one request is tried: at most `attempts` times, with pauses of `first` seconds, doubled up to `most`."""
+
+    attempts: int = 8
+    first: float = 0.1
+    most: float = 5.0
+    longest_wait: float = 60.0
+
+    def pause(self, attempt: int, asked: float = 0.0) -> float:
+        spread = 1 + JITTER_RANDOM.random() / 4
+        return max(asked, min(self.most, self.first * 2.0**attempt) * spread)
+
+
+DEFAULT_RETRY: Final = RetryPolicy()
+
+
+def field_conflicts(error: ConflictError) -> tuple[Mapping[str, Any], ...]:
+    """The causes of a conflict over fields; none where it is another conflict."""
+    details = error.body.get("details")
+    causes = details.get("causes") if isinstance(details, Mapping) else None
+    found = [cause for cause in causes or () if isinstance(cause, Mapping)]
+    return tuple(cause for cause in found if cause.get("reason", FIELD_CONFLICT) == FIELD_CONFLICT)
+
+
+def is_transient(error: ClusterError) -> bool:
+    """Whether the same request may succeed a little later."""
+    if isinstance(error, ConflictError):
+        return error.reason == "Conflict" and not field_conflicts(error) and "recondition" not in str(error)
+    return is_outcome_unknown(error)
+
+
+def is_outcome_unknown(error: ClusterError) -> bool:
+    """Whether nobody can say that the request was refused: there was no answer, or one that only puts off."""
+    return isinstance(error, UnreachableError | ThrottledError | ServerError)
+
+
+def call_with_retries(
+    call: Callable[[], T],
+    clock: Clock,
+    cancel: threading.Event | None = None,
+    patience: RetryPolicy = DEFAULT_RETRY,
+    passing: Callable[[ClusterError], bool] = is_transient,
+) -> T:
+    """What `call` returns at last. Raises its last error, or CancelledError."""
+    attempt = 0
+    while True:
+        try:
+            return call()
+        except ClusterError as error:
+            attempt += 1
+            asked = error.retry_after if isinstance(error, ThrottledError) else 0.0
+            if not passing(error) or attempt >= patience.attempts or asked > patience.longest_wait:
+                raise
+            clock.sleep(patience.pause(attempt - 1, asked), cancel)
+            if cancel is not None and cancel.is_set():
+                raise CancelledError("stopped while waiting for the server") from error
+
+
+class RetryingCluster:
+    """Implements `Cluster` over another one. `cancel` of the run ends every request and every wait."""
+
+    def __init__(
+        self, cluster: Cluster, clock: Clock, cancel: threading.Event, patience: RetryPolicy = DEFAULT_RETRY
+    ) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._cancel = cancel
+        self._patience = patience
+
+    def _try(self, call: Callable[[], T]) -> T:
+        return call_with_retries(call, self._clock, self._cancel, self._patience)
+
+    def _stop(self) -> threading.Event | None:
+        """A request that can be left behind costs a thread; where somebody watches the thread already, it need not."""
+        return None if is_pool_thread() else self._cancel
+
+    @property
+    def name(self) -> str:
+        return self._cluster.name
+
+    @property
+    def read_only(self) -> bool:
+        return self._cluster.read_only
+
+    def kind(self, gvk: GroupVersionKind) -> ServedKind | None:
+        return self._try(lambda: self._cluster.kind(gvk))
+
+    def kinds(self, group: str, kind: str) -> Sequence[ServedKind]:
+        return self._try(lambda: self._cluster.kinds(group, kind))
+
+    def all_kinds(self) -> Sequence[ServedKind]:
+        return self._try(self._cluster.all_kinds)
+
+    def unread_groups(self) -> Sequence[tuple[str, str]]:
+        return self._cluster.unread_groups()
+
+    def forget_kinds(self) -> None:
+        self._cluster.forget_kinds()
+
+    def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
+        return self._try(lambda: self._cluster.get(ref, cancel=cancel or self._stop()))
+
+    def list(
+        self,
+        gvk: GroupVersionKind,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        whole: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> list[Object]:
+        return self._try(
+            lambda: self._cluster.list(gvk, namespace, labels=labels, whole=whole, cancel=cancel or self._stop())
+        )
+
+    def apply(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        force: bool = False,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        def call() -> Object:
+            return self._cluster.apply(
+                body, manager=manager, force=force, dry_run=dry_run, cancel=cancel or self._stop()
+            )
+
+        return self._try(call)
+
+    def create(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """AlreadyExists may be said of what an attempt whose answer was lost has created."""
+        return self._try(
+            lambda: self._cluster.create(body, manager=manager, dry_run=dry_run, cancel=cancel or self._stop())
+        )
+
+    def update(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        """Not tried again after a conflict: whoever updates has to read again."""
+
+        def call() -> Object:
+            return self._cluster.update(body, manager=manager, subresource=subresource, cancel=cancel or self._stop())
+
+        return call_with_retries(call, self._clock, self._cancel, self._patience, is_outcome_unknown)
+
+    def patch(
+        self,
+        ref: ObjectRef,
+        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        kind: PatchKind,
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        def call() -> Object:
+            return self._cluster.patch(
+                ref,
+                patch,
+                kind,
+                manager=manager,
+                subresource=subresource,
+                dry_run=dry_run,
+                cancel=cancel or self._stop(),
+            )
+
+        return self._try(call)
+
+    def delete(
+        self,
+        ref: ObjectRef,
+        *,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "Background",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        """NotFoundError may be said of what an attempt whose answer was lost has deleted: it is gone either way."""
+
+        def call() -> None:
+            self._cluster.delete(
+                ref,
+                uid=uid,
+                resource_version=resource_version,
+                propagation=propagation,
+                dry_run=dry_run,
+                cancel=cancel or self._stop(),
+            )
+
+        self._try(call)
+
+    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]]) -> Changes:
+        wanted = tuple(kinds)
+        return self._try(lambda: self._cluster.follow(wanted))
+
+    def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
+        try:
+            return self._try(lambda: self._cluster.allowed(verb, gvk, namespace, name))
+        except NotFoundError:
+            return True  # a kind that is not served yet: the server will say

@@ -1,0 +1,223 @@
+"""One turn of a Manifest: from what it says and what is there to what is done next, and what is said of it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, OPERATOR, MalformedObject, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma.states import State
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.controllers.manifest.access_secret_watches import AccessSecretWatches
+from kymatui.engine.controllers.manifest.install_record import (
+    InstallRecord,
+    merge_records,
+    read_record,
+    record_patch,
+    record_text,
+)
+from kymatui.engine.controllers.manifest.installation import ManifestInstallation, install_records, read_bundles
+from kymatui.engine.controllers.manifest.manifest_status import ReconcileResult, is_v1alpha1, new_status
+from kymatui.engine.controllers.manifest.reconcile_context import (
+    FINALIZER,
+    OLD_FINALIZER,
+    ORPHAN_SECONDS,
+    OWN_FINALIZERS,
+    ReconcileContext,
+    foreign_controller,
+)
+from kymatui.engine.controllers.manifest.uninstallation import ManifestUninstallation
+from kymatui.engine.sources.manifest_installs import InstallFailure
+from kymatui.errors import ConfigurationError, KymatuiError, NotFoundError, RefusedError
+
+SOON: Final = 5.0
+"""Seconds between two looks at what is under way, where nobody watches it."""
+WATCHED: Final = 30.0
+"""The same where a watch tells of changes: time alone can turn a start into a failure."""
+LATER: Final = 60.0
+"""Seconds until something that a person has to mend is looked at again."""
+
+
+class ManifestReconciler:
+    """Reconciles Manifests of one cluster; `accesses` hears which need an access Secret."""
+
+    def __init__(self, site: ReconcileContext, accesses: AccessSecretWatches | None = None) -> None:
+        self._site = site
+        self._accesses = accesses or AccessSecretWatches(site.home)
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        """Does what can be done now; the seconds until the next look, None where only a change can matter.
+
+        Raises RefusedError where another controller is in charge of the Manifest, and the errors of the home cluster.
+        What goes wrong with an install, or with the cluster that it is for, is written into the status.
+        """
+        raw = self._site.home.get(ref, cancel=cancel)
+        if raw is None:
+            self._leave(ref)
+            return None
+        manifest = read_manifest(raw)
+        if isinstance(manifest, MalformedObject):
+            raise ConfigurationError(f"{ref} cannot be read: {manifest.reason}")
+        if manifest.skipped:
+            self._leave(ref)
+            return None
+        if other := foreign_controller(raw):
+            raise RefusedError(
+                f"{ref} is worked on by {other}", hint="take that controller away first; nothing was changed"
+            )
+        self._accesses.need(ref, manifest)
+        return _Turn(self._site, manifest, cancel).go()
+
+    def _leave(self, ref: ObjectRef) -> None:
+        self._site.lookouts.leave(ref)
+        self._accesses.leave(ref)
+
+
+class _Turn:
+    def __init__(self, site: ReconcileContext, manifest: Manifest, cancel: threading.Event) -> None:
+        self._site = site
+        self._manifest = manifest
+        self._cancel = cancel
+
+    def go(self) -> float | None:
+        try:
+            runtime = self._site.runtimes.of(self._manifest, self._cancel)
+        except KymatuiError as error:
+            return self._say(ReconcileResult(self._ill, f"the cluster cannot be reached: {error}"), LATER)
+        if self._manifest.meta.deleting:
+            return self._delete(runtime)
+        if runtime is None:
+            where = f"no Secret in {self._manifest.meta.namespace} is labelled {LABEL_KYMA_NAME}={self._manifest.kyma}"
+            return self._say(ReconcileResult(State.ERROR, f"access secret not found: {where}"), LATER)
+        if self._manifest.unmanaged:
+            return self._let_go(runtime)
+        if orphaned := self._orphaned():
+            return self._say(ReconcileResult(State.ERROR, orphaned), LATER)
+        self._hold()
+        return self._install(runtime)
+
+    @property
+    def _ill(self) -> State:
+        return State.DELETING if self._manifest.meta.deleting else State.ERROR
+
+    # installing
+
+    def _install(self, runtime: Cluster) -> float | None:
+        read = read_bundles(self._site, self._manifest, runtime)
+        known, wanted = read_record(self._manifest), install_records(read)
+        self._record(merge_records(known, wanted))
+        found = ManifestInstallation(self._site, self._manifest, runtime, self._cancel).install(read)
+        broken = {one.install for one in read if isinstance(one.bundle, InstallFailure)}
+        gone = [entry for entry in known if entry not in wanted and entry.install not in broken]
+        left = ManifestUninstallation(self._site, runtime, self._cancel).remove(gone)
+        if left.words:
+            words = f"{found.words}; removing: {left.words}"
+            found = replace(found, state=State.WARNING, words=words, waits=(*found.waits, *left.waits))
+        else:
+            self._record([entry for entry in merge_records(known, wanted) if entry not in gone])
+        watched = self._site.lookouts.look(self._ref, runtime, found.waits)
+        soon = WATCHED if watched else SOON
+        again = {State.READY: None, State.PROCESSING: soon}.get(found.state, LATER)
+        return self._say(found, again)
+
+    def _orphaned(self) -> str:
+        """As lifecycle-manager judges: the Kyma is gone, or does not know the module though it had the time."""
+        manifest = self._manifest
+        if not manifest.kyma:
+            return ""
+        kind = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
+        if self._site.home.kind(kind) is None:
+            return ""
+        kyma = read_kyma(self._site.home.get(ObjectRef(kind, manifest.meta.namespace, manifest.kyma)))
+        if not isinstance(kyma, Kyma):
+            return f"orphaned manifest detected: there is no Kyma {manifest.kyma}"
+        age = self._site.clock.now() - (manifest.meta.created or 0.0)
+        if manifest.mandatory or age < ORPHAN_SECONDS or self._is_reported(kyma):
+            return ""
+        return f"orphaned manifest detected: the Kyma {manifest.kyma} does not report it"
+
+    def _is_reported(self, kyma: Kyma) -> bool:
+        tracked = [report.manifest.ref.name for report in kyma.reports if report.manifest is not None]
+        return self._manifest.meta.name in tracked or kyma.report(self._manifest.module) is not None
+
+    def _hold(self) -> None:
+        wanted = OLD_FINALIZER if is_v1alpha1(self._manifest) else FINALIZER
+        known = self._manifest.meta.finalizers
+        if wanted not in known:
+            self._patch({"metadata": {**self._seen(), "finalizers": [*known, wanted]}})
+
+    # deleting and letting go
+
+    def _delete(self, runtime: Cluster | None) -> float | None:
+        entries = read_record(self._manifest)
+        if runtime is None:
+            self._release()  # the cluster is gone, and all that was in it
+            return None
+        left = ManifestUninstallation(self._site, runtime, self._cancel).remove(entries)
+        if left.words:
+            watched = self._site.lookouts.look(self._ref, runtime, left.waits) and bool(left.waits)
+            return self._say(ReconcileResult(State.DELETING, left.words), WATCHED if watched else SOON)
+        self._release()
+        return None
+
+    def _let_go(self, runtime: Cluster) -> float | None:
+        entries = read_record(self._manifest)
+        try:
+            ManifestUninstallation(self._site, runtime, self._cancel).let_go(entries)
+        except NotFoundError as error:
+            return self._say(ReconcileResult(State.ERROR, str(error)), LATER)
+        self._say(ReconcileResult(State.UNMANAGED, "everything stays as it is, and nobody manages it"), None)
+        self._release()
+        with contextlib.suppress(NotFoundError):
+            self._site.home.delete(self._ref, uid=self._manifest.meta.uid, cancel=self._cancel)
+        return None
+
+    def _release(self) -> None:
+        self._site.lookouts.leave(self._ref)
+        left = [name for name in self._manifest.meta.finalizers if name not in OWN_FINALIZERS]
+        if len(left) != len(self._manifest.meta.finalizers):
+            self._patch({"metadata": {**self._seen(), "finalizers": left}})
+
+    # writing
+
+    @property
+    def _ref(self) -> ObjectRef:
+        return read_ref(self._manifest.raw)
+
+    def _seen(self) -> Mapping[str, Any]:
+        """Makes a patch of a whole list fail where somebody else has changed the object since."""
+        version = self._manifest.raw["metadata"].get("resourceVersion")
+        return {"resourceVersion": version} if version else {}
+
+    def _record(self, entries: list[InstallRecord] | tuple[InstallRecord, ...]) -> None:
+        if record_text(entries) != record_text(read_record(self._manifest)):
+            self._patch(record_patch(entries))
+
+    def _patch(self, patch: Mapping[str, Any], subresource: str = "") -> None:
+        """Patches the Manifest, and goes on with what the server made of it; nothing where it is gone."""
+        try:
+            made = self._site.home.patch(
+                self._ref,
+                patch,
+                PatchKind.MERGE,
+                manager=OPERATOR_FIELD_MANAGER,
+                subresource=subresource,
+                cancel=self._cancel,
+            )
+        except NotFoundError:
+            return
+        fresh = read_manifest(made)
+        if isinstance(fresh, Manifest):
+            self._manifest = fresh
+
+    def _say(self, finding: ReconcileResult, again: float | None) -> float | None:
+        status = new_status(self._manifest, finding, self._site.clock.now())
+        if status is not None:
+            self._patch({"status": status}, "status")
+        return again

@@ -1,0 +1,92 @@
+"""The way of a Manifest to being gone, or to letting go of what it installed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.apply.planner import read_inventory
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.controllers.manifest.install_record import InstallRecord
+from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
+from kymatui.engine.deletion.managed_deletion import DeletionConsent
+from kymatui.engine.deletion.module_deletion import uninstall_module
+from kymatui.engine.deletion.uninstall_plan import plan_uninstall
+from kymatui.engine.inventory.inventory import Inventory
+from kymatui.engine.inventory.inventory_store import ApplySetStore
+from kymatui.engine.inventory.ownership_marks import ANNOTATION_MANIFEST, LABEL_PART_OF
+from kymatui.errors import CancelledError, KymatuiError, NotFoundError
+
+
+@dataclass(frozen=True, slots=True)
+class RemainingObjects:
+    """What is still there: in words ("" when all is gone), and the objects that somebody waits for."""
+
+    words: str = ""
+    waits: tuple[ObjectRef, ...] = ()
+
+
+class ManifestUninstallation:
+    """Takes away, or lets go of, what stands in a record, on one cluster."""
+
+    def __init__(self, site: ReconcileContext, cluster: Cluster, cancel: threading.Event) -> None:
+        self._site = site
+        self._cluster = cluster
+        self._cancel = cancel
+
+    def remove(self, entries: Sequence[InstallRecord]) -> RemainingObjects:
+        """Deletes all of it as far as it goes now; what it waits for, without words when nothing is left.
+
+        The last installed goes first. Users' objects that a manager looks after are never deleted here: their owners
+        do that, and until then everything stays.
+        """
+        found = [self._remove(entry) for entry in reversed(entries)]
+        words = "; ".join(one.words for one in found if one.words)
+        return RemainingObjects(words, tuple(ref for one in found for ref in one.waits))
+
+    def _remove(self, entry: InstallRecord) -> RemainingObjects:
+        waits: tuple[ObjectRef, ...] = ()
+        try:
+            found = plan_uninstall(entry.name, entry.namespace, self._cluster, self._site.clock, cancel=self._cancel)
+            if found is None:
+                return RemainingObjects()
+            waits = (*(one.ref for one in found.remaining.instances), *(step.ref for step in found.deletions))
+            with self._site.begin(self._cluster, self._cancel) as run:
+                uninstall_module(found, run, DeletionConsent(found.accepted))
+            return RemainingObjects()
+        except CancelledError:
+            raise
+        except KymatuiError as error:
+            return RemainingObjects(str(error), waits)
+
+    def let_go(self, entries: Iterable[InstallRecord]) -> None:
+        """Everything stays as it is, without the marks that say whose it is, and without an inventory.
+
+        Raises NotFoundError for an object that is gone: somebody deleted it, and should know before nobody looks any
+        more.
+        """
+        for entry in entries:
+            inventory = read_inventory(self._cluster, self._site.clock, entry.name, entry.namespace)
+            if inventory is None:
+                continue
+            for item in inventory.items:
+                self._unmark(item.ref)
+            self._forget(inventory)
+
+    def _unmark(self, ref: ObjectRef) -> None:
+        patch = {"metadata": {"labels": {LABEL_PART_OF: None}, "annotations": {ANNOTATION_MANIFEST: None}}}
+        try:
+            self._cluster.patch(ref, patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
+        except NotFoundError as error:
+            raise NotFoundError(
+                f"{ref} is missing, and so cannot be let go of",
+                hint="create it again, or delete the Manifest without letting go",
+                status=404,
+            ) from error
+
+    def _forget(self, inventory: Inventory) -> None:
+        """A Helm release stays: the helm command goes on with it."""
+        if not inventory.chart:
+            ApplySetStore(self._cluster, inventory.name, inventory.namespace).remove(inventory)

@@ -1,0 +1,197 @@
+"""What Manifests wait for, watched on whichever cluster it is, and only as long as a Manifest needs it.
+
+Each cluster has a post; a post watches a kind in the namespaces where something of it matters, or in all of them where
+these are many. A watch ends with the last Manifest that needs it, a post with its last watch.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import Changes, Cluster
+from kymatui.errors import KymatuiError
+
+MOST_WATCHED_CLUSTERS: Final = 48
+"""Clusters that are watched at a time; those of which nothing was needed for longest fall back to the resync."""
+_MOST_NAMESPACES: Final = 4
+_LOOK: Final = 60.0
+
+WatchKey = tuple[GroupVersionKind, str]
+
+
+class DependencyWatches:
+    """Wakes Manifests when something changes that they need. Does nothing before `begin`; shared by threads."""
+
+    def __init__(self, most: int = MOST_WATCHED_CLUSTERS) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._wake: Callable[[ObjectRef], None] | None = None
+        self._posts: OrderedDict[Cluster, _Post] = OrderedDict()
+        self._places: dict[ObjectRef, Cluster] = {}
+
+    def begin(self, wake: Callable[[ObjectRef], None]) -> None:
+        """From now on `wake` hears which Manifests are to be looked at; it is called from any thread."""
+        with self._lock:
+            self._wake = wake
+
+    def look(self, manifest: ObjectRef, cluster: Cluster, refs: Iterable[ObjectRef], *, more: bool = False) -> bool:
+        """From now on the Manifest needs these objects of a cluster (with `more` these besides), and no others.
+
+        Whether they are watched; if not, whoever waits has to look again by himself.
+        """
+        with self._lock:
+            if self._wake is None:
+                return False
+            known = self._places.get(manifest)
+            elsewhere = self._posts.get(known) if known is not None and known is not cluster else None
+            post = self._posts.get(cluster) or _Post(cluster, self._wake)
+            self._posts[cluster] = post
+            self._posts.move_to_end(cluster)
+            self._places[manifest] = cluster
+            oldest = self._posts.popitem(last=False)[1] if len(self._posts) > self._most else None
+        if elsewhere is not None:
+            self._leave(manifest, elsewhere)
+        if oldest is not None:
+            oldest.end()
+        return post.need(manifest, refs, more=more)
+
+    def leave(self, manifest: ObjectRef) -> None:
+        """The Manifest needs nothing any more."""
+        with self._lock:
+            cluster = self._places.pop(manifest, None)
+            post = self._posts.get(cluster) if cluster is not None else None
+        if post is not None:
+            self._leave(manifest, post)
+
+    def _leave(self, manifest: ObjectRef, post: _Post) -> None:
+        post.need(manifest, (), more=False)
+        with self._lock:
+            empty = post.is_empty and self._posts.get(post.cluster) is post
+            if empty:
+                del self._posts[post.cluster]
+        if empty:
+            post.end()
+
+    def forget(self, cluster: Cluster) -> None:
+        """The connection to a cluster ends, and so does everything that is watched there."""
+        with self._lock:
+            post = self._posts.pop(cluster, None)
+        if post is not None:
+            post.end()
+
+    def end(self) -> None:
+        with self._lock:
+            posts = list(self._posts.values())
+            self._posts.clear()
+            self._places.clear()
+            self._wake = None
+        for post in posts:
+            post.end()
+
+    def watched(self) -> dict[str, list[str]]:
+        """What is watched, by the names of the clusters: "Kind namespace"."""
+        with self._lock:
+            return {cluster.name: post.subjects() for cluster, post in self._posts.items()}
+
+
+class _Post:
+    """What is needed of one cluster, by whom, and the watches that it takes."""
+
+    def __init__(self, cluster: Cluster, wake: Callable[[ObjectRef], None]) -> None:
+        self.cluster = cluster
+        self._wake = wake
+        self._lock = threading.Lock()
+        self._needs: dict[ObjectRef, frozenset[ObjectRef]] = {}
+        self._needed_by: dict[ObjectRef, set[ObjectRef]] = {}
+        self._counts: dict[GroupVersionKind, Counter[str]] = defaultdict(Counter)
+        self._streams: dict[WatchKey, WatchThread] = {}
+        self._ended = False
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._needs
+
+    def subjects(self) -> list[str]:
+        with self._lock:
+            return sorted(f"{kind.kind} {namespace}".strip() for kind, namespace in self._streams)
+
+    def need(self, manifest: ObjectRef, refs: Iterable[ObjectRef], *, more: bool) -> bool:
+        """Who needs it is known before the watch begins: its first list wakes whoever asked too late."""
+        with self._lock:
+            if self._ended:
+                return False
+            before = self._needs.pop(manifest, frozenset())
+            after = frozenset(refs) | (before if more else frozenset())
+            if after:
+                self._needs[manifest] = after
+            self._count(manifest, before - after, -1)
+            self._count(manifest, after - before, 1)
+            return self._watch({ref.kind for ref in before ^ after})
+
+    def _count(self, manifest: ObjectRef, refs: Iterable[ObjectRef], number: int) -> None:
+        for ref in refs:
+            holders = self._needed_by.setdefault(ref, set())
+            (holders.add if number > 0 else holders.discard)(manifest)
+            if not holders:
+                del self._needed_by[ref]
+            self._counts[ref.kind][ref.namespace] += number
+            if not self._counts[ref.kind][ref.namespace]:
+                del self._counts[ref.kind][ref.namespace]
+
+    def _watch(self, kinds: Iterable[GroupVersionKind]) -> bool:
+        """Begins and ends watches as the needs are; whether all that is needed is watched."""
+        good = True
+        for kind in kinds:
+            wanted = self._wanted(kind)
+            for subject in wanted - self._streams.keys():
+                try:
+                    changes = self.cluster.follow([subject])
+                except KymatuiError:
+                    good = False  # the turn itself says what is wrong with the cluster
+                    continue
+                self._streams[subject] = WatchThread(changes, self._touched)
+            for subject in [one for one in self._streams if one[0] == kind and one not in wanted]:
+                self._streams.pop(subject).close()
+        return good
+
+    def _wanted(self, kind: GroupVersionKind) -> set[WatchKey]:
+        namespaces = set(self._counts[kind])
+        return {(kind, "")} if len(namespaces) > _MOST_NAMESPACES else {(kind, one) for one in namespaces}
+
+    def _touched(self, refs: Iterable[ObjectRef]) -> None:
+        with self._lock:
+            found = {manifest for ref in refs for manifest in self._needed_by.get(ref, ())}
+        for manifest in found:
+            self._wake(manifest)
+
+    def end(self) -> None:
+        with self._lock:
+            self._ended = True
+            streams = list(self._streams.values())
+            self._streams.clear()
+        for stream in streams:
+            stream.close()
+
+
+class WatchThread:
+    """One watch, and the thread that passes on what it says."""
+
+    def __init__(self, changes: Changes, touched: Callable[[Iterable[ObjectRef]], None]) -> None:
+        self._changes = changes
+        self._touched = touched
+        self._closed = threading.Event()
+        threading.Thread(target=self._run, name="lookout", daemon=True).start()
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            found = self._changes.wait(_LOOK)
+            if found and not self._closed.is_set():
+                self._touched(found)
+
+    def close(self) -> None:
+        self._closed.set()
+        self._changes.close()

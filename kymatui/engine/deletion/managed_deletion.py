@@ -1,0 +1,147 @@
+"""Deleting what a module's manager looks after, while the manager is still there to let it go.
+
+What is left is counted again before every round: what users create meanwhile was accepted in no plan, and stops the
+deletion. Nothing is remembered between two calls: the next, from any machine, starts from what the cluster says then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.plans.accepted_objects import AcceptedObjects, summarize_names
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.finalizers import deletion_blocker
+from kymatui.engine.cluster.ports import Object
+from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
+from kymatui.engine.jobs.object_deletion import delete_object
+from kymatui.engine.jobs.run import Progress, Run
+from kymatui.engine.jobs.wait import CLUSTER_FINALIZERS, wait_until_deleted
+from kymatui.errors import PartlyDoneError, RefusedError
+
+_ROUNDS: Final = 3
+_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionConsent:
+    """What a person accepted.
+
+    accepted        the objects that the plan displayed: no other is deleted
+    cascade         what the module's users made, and its manager looks after, is deleted
+    accept_unknown  kinds that may not be listed are taken for empty
+    """
+
+    accepted: AcceptedObjects
+    cascade: bool = False
+    accept_unknown: bool = False
+
+
+def require_consent(remaining: ManagedObjects, name: str, consent: DeletionConsent) -> None:
+    """Raises RefusedError where something is left of which nobody said that it may go; "forbidden" is not "none"."""
+    if remaining.unknown and not consent.accept_unknown:
+        said = ", ".join(f"{kind} ({reason})" for kind, reason in remaining.unknown)
+        raise RefusedError(
+            f"nobody knows whether {name} still manages something: {said}",
+            hint="get the right to list them, or accept that they are not counted",
+        )
+    if remaining.theirs and not consent.cascade:
+        raise RefusedError(
+            f"{name} still manages {format_count(len(remaining.theirs), 'object')}: "
+            f"{format_resources(remaining.theirs)}",
+            hint="delete them first, or ask for it with cascade",
+        )
+    refuse_unplanned(remaining, name, consent.accepted)
+
+
+def refuse_unplanned(remaining: ManagedObjects, name: str, accepted: AcceptedObjects) -> None:
+    """Raise RefusedError that names what the plan did not display, and what the deletion would destroy or block."""
+    if unseen := unplanned_resources(remaining.instances, accepted):
+        raise RefusedError(
+            f"{name}: {summarize_names(one.ref for one in unseen)} was created after the plan was displayed, "
+            "and is not deleted",
+            hint="run it again to review the new plan",
+        )
+
+
+def unplanned_resources(instances: Iterable[ManagedObject], accepted: AcceptedObjects) -> tuple[ManagedObject, ...]:
+    """Return what the plan did not display; objects of Kubernetes' own kinds stay in any case."""
+    return tuple(one for one in instances if not (one.shared or accepted.has(one.ref, one.uid)))
+
+
+def format_resources(instances: Sequence[ManagedObject]) -> str:
+    """The first few by name, and how many more."""
+    shown = ", ".join(f"{one.ref}{one.held}" for one in instances[:_SHOWN])
+    return shown + (f" and {len(instances) - _SHOWN} more" if len(instances) > _SHOWN else "")
+
+
+def delete_managed_resources(
+    run: Run,
+    name: str,
+    count: Callable[[], ManagedObjects],
+    consent: DeletionConsent,
+    gone: list[ObjectRef],
+    *,
+    own: bool = True,
+) -> None:
+    """Deletes the users' objects, then (with `own`) those that came with the module, and waits until all are gone.
+
+    What went is added to `gone`. Objects of Kubernetes' own kinds are left alone: nobody can tell which are the
+    module's. Raises RefusedError where something is left that was not accepted, PartlyDoneError with who has to act.
+    """
+    for _ in range(_ROUNDS):
+        remaining = count()
+        require_consent(remaining, name, consent)
+        theirs = [one for one in remaining.theirs if not one.shared]
+        some = theirs or [one for one in remaining.ours if own and not one.applied]
+        if not some:
+            return
+        _remove(run, some, gone)
+    left = [one for one in count().instances if not one.shared and not one.applied and (own or not one.ours)]
+    if left:
+        raise PartlyDoneError(f"somebody makes more of what {name} manages: {format_resources(left)}")
+
+
+def _remove(run: Run, some: Sequence[ManagedObject], gone: list[ObjectRef]) -> None:
+    run_for_each(some, lambda one: _delete(run, one), run.cancel, run.limits.width)
+    require_deleted(run, {one.ref: one.uid for one in some}, "which its manager looks after", gone)
+
+
+def _delete(run: Run, one: ManagedObject) -> None:
+    """Delete only the object that was counted: another one of its name is counted again, and was not accepted."""
+    if one.deleted_at is None:
+        with run.step("delete", one.ref):
+            was_there = delete_object(run, one.ref, one.uid, one.resource_version, propagation="Foreground")
+        if was_there:
+            run.tell(Progress(f"deleting {one.ref}", one.ref))
+
+
+def require_deleted(run: Run, uids: dict[ObjectRef, str], why: str, gone: list[ObjectRef]) -> None:
+    """Raises PartlyDoneError that names who has to act, where something is left when the time is over."""
+    left = wait_until_deleted(run, uids, run.limits.gone, deletion_blocker, uids)
+    gone += [ref for ref in uids if ref not in left]
+    if left:
+        shown = sorted(left.items(), key=lambda pair: not _is_stuck(pair[1]))[:_SHOWN]
+        said = "; ".join(f"{ref}{deletion_blocker(live)}" for ref, live in shown)
+        more = f"; and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+        raise PartlyDoneError(f"{said}{more}, {why}", hint=blocked_deletion_hint(left.values()))
+
+
+def _is_stuck(live: Object) -> bool:
+    """Whether somebody other than the cluster itself holds it: such are named first."""
+    return bool(set(live["metadata"].get("finalizers") or ()) - CLUSTER_FINALIZERS)
+
+
+def blocked_deletion_hint(left: Iterable[Object]) -> str:
+    """What a person can do about objects that do not go."""
+    held = {name for live in left for name in live["metadata"].get("finalizers") or ()}
+    if held and held <= CLUSTER_FINALIZERS:
+        return "the cluster's own controllers take it away, which may take half a minute; run it again to go on waiting"
+    return (
+        "whoever set the finalizers has to remove them: see whether that controller runs, then run it again"
+        if held
+        else "run it again to go on waiting"
+    )

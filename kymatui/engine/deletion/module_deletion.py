@@ -1,0 +1,278 @@
+"""Taking a module away by two rules: no manager goes while anything it manages is there; only what is ours goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.engine.apply.plan_refusals import refuse_another_cluster
+from kymatui.engine.apply.planner import NAMESPACE
+from kymatui.engine.apply.prune import foreign_claim
+from kymatui.engine.bundles.bundle import BundleHook
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.kind_order import defined_kinds
+from kymatui.engine.cluster.namespace_contents import list_foreign_contents
+from kymatui.engine.cluster.ports import Object, PatchKind
+from kymatui.engine.deletion.managed_deletion import (
+    DeletionConsent,
+    delete_managed_resources,
+    require_consent,
+    require_deleted,
+)
+from kymatui.engine.deletion.uninstall_plan import UninstallPlan, deletion_steps, inventory_owner
+from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState
+from kymatui.engine.inventory.inventory_store import ApplySetStore, InventoryStore
+from kymatui.engine.inventory.managed_resources import GroupKind, ManagedObjects, list_managed_resources, managed_kinds
+from kymatui.engine.inventory.ownership_marks import inventory_name, read_owner, unmark_patch
+from kymatui.engine.inventory.release_store import ReleaseStore
+from kymatui.engine.jobs.hooks import run_hooks
+from kymatui.engine.jobs.object_deletion import delete_object, uid_of
+from kymatui.engine.jobs.run import Progress, Run
+from kymatui.engine.plans.plan import Action, BundlePart, Step
+from kymatui.errors import CancelledError, KymatuiError, OutdatedError, PartlyDoneError
+
+_UNSEEN: Final = "it was created after the plan was displayed"
+_NOTHING: Final[Mapping[ObjectRef, Object]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionOutcome:
+    """What went, and what was kept, with the reasons; `lost` was to go, and somebody else had deleted it."""
+
+    gone: tuple[ObjectRef, ...]
+    kept: tuple[Step, ...]
+    lost: tuple[ObjectRef, ...] = ()
+
+
+def uninstall_module(found: UninstallPlan, run: Run, consent: DeletionConsent) -> DeletionOutcome:
+    """Carries out a removal, of exactly what was accepted: what was created since is left, and named.
+
+    Raises RefusedError before anything is deleted (OutdatedError where something else is installed than was looked at),
+    PartlyDoneError when something does not go (run it again to go on).
+    """
+    refuse_another_cluster(found.cluster, run)
+    inventory = found.inventory
+    require_consent(found.remaining, inventory.name, consent)
+    deletion = _Deletion(found, run, consent)
+    try:
+        with run.alone(inventory.name, inventory.namespace) as (alone, _):
+            deletion.run = alone
+            return deletion.carry_out()
+    except CancelledError as error:
+        raise CancelledError(f"{error}; {deletion.told()}", hint="run it again to go on") from error
+    except KymatuiError as error:
+        if not deletion.gone:
+            raise
+        hint = error.hint or "run it again to go on"
+        raise PartlyDoneError(f"{error}; {deletion.told()}", hint=hint) from error
+
+
+def refuse_replaced(then: Inventory, now: Inventory) -> None:
+    """Raises OutdatedError where somebody installed something else under a name since it was looked at."""
+    if (now.digest, now.version) == (then.digest, then.version):
+        return
+    was, got = (f" {one.version}" if then.version != now.version else "" for one in (then, now))
+    raise OutdatedError(
+        f"somebody installed another {now.name}{got} while the one that was there{was} was to be deleted",
+        hint="nothing of it was deleted; run it again to look at what would go now",
+    )
+
+
+def _left(step: Step) -> Step:
+    return replace(step, action=Action.KEEP, reason=_UNSEEN)
+
+
+class _Deletion:
+    """One removal on its way."""
+
+    def __init__(self, found: UninstallPlan, run: Run, consent: DeletionConsent) -> None:
+        self.run = run
+        self.gone: list[ObjectRef] = []
+        self._found = found
+        self._inventory = found.inventory
+        self._consent = consent
+        self._kept: list[Step] = []
+        self._kinds: tuple[GroupKind, ...] = ()
+
+    def carry_out(self) -> DeletionOutcome:
+        keeper = self._keeper()
+        inventory = keeper.read()
+        if inventory is None:
+            self.run.tell(Progress(f"{self._inventory.name} is gone: somebody else deleted it"))
+            return DeletionOutcome((), ())
+        refuse_replaced(self._inventory, inventory)
+        self._inventory = inventory
+        self._kinds = managed_kinds(inventory, self.run.cluster)
+        require_consent(self._count(), inventory.name, self._consent)
+        if inventory.state is not InventoryState.DELETING:
+            inventory = replace(inventory, state=InventoryState.DELETING, done=())
+            inventory = self._inventory = keeper.note(inventory)
+        hooks = keeper.hooks(inventory) if isinstance(keeper, ReleaseStore) else ()
+        inventory = self._hooks(hooks, "pre-delete", inventory, keeper)
+        delete_managed_resources(self.run, self._inventory.name, self._count, self._consent, self.gone)
+        self._delete_own()
+        self._delete_definitions()
+        self._hooks(hooks, "post-delete", inventory, keeper)
+        self._end(keeper)
+        return DeletionOutcome(tuple(self.gone), tuple(self._kept), self._lost())
+
+    def _lost(self) -> tuple[ObjectRef, ...]:
+        """What was gone before its turn came."""
+        known = {*self.gone, *(step.ref for step in self._kept)}
+        lost = (*self._found.lost, *(step.ref for step in self._found.deletions if step.ref not in known))
+        for ref in lost:
+            self.run.tell(Progress(f"{ref} was gone already: somebody else deleted it"))
+        return lost
+
+    def _keeper(self) -> InventoryStore:
+        name, namespace = self._inventory.name, self._inventory.namespace
+        if self._inventory.chart:
+            return ReleaseStore(self.run.cluster, name, namespace, self.run.clock.now)
+        return ApplySetStore(self.run.cluster, name, namespace)
+
+    def _hooks(
+        self, hooks: Sequence[BundleHook], event: str, inventory: Inventory, keeper: InventoryStore
+    ) -> Inventory:
+        return run_hooks(self.run, hooks, event, inventory, keeper) if hooks else inventory
+
+    def _count(self) -> ManagedObjects:
+        return list_managed_resources(
+            self._inventory, self.run.cluster, self._kinds, self.run.cancel, self.run.limits.width
+        )
+
+    # its own objects
+
+    def _delete_own(self) -> None:
+        steps = self._steps(BundlePart.OBJECT)
+        self._kept += [step for step in steps if step.action is Action.KEEP]
+        for number in sorted({step.wave for step in steps}):
+            wave = [step for step in steps if step.wave == number and step.action is Action.DELETE]
+            self._remove(wave, "which is a part of the module")
+
+    def _steps(self, part: BundlePart) -> tuple[Step, ...]:
+        """What is there of a part now; what the plan did not display stays."""
+        steps = deletion_steps(self._inventory, self.run.cluster, self.run.cancel, self.run.limits.width, part)
+        return tuple(step if self._is_accepted(step) else _left(step) for step in steps)
+
+    def _is_accepted(self, step: Step) -> bool:
+        return step.action is Action.KEEP or self._consent.accepted.has(step.ref, step.uid)
+
+    def _delete_definitions(self) -> None:
+        """Those of which nothing is left; with the others would go what somebody made since."""
+        for step in self._steps(BundlePart.DEFINITION):
+            if step.action is Action.KEEP:
+                self._kept.append(step)
+                continue
+            live = self.run.cluster.get(step.ref)
+            if live is not None and self.run.backup is not None:
+                self.run.backup.save(live)
+            count = self._instances_of(live) if live is not None else 0  # the last request before it is deleted
+            if count:
+                reason = f"{format_count(count, 'object')} of its kind left"
+                self._kept.append(replace(step, action=Action.KEEP, reason=reason))
+            elif live is not None:
+                self._remove([step], "which has no instances", {step.ref: live})
+        self.run.cluster.forget_kinds()
+
+    def _instances_of(self, definition: Object) -> int:
+        kinds = {(gvk.group, gvk.kind) for gvk in defined_kinds([definition])}
+        found = list_managed_resources(
+            self._inventory, self.run.cluster, tuple(kinds), self.run.cancel, self.run.limits.width
+        )
+        return len(found.instances) + len(found.unknown)
+
+    def _remove(self, steps: Sequence[Step], why: str, read: Mapping[ObjectRef, Object] = _NOTHING) -> None:
+        """Deletes side by side, and waits until all are gone. Raises PartlyDoneError that tells who has to act.
+
+        What was `read` a moment ago, and was found to be ours, is not read again.
+        """
+        if not steps:
+            return
+        uids = run_for_each(steps, lambda step: self._delete(step, read), self.run.cancel, self.run.limits.width)
+        waited = {step.ref: uid for step, uid in zip(steps, uids, strict=True) if uid}
+        if waited:
+            require_deleted(self.run, waited, why, self.gone)
+
+    def _delete(self, step: Step, read: Mapping[ObjectRef, Object]) -> str:
+        """The uid to wait for; "" where it is gone, is another's now, or was created again since."""
+        ref = step.ref
+        live = read[ref] if ref in read else self.run.cluster.get(ref)
+        if live is None:
+            return ""
+        item = self._inventory.item(ref)
+        if item is not None and ref not in read and ref.kind != NAMESPACE and self._claimed(live, item):
+            return ""
+        if uid_of(live) != step.uid:
+            self._kept.append(_left(step))
+            return ""
+        if not live["metadata"].get("deletionTimestamp"):
+            version = str(live["metadata"].get("resourceVersion") or "")
+            with self.run.step("delete", ref):
+                if not delete_object(self.run, ref, step.uid, version):
+                    return ""  # it is gone, or another one has its name now
+        self.run.tell(Progress(f"deleting {ref}", ref))
+        return step.uid
+
+    def _claimed(self, live: Object, item: InventoryItem) -> str:
+        return foreign_claim(live, inventory_owner(self._inventory), item)
+
+    # the end
+
+    def _end(self, keeper: InventoryStore) -> None:
+        """Namespaces last. The one that the inventory is in takes it along; else the inventory is removed by itself."""
+        own = ObjectRef(NAMESPACE, "", self._inventory.namespace)
+        steps = self._steps(BundlePart.NAMESPACE)
+        for step in [*(one for one in steps if one.ref != own), *(one for one in steps if one.ref == own)]:
+            others = self._others(step.ref.name) if step.action is Action.DELETE else ()
+            if others:
+                more = f" and {len(others) - 5} more" if len(others) > 5 else ""
+                step = replace(step, action=Action.KEEP, reason=f"others are in it: {', '.join(others[:5])}{more}")
+            if step.action is Action.KEEP:
+                self._kept.append(step)
+            elif step.ref == own:
+                self._let_go()
+                self._remove([step], "which was made for the module")
+                return
+            else:
+                self._remove([step], "which is a part of the module")
+        self._let_go()
+        with self.run.step("forget", self._inventory.name):
+            keeper.remove(self._inventory)
+
+    def _let_go(self) -> None:
+        """Removes the marks from what stays; what the plan did not display is not touched."""
+        mine = inventory_owner(self._inventory)
+
+        def unmark(step: Step) -> None:
+            live = self.run.cluster.get(step.ref)
+            if live is None or read_owner(live) not in (None, mine):
+                return
+            if not self._consent.accepted.has(step.ref, uid_of(live)):
+                return
+            patch = unmark_patch(live, mine, found=step.adopted)
+            if patch is None:
+                return
+            patch["metadata"]["uid"] = uid_of(live)  # the server refuses it for another object of that name
+            with self.run.step("let go", step.ref):
+                self.run.cluster.patch(step.ref, patch, PatchKind.MERGE, manager=self.run.manager)
+
+        run_for_each(self._kept, unmark, self.run.cancel, self.run.limits.width)
+
+    def _others(self, namespace: str) -> tuple[str, ...]:
+        """What in a namespace is not the module's, or was not displayed, in words."""
+        name, prefix = inventory_name(self._inventory.name), f"sh.helm.release.v1.{self._inventory.name}.v"
+
+        def is_ours(ref: ObjectRef, body: Object) -> bool:
+            kept = ref.kind.kind == "Secret" and ref.name.startswith(prefix)
+            known, accepted = self._inventory.item(ref), self._consent.accepted
+            ours = known is not None and not known.adopted and not self._claimed(body, known)
+            return ref.name == name or kept or (ours and accepted.has(ref, uid_of(body)))
+
+        found = list_foreign_contents(self.run.cluster, namespace, is_ours, self.run.cancel, self.run.limits.width)
+        return tuple(one.words for one in found)
+
+    def told(self) -> str:
+        return f"{format_count(len(self.gone), 'object')} deleted"

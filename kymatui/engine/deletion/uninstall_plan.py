@@ -1,0 +1,182 @@
+"""A removal as data: what of a module is there, what of it will go in which order, and what stands in the way."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.plans.accepted_objects import AcceptedObjects
+from kymatui.engine.apply.planner import NAMESPACE, read_inventory
+from kymatui.engine.apply.prune import foreign_claim
+from kymatui.engine.bundles.bundle import hooks_of
+from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
+from kymatui.engine.cluster.kind_order import deletion_waves, is_definition, is_namespace, is_system_namespace
+from kymatui.engine.cluster.ports import Clock, Cluster, Object
+from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, RetryPolicy
+from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState
+from kymatui.engine.inventory.managed_resources import ManagedObjects, list_managed_resources, managed_kinds
+from kymatui.engine.inventory.ownership_marks import Owner, OwnerKind, applyset_id, inventory_name
+from kymatui.engine.inventory.release_store import ReleaseStore
+from kymatui.engine.jobs.hooks import hook_key
+from kymatui.engine.jobs.object_deletion import uid_of
+from kymatui.engine.plans.plan import Action, BundlePart, RequiredPermission, Step
+from kymatui.errors import ConfigurationError
+
+SCHEMA: Final = "kymatui.io/removal/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class UninstallPlan:
+    """What `delete` will do with what is installed under a name.
+
+    remaining  what the module's manager looks after: it stays as long as any of that does
+    steps      the module's own objects, in waves, with those that are kept and why; namespaces are judged at the end
+    hooks      of a chart, that run before its objects go and after it, in their order
+    lost       what was installed and is not there any more, though no deletion has begun: somebody else deleted it
+    """
+
+    cluster: str
+    inventory: Inventory
+    remaining: ManagedObjects
+    steps: tuple[Step, ...]
+    made_at: float
+    missing: tuple[RequiredPermission, ...] = ()
+    hooks: tuple[Step, ...] = ()
+    lost: tuple[ObjectRef, ...] = ()
+
+    @property
+    def deletions(self) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.action is Action.DELETE)
+
+    @property
+    def kept(self) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.action is Action.KEEP)
+
+    @property
+    def accepted(self) -> AcceptedObjects:
+        """What a person accepts with it: everything that it displays."""
+        remaining = ((one.ref, one.uid) for one in self.remaining.instances)
+        return AcceptedObjects.of((*remaining, *((step.ref, step.uid) for step in self.steps)))
+
+
+def plan_uninstall(
+    name: str,
+    namespace: str,
+    cluster: Cluster,
+    clock: Clock,
+    *,
+    cancel: threading.Event | None = None,
+    width: int = WIDTH,
+    patience: RetryPolicy = DEFAULT_RETRY,
+) -> UninstallPlan | None:
+    """What would be deleted; None where nothing is installed under that name. Nothing is written."""
+    stop = cancel or threading.Event()
+    patient = RetryingCluster(cluster, clock, stop, patience)
+    inventory = read_inventory(patient, clock, name, namespace)
+    if inventory is None:
+        return None
+    remaining = list_managed_resources(inventory, patient, managed_kinds(inventory, patient), stop, width)
+    steps = deletion_steps(inventory, patient, stop, width)
+    rights = list(dict.fromkeys(RequiredPermission("delete", step.ref.kind, step.ref.namespace) for step in steps))
+    allowed = run_for_each(rights, lambda right: patient.allowed(right.verb, right.kind, right.namespace), stop, width)
+    missing = tuple(right for right, may in zip(rights, allowed, strict=True) if not may)
+    there = {step.ref for step in steps}
+    whole = inventory.state is InventoryState.INSTALLED
+    lost = tuple(item.ref for item in inventory.items if whole and not item.adopted and item.ref not in there)
+    hooks = _hooks(inventory, patient, clock)
+    return UninstallPlan(cluster.name, inventory, remaining, steps, clock.now(), missing, hooks, lost)
+
+
+def _hooks(inventory: Inventory, cluster: Cluster, clock: Clock) -> tuple[Step, ...]:
+    """Those that have not run yet: an earlier attempt may have begun."""
+    if not inventory.chart:
+        return ()
+    hooks = ReleaseStore(cluster, inventory.name, inventory.namespace, clock.now).hooks(inventory)
+    done = inventory.done if inventory.state is InventoryState.DELETING else ()
+    return tuple(
+        Step(Action.CREATE, read_ref(one.body), one.hook.weight, BundlePart.HOOK, event=event)
+        for event in ("pre-delete", "post-delete")
+        for one in hooks_of(hooks, event)
+        if hook_key(event, one) not in done
+    )
+
+
+def deletion_steps(
+    inventory: Inventory, cluster: Cluster, cancel: threading.Event, width: int, part: BundlePart | None = None
+) -> tuple[Step, ...]:
+    """The module's own objects (or those of a part) that are there, in the order in which they go."""
+    items = {item.ref: item for item in inventory.items}
+    if inventory.made_namespace:
+        items.setdefault(ObjectRef(NAMESPACE, "", inventory.namespace), InventoryItem(_place(inventory)))
+    items = {ref: item for ref, item in items.items() if part in (None, _part(ref))}
+    numbered = [(ref, number) for number, wave in enumerate(deletion_waves(items)) for ref in wave]
+    live = run_for_each([ref for ref, _ in numbered], cluster.get, cancel, width)
+    mine = inventory_owner(inventory)
+    return tuple(
+        _step(items[ref], number, body, mine, inventory)
+        for (ref, number), body in zip(numbered, live, strict=True)
+        if body is not None
+    )
+
+
+def inventory_owner(inventory: Inventory) -> Owner:
+    """The marks that the module's objects carry."""
+    if inventory.chart:
+        return Owner(OwnerKind.HELM, f"{inventory.namespace}/{inventory.name}")
+    return Owner(OwnerKind.APPLYSET, applyset_id(inventory_name(inventory.name), inventory.namespace))
+
+
+def _place(inventory: Inventory) -> ObjectRef:
+    return ObjectRef(NAMESPACE, "", inventory.namespace)
+
+
+def _part(ref: ObjectRef) -> BundlePart:
+    return (
+        BundlePart.DEFINITION
+        if is_definition(ref)
+        else BundlePart.NAMESPACE
+        if is_namespace(ref)
+        else BundlePart.OBJECT
+    )
+
+
+def _step(item: InventoryItem, wave: int, live: Object, mine: Owner, inventory: Inventory) -> Step:
+    reason = _kept_because(item, live, mine, inventory)
+    action = Action.KEEP if reason else Action.DELETE
+    if not reason and is_namespace(item.ref):
+        reason = "at the end, unless something of others is in it"
+    return Step(action, item.ref, wave, _part(item.ref), reason=reason, adopted=item.adopted, uid=uid_of(live))
+
+
+def _kept_because(item: InventoryItem, live: Object, mine: Owner, inventory: Inventory) -> str:
+    if is_namespace(item.ref) and is_system_namespace(item.ref.name):
+        return "a namespace of the system"
+    if item.adopted:
+        return "it was there before the module"
+    if item.ref == _place(inventory) and inventory.made_namespace:
+        return ""
+    annotations: dict[str, Any] = live["metadata"].get("annotations") or {}
+    if annotations.get("helm.sh/resource-policy") == "keep":
+        return "it says that it is to be kept (helm.sh/resource-policy)"
+    return foreign_claim(live, mine, item)
+
+
+def uninstall_plan_to_json(found: UninstallPlan) -> bytes:
+    """The whole removal as a JSON document."""
+    return msgspec.json.encode({"schema": SCHEMA, "removal": msgspec.to_builtins(found)}, order="deterministic")
+
+
+def uninstall_plan_from_json(text: bytes | str) -> UninstallPlan:
+    """A removal out of `uninstall_plan_to_json`; raises ConfigurationError."""
+    try:
+        document = msgspec.json.decode(text, type=dict[str, Any])
+        if document.get("schema") != SCHEMA:
+            raise ConfigurationError(f"this is no removal: its schema is {document.get('schema')!r}")
+        return msgspec.convert(document.get("removal"), UninstallPlan)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"this is no removal: {error}") from error

@@ -1,0 +1,167 @@
+"""What helm or kubectl wrote to an object, and what the version that kymatui installs does not have any more.
+
+Server-side apply takes away what the same manager applied before, and nothing else: what others wrote would stay for
+ever, and a list of named things would get the new name beside the old one. So their fields become kymatui's before an
+object is applied, as `kubectl apply --server-side` does it with its own of before (k8s.io/client-go/util/csaupgrade).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.managed_fields import Path, field_writers, value_at
+from kymatui.domain.kubernetes.object_meta import read_kind
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.cluster.ports import Cluster, Object
+from kymatui.engine.dryrun.client_side_apply import merge_client_side
+from kymatui.engine.inventory.ownership_marks import HELM_MANAGER
+from kymatui.engine.inventory.ownership_transfer import patch_current
+
+HELM: Final = frozenset({HELM_MANAGER})
+_MISSING: Final = object()
+_STATUS: Final = "f:status"
+_NEVER_SENT: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
+
+
+def leftover_fields(
+    live: Mapping[str, Any], body: Mapping[str, Any], manager: str, givers: frozenset[str] = HELM
+) -> tuple[Path, ...]:
+    """The fields and items of `live` that `givers` alone own and `body` does not have: applying would leave them.
+
+    What they wrote in another version of the kind has other names, and is left alone.
+    """
+    entries = live["metadata"].get("managedFields") or ()
+    ours = [one for one in entries if one.get("manager") in {*givers, manager} and not one.get("subresource")]
+    helm = [one for one in ours if one["manager"] in givers and one.get("apiVersion") == body.get("apiVersion")]
+    helms, others = _owned(helm), _owned([one for one in entries if one not in ours])
+    wanted = _as_stored(body)
+    found = {
+        cut
+        for path in helms
+        if path[0] != _STATUS and (cut := _lacking(path, wanted, others)) and value_at(live, cut) is not None
+    }
+    return tuple(sorted(found))
+
+
+def _owned(entries: Sequence[Mapping[str, Any]]) -> frozenset[Path]:
+    found = field_writers({"metadata": {"managedFields": entries}})
+    return frozenset(path for one in found for path in one.fields)
+
+
+def object_after_takeover(live: Mapping[str, Any], body: Mapping[str, Any], gone: Iterable[Path]) -> Object:
+    """`live` without some of its fields, and with those of `body`."""
+    kept: Any = live
+    for path in gone:
+        kept = _without(kept, path)
+    return merge_client_side(kept, _as_stored(body))
+
+
+def patch_between(live: Mapping[str, Any], after: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A JSON patch from one to the other: whole fields of the object, labels and annotations."""
+    made = list(_replaced(live, after, "", (live.keys() | after.keys()) - _NEVER_SENT))
+    return made + list(_replaced(live["metadata"], after["metadata"], "/metadata", {"labels", "annotations"}))
+
+
+def take_over_fields(cluster: Cluster, ref: ObjectRef, manager: str, givers: frozenset[str] = HELM) -> bool:
+    """Make the fields of `givers` the manager's, as if it had applied them; return whether there were any."""
+    return patch_current(cluster, ref, lambda live: _handed(live, manager, givers))
+
+
+def _handed(live: Object, manager: str, givers: frozenset[str]) -> list[Mapping[str, Any]]:
+    """A JSON patch that unites the entries; what was written in another version names other fields, and stays."""
+    entries: list[dict[str, Any]] = live["metadata"].get("managedFields") or []
+    helms = [one for one in entries if one.get("manager") in givers and not one.get("subresource")]
+    own = next((one for one in entries if _applied_by(one, manager)), None)
+    base = own or (helms[-1] if helms else {})
+    taken = [one for one in helms if one.get("apiVersion") == base.get("apiVersion")]
+    if not taken:
+        return []
+    fields: dict[str, Any] = dict(base.get("fieldsV1") or {})
+    for one in taken:
+        fields = _united(fields, one.get("fieldsV1") or {})
+    fields.pop(_STATUS, None)  # nobody applies a status: it would go
+    made = {**base, "manager": manager, "operation": "Apply", "fieldsV1": fields}
+    kept = [one for one in entries if one is not own and one not in taken]
+    return [{"op": "replace", "path": "/metadata/managedFields", "value": [made, *kept]}]
+
+
+def _applied_by(entry: Mapping[str, Any], manager: str) -> bool:
+    return entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource")
+
+
+def _united(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    return {**one, **{key: _united(one.get(key) or {}, below) for key, below in other.items()}}
+
+
+def _lacking(path: Path, wanted: Mapping[str, Any], others: Iterable[Path]) -> Path:
+    """What of a path `wanted` has not: an item of a list as a whole, as far as nobody else owns a part of it."""
+    at: object = wanted
+    for depth, step in enumerate(path, 1):
+        at = _below(at, step)
+        if at is _MISSING:
+            end = next((end for end in range(depth, len(path)) if path[end - 1].startswith("k:")), len(path))
+            item = path[:end]
+            if not any(one[:end] == item for one in others):
+                return item
+            return path if path not in others else ()
+    return ()
+
+
+def _below(value: object, step: str) -> object:
+    """What a manifest has at one step of a path. It may leave out a key that the server fills in."""
+    form, _, rest = step.partition(":")
+    if form == "f":
+        return value.get(rest, _MISSING) if isinstance(value, Mapping) else _MISSING
+    items = value if isinstance(value, list) else []
+    wanted = json.loads(rest)
+    if form == "v":
+        return wanted if wanted in items else _MISSING
+    return next((item for item in items if _has_keys(item, wanted)), _MISSING) if form == "k" else value
+
+
+def _has_keys(item: object, keys: Mapping[str, Any]) -> bool:
+    return isinstance(item, Mapping) and all(item.get(name, value) == value for name, value in keys.items())
+
+
+def _without(value: Any, path: Path) -> Any:
+    """A copy without what stands at a path; a map that becomes empty goes too, as server-side apply has it."""
+    (form, _, rest), below = path[0].partition(":"), path[1:]
+    if form == "f" and isinstance(value, Mapping):
+        kept = {name: part for name, part in value.items() if name != rest}
+        left = _without(value[rest], below) if below and rest in value else {}
+        return {**value, rest: left} if left else kept
+    if not isinstance(value, list) or form not in ("k", "v"):
+        return value
+    wanted = json.loads(rest)
+    return [part for item in value for part in _items_without(item, wanted, form, below)]
+
+
+def _items_without(item: Any, wanted: Any, form: str, below: Path) -> Iterator[Any]:
+    is_it = item == wanted if form == "v" else isinstance(item, Mapping) and wanted.items() <= item.items()
+    if not is_it:
+        yield item
+    elif below:
+        yield _without(item, below)
+
+
+def _replaced(
+    before: Mapping[str, Any], after: Mapping[str, Any], where: str, names: Iterable[str]
+) -> Iterator[Mapping[str, Any]]:
+    for name in sorted(names):
+        path = f"{where}/{name.replace('~', '~0').replace('/', '~1')}"
+        if name in after and after[name] != before.get(name, _MISSING):
+            yield {"op": "add", "path": path, "value": after[name]}
+        elif name in before and name not in after:
+            yield {"op": "remove", "path": path}
+
+
+def _as_stored(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A Secret's texts are kept as data."""
+    kind, texts = read_kind(body), body.get("stringData")
+    if (kind.group, kind.kind) != ("", "Secret") or not isinstance(texts, Mapping):
+        return dict(body)
+    coded = {name: base64.b64encode(str(text).encode()).decode() for name, text in texts.items()}
+    return {**{k: v for k, v in body.items() if k != "stringData"}, "data": {**(body.get("data") or {}), **coded}}

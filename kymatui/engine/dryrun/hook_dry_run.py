@@ -1,0 +1,109 @@
+"""What hooks will do, asked of the server without doing it: each is created on trial, as the other objects are applied.
+
+A hook may need what another hook makes, or the module: what is not there yet keeps nothing from being planned.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.engine.bundles.bundle import Bundle, BundleHook, hooks_of
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.kind_order import defined_kinds
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.dryrun.preview import COMPARED_LOCALLY, NO_DRY_RUN, WEBHOOK
+from kymatui.engine.jobs.hooks import BEFORE_CREATION, hook_key
+from kymatui.engine.plans.plan import Action, BundlePart, Step
+from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError, ServerError
+
+_EXISTS: Final = "AlreadyExists"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedContext:
+    """What there will be besides what is there: kinds and namespaces that come with the plan; hooks that have run."""
+
+    kinds: Collection[GroupVersionKind]
+    namespaces: Collection[str]
+    done: Collection[str] = ()
+    unfinished: bool = False
+
+
+def dry_run_hooks(
+    bundle: Bundle, verb: str, cluster: Cluster, stage: PlannedContext, cancel: threading.Event, width: int
+) -> tuple[Step, ...]:
+    """The hooks of install, upgrade or rollback in their order; those that the server refuses are BLOCKED."""
+    events = (f"pre-{verb}", f"post-{verb}")
+    hooks = [(event, one) for event in events for one in hooks_of(bundle.hooks, event)]
+    brought = {*stage.kinds, *defined_kinds(one.body for _, one in hooks)}
+    made = run_for_each(hooks, lambda pair: _Trial(cluster, stage, brought, *pair).step(), cancel, width)
+    return tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    cluster: Cluster
+    stage: PlannedContext
+    brought: Collection[GroupVersionKind]
+    event: str
+    hook: BundleHook
+
+    def step(self) -> Step:
+        ref = read_ref(self.hook.body)
+        if hook_key(self.event, self.hook) in self.stage.done:
+            return self._said(Action.SAME, "it has run already")
+        if ref.namespace in self.stage.namespaces:
+            return self._later(f"the namespace {ref.namespace} comes with the plan")
+        if self.cluster.kind(ref.kind) is None:
+            if ref.kind in self.brought:
+                return self._later("its definition comes with the plan")
+            return self._said(Action.BLOCKED, f"the cluster does not serve {ref.kind}")
+        if self.cluster.read_only:
+            return self._later(COMPARED_LOCALLY)
+        return self._tried()
+
+    def _tried(self) -> Step:
+        try:
+            self.cluster.create(self.hook.body, dry_run=True)
+        except ConflictError as error:
+            return self._there(error)
+        except NotFoundError as error:
+            return self._later(f"not checked: {error}")  # a namespace that another hook makes
+        except (ForbiddenError, InvalidError) as error:
+            if NO_DRY_RUN in str(error):
+                return self._later(f"not checked: {error}")
+            return self._said(Action.BLOCKED, str(error))
+        except ServerError as error:
+            if WEBHOOK not in str(error):
+                raise
+            return self._said(Action.BLOCKED, str(error))
+        return self._said(Action.CREATE, "")
+
+    def _there(self, error: ClusterError) -> Step:
+        if getattr(error, "reason", "") != _EXISTS:
+            return self._said(Action.BLOCKED, str(error))
+        policies: Sequence[str] = self.hook.hook.delete_policies
+        if not policies or BEFORE_CREATION in policies:
+            return self._said(Action.CREATE, "the one that is there is deleted before")
+        reason = "one is there already, and its delete policy does not let it go before"
+        return self._said(Action.CREATE if self.stage.unfinished else Action.BLOCKED, reason)
+
+    def _later(self, reason: str) -> Step:
+        return self._said(Action.CREATE, reason, unchecked=True)
+
+    def _said(self, action: Action, reason: str, *, unchecked: bool = False) -> Step:
+        weight = self.hook.hook.weight
+        return Step(
+            action,
+            read_ref(self.hook.body),
+            weight,
+            BundlePart.HOOK,
+            reason=reason,
+            unchecked=unchecked,
+            event=self.event,
+        )

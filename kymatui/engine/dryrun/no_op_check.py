@@ -1,0 +1,75 @@
+"""Whether applying an object would change nothing, told from the object as it is: no second request is needed then.
+
+Server-side apply changes nothing where every field of the manifest has the manifest's value, and the manager's own
+entry in `managedFields` names these very fields. Whatever is not certain here (quantities that the server writes in
+another way, write-only fields, other versions) counts as unsettled, and is asked of the server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+_GIVEN: Final = ("apiVersion", "kind")
+_NAMED: Final = ("name", "namespace")
+_MISSING: Final = object()
+
+
+def is_no_op(live: Mapping[str, Any], body: Mapping[str, Any], manager: str) -> bool:
+    """Whether `manager` has applied exactly `body`, and it is still so."""
+    wanted = {name: value for name, value in body.items() if name not in _GIVEN}
+    metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in _NAMED}
+    if metadata:
+        wanted["metadata"] = metadata
+    else:
+        wanted.pop("metadata", None)
+    entry = _entry(live, manager)
+    if entry is None:
+        return not wanted  # who applies no field has no entry
+    if entry.get("apiVersion") != body.get("apiVersion"):
+        return False
+    return _holds(entry.get("fieldsV1") or {}, wanted, live)
+
+
+def _entry(live: Mapping[str, Any], manager: str) -> Mapping[str, Any] | None:
+    entries: Iterable[Mapping[str, Any]] = (live.get("metadata") or {}).get("managedFields") or ()
+    found = (
+        one
+        for one in entries
+        if one.get("manager") == manager and one.get("operation") == "Apply" and not one.get("subresource")
+    )
+    return next(found, None)
+
+
+def _holds(fields: Mapping[str, Any], wanted: object, live: object) -> bool:
+    owned = {name: below for name, below in fields.items() if name != "."}
+    if not owned:
+        return type(wanted) is type(live) and wanted == live
+    if isinstance(wanted, Mapping) and isinstance(live, Mapping):
+        return owned.keys() == {f"f:{name}" for name in wanted} and all(
+            _holds(owned[f"f:{name}"], value, live.get(name, _MISSING)) for name, value in wanted.items()
+        )
+    if isinstance(wanted, Sequence) and isinstance(live, Sequence):
+        return len(owned) == len(wanted) and all(_item_holds(key, below, wanted, live) for key, below in owned.items())
+    return False
+
+
+def _item_holds(key: str, below: Mapping[str, Any], wanted: Sequence[Any], live: Sequence[Any]) -> bool:
+    """One item of a list: of a set by its value, of a list of objects by the values of its keys."""
+    mark, _, text = key.partition(":")
+    value = json.loads(text)
+    if mark == "v":
+        return value in wanted and value in live
+    if mark != "k":
+        return False
+    of_wanted = [item for item in wanted if _has_keys(item, value, may_lack=True)]
+    of_live = [item for item in live if _has_keys(item, value, may_lack=False)]
+    return len(of_wanted) == 1 and len(of_live) == 1 and _holds(below, of_wanted[0], of_live[0])
+
+
+def _has_keys(item: object, keys: Mapping[str, Any], *, may_lack: bool) -> bool:
+    """A manifest may leave out a key that the server fills in (the protocol of a port)."""
+    if not isinstance(item, Mapping):
+        return False
+    return all(item.get(name, _MISSING) == value or (may_lack and name not in item) for name, value in keys.items())

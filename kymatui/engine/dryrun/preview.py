@@ -1,0 +1,273 @@
+"""One object, asked of the server: what applying it would do, without doing it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.managed_fields import Path
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.engine.cluster.kind_order import is_definition
+from kymatui.engine.cluster.ports import FIELD_MANAGER, Cluster, Object, PatchKind
+from kymatui.engine.cluster.retries import field_conflicts
+from kymatui.engine.dryrun.client_side_apply import merge_client_side
+from kymatui.engine.dryrun.field_takeover import leftover_fields, object_after_takeover, patch_between
+from kymatui.engine.dryrun.no_op_check import is_no_op
+from kymatui.engine.inventory.ownership_marks import (
+    ADOPTED_MANAGERS,
+    HELM_MANAGER,
+    LIFECYCLE_APPLIER,
+    Owner,
+    OwnerKind,
+    field_managers,
+    read_owner,
+)
+from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mark
+from kymatui.engine.plans.diff import FieldDiff, diff_objects, state_digest
+from kymatui.engine.plans.plan import Action, FieldConflict, ObservedVersion
+from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError, ServerError
+
+_MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
+
+
+NO_DRY_RUN: Final = "does not support dry run"  # said of a webhook by the server, with 400
+WEBHOOK: Final = "failed calling webhook"
+COMPARED_LOCALLY: Final = "compared here: in read-only mode the server is not asked what it would do"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyPreview:
+    """What applying would do; `live` is the object as it is, `after` as it would be, None where nobody knows.
+
+    With `inherits` helm's fields have to become kymatui's first (see `inheriting`).
+    """
+
+    action: Action
+    live: Object | None
+    after: Object | None = None
+    changes: tuple[FieldDiff, ...] = ()
+    conflicts: tuple[FieldConflict, ...] = ()
+    reason: str = ""
+    forbidden: bool = False
+    unchecked: bool = False
+    inherits: bool = False
+
+    @property
+    def observed(self) -> ObservedVersion:
+        return observe(self.live)
+
+
+def observe(live: Object | None) -> ObservedVersion:
+    """What is remembered of an object to know it again."""
+    if live is None:
+        return ObservedVersion()
+    metadata = live["metadata"]
+    return ObservedVersion(
+        str(metadata.get("uid") or ""), str(metadata.get("resourceVersion") or ""), state_digest(live)
+    )
+
+
+def preview_apply(
+    cluster: Cluster,
+    body: Object,
+    mine: Owner,
+    *,
+    seen: Object | None = None,
+    new: bool = False,
+    adopt: bool = False,
+    manager: str = FIELD_MANAGER,
+) -> ApplyPreview:
+    """What applying `body` would do; `mine` are the marks that do not stand in the way, nor with `adopt` those of a
+    lifecycle-manager that has let go of the module.
+
+    `seen` is the object where it was read already. A server that need not be asked is not: see `settling`. With `new`,
+    where nobody has installed the object yet, the dry run comes first: of most it says that they are not there.
+    """
+    if new and seen is None and not cluster.read_only and (made := _created(cluster, body, manager)) is not None:
+        return ApplyPreview(Action.CREATE, None, made, diff_objects(None, body))
+    try:
+        live = seen if seen is not None else cluster.get(read_ref(body))
+    except ForbiddenError as error:
+        return ApplyPreview(Action.BLOCKED, None, reason=str(error), forbidden=True)
+    if live is not None:
+        if (live["metadata"] or {}).get("deletionTimestamp"):
+            return ApplyPreview(Action.BLOCKED, live, reason=_being_deleted(live))
+        other = read_owner(live)
+        if other is not None and other != mine:
+            if not (adopt and is_lifecycle_manager_mark(other)):
+                way = "; `kymatui adopt` takes over what that has let go of" if is_lifecycle_manager_mark(other) else ""
+                return ApplyPreview(Action.BLOCKED, live, reason=f"it belongs to the {other}{way}")
+            return _taken_over(cluster, body, live, mine, manager)
+        if adopt and other is None:
+            return _adopted(cluster, body, live, mine, manager)
+        gone = leftover_fields(live, body, manager) if other == mine and mine.kind is OwnerKind.HELM else ()
+        if gone:
+            return _inherited(cluster, body, live, mine, manager, gone)
+        if is_no_op(live, body, manager):
+            return ApplyPreview(Action.SAME, live, live)
+    if cluster.read_only:
+        return _guessed(live, body, COMPARED_LOCALLY)
+    return dry_run(cluster, body, live, mine, manager=manager)
+
+
+def _taken_over(cluster: Cluster, body: Object, live: Object, mine: Owner, manager: str) -> ApplyPreview:
+    """Even where nothing else changes, its owner does."""
+    sight = _adopted(cluster, body, live, mine, manager)
+    action = Action.CHANGE if sight.action is Action.SAME else sight.action
+    applied = LIFECYCLE_APPLIER in field_managers(live)  # its labels alone are in manifests that kubectl applies, too
+    return replace(
+        sight, action=action, reason=sight.reason or ("owner: lifecycle-manager → kymatui" if applied else "")
+    )
+
+
+def _adopted(cluster: Cluster, body: Object, live: Object, mine: Owner, manager: str) -> ApplyPreview:
+    """Preview an object whose installer hands its fields over, and with them what `body` does not have."""
+    if not field_managers(live) & ADOPTED_MANAGERS:
+        return (
+            _guessed(live, body, COMPARED_LOCALLY)
+            if cluster.read_only
+            else dry_run(cluster, body, live, mine, manager=manager)
+        )
+    gone = leftover_fields(live, body, manager, ADOPTED_MANAGERS)
+    sight = _inherited(cluster, body, live, mine, manager, gone, reason="")
+    conflicts = tuple(one for one in sight.conflicts if one.manager not in ADOPTED_MANAGERS)
+    action = Action.CHANGE if sight.action is Action.CONFLICT and not conflicts else sight.action
+    reason = "" if sight.action is Action.CONFLICT and not conflicts else sight.reason
+    return replace(sight, action=action, conflicts=conflicts, reason=reason)
+
+
+def _inherited(
+    cluster: Cluster,
+    body: Object,
+    live: Object,
+    mine: Owner,
+    manager: str,
+    gone: tuple[Path, ...],
+    *,
+    reason: str = "what helm wrote of it is kymatui's then",
+) -> ApplyPreview:
+    """Two requests of which the second needs the first cannot be tried: the server is asked for what comes of both."""
+    wanted = object_after_takeover(live, body, gone)
+    if cluster.read_only:
+        return replace(_guessed(live, wanted, COMPARED_LOCALLY), inherits=True)
+    first = dry_run(cluster, body, live, mine, manager=manager)
+    if first.forbidden or first.unchecked:
+        return first
+    try:
+        after = cluster.patch(
+            read_ref(body), patch_between(live, wanted), PatchKind.JSON, manager=manager, dry_run=True
+        )
+    except ClusterError as error:
+        return _refused(error, live, body, first.conflicts)
+    if first.conflicts and not is_yielding(first.conflicts, live, mine):
+        return replace(first, action=Action.CONFLICT, after=after, changes=diff_objects(live, after), inherits=True)
+    return ApplyPreview(Action.CHANGE, live, after, diff_objects(live, after), first.conflicts, reason, inherits=True)
+
+
+def dry_run(
+    cluster: Cluster, body: Object, live: Object | None, mine: Owner, *, manager: str = FIELD_MANAGER
+) -> ApplyPreview:
+    """The server's own answer."""
+    conflicts: tuple[FieldConflict, ...] = ()
+    try:
+        try:
+            after = cluster.apply(body, manager=manager, dry_run=True)
+        except ConflictError as error:
+            conflicts = conflicts_of(error)
+            if not conflicts:
+                raise
+            after = cluster.apply(body, manager=manager, dry_run=True, force=True)
+    except ClusterError as error:
+        return _refused(error, live, body, conflicts)
+    if live is None:
+        return ApplyPreview(Action.CREATE, None, after, diff_objects(None, body))
+    changes = diff_objects(live, after)
+    if conflicts and not is_yielding(conflicts, live, mine):
+        return ApplyPreview(Action.CONFLICT, live, after, changes, conflicts, "others own fields that it would change")
+    if not changes and _owned(live, manager) == _owned(after, manager):
+        return ApplyPreview(Action.SAME, live, after)
+    reason = "" if changes else "who owns its fields changes, and nothing else"
+    return ApplyPreview(Action.CHANGE, live, after, changes, conflicts, reason)
+
+
+def _refused(
+    error: ClusterError, live: Object | None, body: Object, conflicts: tuple[FieldConflict, ...]
+) -> ApplyPreview:
+    """What the server's refusal of a trial says of the real thing. Raises the error where it says nothing."""
+    if isinstance(error, ForbiddenError):
+        return ApplyPreview(Action.BLOCKED, live, reason=str(error), conflicts=conflicts, forbidden=True)
+    refusals = InvalidError, NotFoundError, ConflictError
+    if isinstance(error, refusals) and NO_DRY_RUN in str(error):
+        return _guessed(live, body, f"not checked: {error}")
+    if isinstance(error, refusals) or (isinstance(error, ServerError) and WEBHOOK in str(error)):
+        return ApplyPreview(Action.BLOCKED, live, reason=str(error), conflicts=conflicts)
+    raise error
+
+
+def _guessed(live: Object | None, body: Object, reason: str) -> ApplyPreview:
+    """What can be told without the server."""
+    if live is None:
+        return ApplyPreview(Action.CREATE, None, None, diff_objects(None, body), reason=reason, unchecked=True)
+    after = merge_client_side(live, body)
+    changes = diff_objects(live, after)
+    action = Action.CHANGE if changes else Action.SAME
+    return ApplyPreview(action, live, after, changes, reason=reason, unchecked=True)
+
+
+def _created(cluster: Cluster, body: Object, manager: str) -> Object | None:
+    """What would be created; None where the object is there already (it has a version then), or will not be."""
+    try:
+        after = cluster.apply(body, manager=manager, dry_run=True)
+    except (ConflictError, ForbiddenError, InvalidError, NotFoundError):
+        return None
+    except ServerError as error:
+        if WEBHOOK not in str(error):
+            raise
+        return None
+    return after if not after["metadata"].get("resourceVersion") else None
+
+
+def conflicts_of(error: ConflictError) -> tuple[FieldConflict, ...]:
+    """The fields that others own, each with who does."""
+    found = []
+    for cause in field_conflicts(error):
+        match = _MANAGER.search(str(cause.get("message") or ""))
+        path = str(cause.get("field") or "").removeprefix(".")
+        found.append(FieldConflict(path, match[1] if match else "another manager"))
+    return tuple(found)
+
+
+def is_yielding(conflicts: tuple[FieldConflict, ...], live: Mapping[str, Any], mine: Owner) -> bool:
+    """Whether the fields belong to helm, on an object of this very release: it is the same owner by another tool."""
+    return read_owner(live) == mine and {conflict.manager for conflict in conflicts} <= {HELM_MANAGER}
+
+
+def existed_before(live: Mapping[str, Any], mine: Owner, manager: str = FIELD_MANAGER) -> bool:
+    """Whether an object was made by somebody else, who says nothing of it.
+
+    That the manager has written to it says nothing: an earlier module may have found it, too, and have let it go.
+    Definitions alone have no marks while they are a module's, and so are known by their manager.
+    """
+    if read_owner(live) == mine:
+        return False
+    return not (is_definition(read_ref(live)) and manager in field_managers(live))
+
+
+def describe_error(error: ClusterError) -> str:
+    """An error in one sentence, with what to do."""
+    return f"{error} ({error.hint})" if error.hint else str(error)
+
+
+def _owned(live: Mapping[str, Any], manager: str) -> object:
+    for entry in (live.get("metadata") or {}).get("managedFields") or ():
+        if entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource"):
+            return entry.get("fieldsV1")
+    return None
+
+
+def _being_deleted(live: Mapping[str, Any]) -> str:
+    finalizers = live["metadata"].get("finalizers") or ()
+    held = f", held by {', '.join(finalizers)}" if finalizers else ""
+    return f"it is being deleted{held}"

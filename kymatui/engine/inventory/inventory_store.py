@@ -1,0 +1,126 @@
+"""Where inventories are kept in a cluster: a ConfigMap with the labels of an ApplySet, or Helm's release Secrets."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from typing import Any, Final, Protocol
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.cluster.ports import Cluster, Object
+from kymatui.engine.inventory.inventory import KEY, Inventory, InventoryState, read_document, write_document
+from kymatui.engine.inventory.ownership_marks import LABEL_APPLYSET, LABEL_HELM, applyset_id, inventory_name
+from kymatui.errors import NotFoundError, RefusedError
+
+CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
+_ANNOTATIONS: Final = "applyset.kubernetes.io"
+_TOOLING: Final = "kymatui/v1"
+
+
+class InventoryStore(Protocol):
+    """The place of one inventory. Every method is safe to repeat, and to be cut off at any request."""
+
+    def read(self) -> Inventory | None:
+        """What is written there; None where nothing is installed."""
+        ...
+
+    def begin(self, inventory: Inventory, bundle: Bundle) -> Inventory:
+        """Before anything of a bundle is written: whatever happens later, everything can be found again."""
+        ...
+
+    def note(self, inventory: Inventory) -> Inventory:
+        """In the middle of a run: a hook is done, the default resource was created, the deletion has begun."""
+        ...
+
+    def finish(self, inventory: Inventory) -> Inventory:
+        """The run came to its end; `inventory` has the items that are left."""
+        ...
+
+    def fail(self, inventory: Inventory, reason: str) -> Inventory:
+        """The run ended with an error."""
+        ...
+
+    def remove(self, inventory: Inventory) -> None:
+        """Nothing is installed any more."""
+        ...
+
+
+class ApplySetStore:
+    """In a ConfigMap `kymatui.NAME`, parent of an ApplySet whose members carry its id."""
+
+    def __init__(self, cluster: Cluster, name: str, namespace: str) -> None:
+        self._cluster = cluster
+        self._name, self._namespace = name, namespace
+        self._ref = ObjectRef(CONFIG_MAP, namespace, inventory_name(name))
+
+    def read(self) -> Inventory | None:
+        found = self._cluster.get(self._ref)
+        if found is None:
+            return None
+        read = read_document((found.get("data") or {}).get(KEY, ""), str(self._ref))
+        version = str(found["metadata"].get("resourceVersion") or "")
+        return replace(read, resource_version=version, finished=read.state is InventoryState.INSTALLED)
+
+    def begin(self, inventory: Inventory, bundle: Bundle) -> Inventory:
+        return self._write(inventory)
+
+    def note(self, inventory: Inventory) -> Inventory:
+        return self._write(inventory)
+
+    def finish(self, inventory: Inventory) -> Inventory:
+        return self._write(replace(inventory, state=InventoryState.INSTALLED, first=False))
+
+    def fail(self, inventory: Inventory, reason: str) -> Inventory:
+        return inventory  # it says already that a run is at work, or was
+
+    def remove(self, inventory: Inventory) -> None:
+        try:
+            self._cluster.delete(self._ref)
+        except NotFoundError:
+            return
+
+    def _write(self, inventory: Inventory) -> Inventory:
+        found = self._cluster.apply(self._body(inventory), force=True)
+        return replace(inventory, resource_version=str(found["metadata"].get("resourceVersion") or ""))
+
+    def _body(self, inventory: Inventory) -> Object:
+        groups = sorted({_group_kind(item.ref) for item in inventory.items})
+        elsewhere = sorted({item.ref.namespace for item in inventory.items} - {"", self._namespace})
+        metadata = {
+            "name": self._ref.name,
+            "namespace": self._namespace,
+            "labels": {LABEL_APPLYSET: applyset_id(self._ref.name, self._namespace), LABEL_HELM: "kymatui"},
+            "annotations": {
+                f"{_ANNOTATIONS}/tooling": _TOOLING,
+                f"{_ANNOTATIONS}/contains-group-kinds": ",".join(groups),
+                f"{_ANNOTATIONS}/additional-namespaces": ",".join(elsewhere),
+            },
+        }
+        return {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata,
+            "data": {KEY: write_document(inventory)},
+        }
+
+
+def _group_kind(ref: ObjectRef) -> str:
+    return f"{ref.kind.kind}.{ref.kind.group}" if ref.kind.group else ref.kind.kind
+
+
+def secret_text(secret: Object, key: str) -> str:
+    """A text in a Secret; "" where there is none."""
+    data: Any = secret.get("data") or {}
+    return base64.b64decode(data.get(key) or "").decode("utf-8", "replace")
+
+
+def refuse_other_kind(found: Inventory | None, *, chart: bool) -> None:
+    """A name is a chart's, or something else's: raises RefusedError where it would have to change."""
+    if found is None or found.chart is chart:
+        return
+    was, wanted = ("a Helm release", "none") if found.chart else ("no Helm release", "one")
+    raise RefusedError(
+        f"{found.namespace}/{found.name} is installed as {was}, and this would be {wanted}",
+        hint="uninstall it first, or take another name",
+    )

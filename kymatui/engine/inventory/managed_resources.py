@@ -1,0 +1,162 @@
+"""What a module's manager looks after and is still there: everywhere, in whatever version it is written, each once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.object_meta import OPERATOR, parse_time
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.modules.module_manager import is_applied_from
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.finalizers import deletion_blocker
+from kymatui.engine.cluster.kind_order import defined_kinds, is_definition, versionless_key
+from kymatui.engine.cluster.ports import Cluster, Object
+from kymatui.engine.inventory.inventory import Inventory
+from kymatui.errors import ForbiddenError
+
+GroupKind = tuple[str, str]
+
+_NEVER: Final = frozenset(
+    (OPERATOR, kind) for kind in ("Kyma", "Manifest", "ModuleTemplate", "ModuleReleaseMeta", "Watcher")
+)
+"""What runs the modules is no module's resource, even where a template names it as its default resource."""
+
+_KUBERNETES: Final = frozenset({"apps", "autoscaling", "batch", "extensions", "policy"})
+_OTHERS_SUFFIX: Final = (".x-k8s.io", "gateway.networking.k8s.io", "snapshot.storage.k8s.io", "metrics.k8s.io")
+
+
+def is_shared_kind(group: str) -> bool:
+    """Whether everybody has objects of the kinds of a group, because it is one of Kubernetes itself."""
+    return not group or group in _KUBERNETES or (group.endswith(".k8s.io") and not group.endswith(_OTHERS_SUFFIX))
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedObject:
+    """One object. `ours` came with the module (its default resource, or of its manifest), others are the users'.
+
+    `applied` says that lifecycle-manager applied it from the module's manifest, and deletes it with the module.
+    `created` and `deleted_at` are seconds of the Unix clock, None where it does not say, or is not being deleted;
+    `held` tells who keeps it from going, in words to put behind its name; `maker` is the field manager that made it.
+    """
+
+    ref: ObjectRef
+    uid: str
+    ours: bool = False
+    created: float | None = None
+    finalizers: tuple[str, ...] = ()
+    held: str = ""
+    deleted_at: float | None = None
+    maker: str = ""
+    resource_version: str = ""
+    applied: bool = False
+
+    @property
+    def shared(self) -> bool:
+        """Whether nobody can tell that it is the module's: it is never deleted because the module goes."""
+        return not self.ours and is_shared_kind(self.ref.kind.group)
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedObjects:
+    """All instances, and the kinds of which nobody may say whether there are any, with the reason."""
+
+    instances: tuple[ManagedObject, ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def theirs(self) -> tuple[ManagedObject, ...]:
+        return tuple(one for one in self.instances if not one.ours)
+
+    @property
+    def ours(self) -> tuple[ManagedObject, ...]:
+        return tuple(one for one in self.instances if one.ours)
+
+
+def managed_kinds(inventory: Inventory, cluster: Cluster) -> tuple[GroupKind, ...]:
+    """What the module's manager looks after: its own definitions' kinds, the default resource's, the associated."""
+    definitions = [cluster.get(item.ref) for item in inventory.items if is_definition(item.ref)]
+    found = [(gvk.group, gvk.kind) for gvk in defined_kinds(body for body in definitions if body is not None)]
+    found += [(ref.kind.group, ref.kind.kind) for ref in inventory.defaults]
+    found += [(gvk.group, gvk.kind) for gvk in inventory.associated]
+    return without_operator_kinds(found)
+
+
+def without_operator_kinds(kinds: Iterable[GroupKind]) -> tuple[GroupKind, ...]:
+    """Each kind once; the Kyma and what else runs the modules is none of theirs, whatever a template says."""
+    return tuple(kind for kind in dict.fromkeys(kinds) if kind not in _NEVER)
+
+
+def list_managed_resources(
+    inventory: Inventory, cluster: Cluster, kinds: Sequence[GroupKind], cancel: threading.Event, width: int
+) -> ManagedObjects:
+    """Everything of the kinds, in all namespaces. Kinds that are not served have nothing."""
+    own = {versionless_key(item.ref) for item in inventory.items}
+    if inventory.resource_created:
+        own |= {versionless_key(ref) for ref in inventory.defaults}
+    return list_instances(own, cluster, kinds, cancel, width)
+
+
+def list_instances(
+    own: Collection[tuple[str, str, str, str]],
+    cluster: Cluster,
+    kinds: Sequence[GroupKind],
+    cancel: threading.Event,
+    width: int,
+    manifest: str = "",
+) -> ManagedObjects:
+    """The same for what has no inventory.
+
+    `own` are the identities of the default resource; `manifest` ("namespace/name") is the module's Manifest. Of the
+    default resource's kind lifecycle-manager waits for every other object, its own ones too: those are not `applied`.
+    """
+    waited_for = {(group, kind) for group, kind, *_ in own}
+    found = run_for_each(kinds, lambda kind: _list(cluster, *kind), cancel, width)
+    instances: dict[str, ManagedObject] = {}
+    unknown = []
+    for kind, listed in zip(kinds, found, strict=True):
+        if isinstance(listed, str):
+            unknown.append((".".join(part for part in reversed(kind) if part), listed))
+            continue
+        for gvk, body in listed:
+            one = _instance(gvk, body, own)
+            if kind not in waited_for and is_applied_from(body, manifest):
+                one = replace(one, ours=True, applied=True)
+            instances.setdefault(one.uid or str(one.ref), one)
+    return ManagedObjects(tuple(instances.values()), tuple(unknown))
+
+
+def _list(cluster: Cluster, group: str, kind: str) -> list[tuple[GroupVersionKind, Object]] | str:
+    served = cluster.kinds(group, kind)
+    if not served:
+        return []
+    try:
+        return [(served[0].gvk, body) for body in cluster.list(served[0].gvk)]
+    except ForbiddenError as error:
+        return str(error)
+
+
+def _instance(gvk: GroupVersionKind, body: Object, own: Iterable[tuple[str, str, str, str]]) -> ManagedObject:
+    metadata = body["metadata"]
+    ref = ObjectRef(gvk, str(metadata.get("namespace") or ""), str(metadata["name"]))
+    return ManagedObject(
+        ref,
+        str(metadata.get("uid") or ""),
+        versionless_key(ref) in own,
+        parse_time(str(metadata.get("creationTimestamp") or "")),
+        tuple(metadata.get("finalizers") or ()),
+        deletion_blocker(body) if metadata.get("deletionTimestamp") else "",
+        parse_time(str(metadata.get("deletionTimestamp") or "")),
+        _maker(metadata),
+        str(metadata.get("resourceVersion") or ""),
+    )
+
+
+def _maker(metadata: Mapping[str, Any]) -> str:
+    """The owner where one is named, else who wrote it first."""
+    for owner in metadata.get("ownerReferences") or ():
+        return f"{owner.get('kind')} {owner.get('name')}"
+    entries = sorted(metadata.get("managedFields") or (), key=lambda entry: str(entry.get("time") or ""))
+    return str(entries[0].get("manager") or "") if entries else ""

@@ -1,0 +1,367 @@
+"""Inventories of charts: Helm's own release Secrets, with what Helm does not keep beside what it does.
+
+`helm list`, `helm history`, `helm upgrade`, `helm rollback` and `helm uninstall` find what they expect. Where helm
+itself has written the newest revision, what is installed is read from its manifest.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease, Origin
+from kymatui.engine.bundles.yaml_objects import read_objects, unique_documents
+from kymatui.engine.cluster.kind_order import clean
+from kymatui.engine.cluster.ports import Cluster, Object, ServedKind
+from kymatui.engine.inventory.inventory import (
+    KEY,
+    Inventory,
+    InventoryItem,
+    InventoryState,
+    merge_items,
+    read_document,
+    write_document,
+)
+from kymatui.engine.inventory.inventory_store import secret_text
+from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
+from kymatui.helm.manifests import split_manifests
+from kymatui.helm.releases import (
+    HookRun,
+    Release,
+    ReleaseHook,
+    Status,
+    deployed,
+    from_secret,
+    next_version,
+    secret_name,
+    surplus,
+    to_secret,
+)
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_exactly
+
+SECRET: Final = GroupVersionKind("", "v1", "Secret")
+_APPLY_METHOD: Final = ""
+"""Helm 4 upgrades and rolls back as the last revision says. Told "ssa", it would be refused every field that kymatui
+applied, as another manager; told nothing, it merges three ways, as all releases of Helm 3 do."""
+_DESCRIPTIONS: Final = {
+    Status.PENDING_INSTALL: "Initial install underway",
+    Status.PENDING_UPGRADE: "Preparing upgrade",
+    Status.PENDING_ROLLBACK: "Preparing rollback",
+    Status.UNINSTALLING: "Deletion in progress (or silently failed)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Revision:
+    """One Secret; `own` is what kymatui wrote beside the release, None where helm wrote it."""
+
+    release: Release
+    own: Inventory | None
+    resource_version: str
+
+
+class ReleaseStore:
+    """In Secrets `sh.helm.release.v1.NAME.vN`; at most `limit` revisions are kept."""
+
+    def __init__(
+        self, cluster: Cluster, name: str, namespace: str, now: Callable[[], float], *, limit: int = 10
+    ) -> None:
+        self._cluster = cluster
+        self._name, self._namespace = name, namespace
+        self._now = now
+        self._limit = limit
+
+    def read(self) -> Inventory | None:
+        history = self._history()
+        if not history or history[-1].release.status is Status.UNINSTALLED:
+            return None
+        latest = history[-1]
+        if latest.release.status.is_pending and latest.own is None:
+            raise RefusedError(
+                f"helm is at work on the release {self._namespace}/{self._name} (or was cut off): revision"
+                f" {latest.release.version} is {latest.release.status.value}",
+                hint=f"if it is not, roll it back with helm, or delete the Secret {latest.release.key}",
+            )
+        return self._read(history)
+
+    def begin(self, inventory: Inventory, bundle: Bundle) -> Inventory:
+        history = self._history()
+        latest = history[-1] if history else None
+        if latest is not None and latest.release.status.is_pending and _digest(latest) == inventory.digest:
+            return self._write(latest.release, replace(inventory, revision=latest.release.version))
+        if latest is not None and latest.release.status.is_pending:
+            self._mark(latest, Status.FAILED, "cut off, and followed by another revision")
+        self._make_room([one.release for one in history])
+        release = self._new(history, bundle, inventory.rollback_to)
+        return self._write(release, replace(inventory, revision=release.version))
+
+    def note(self, inventory: Inventory) -> Inventory:
+        release = self._release(inventory)
+        if inventory.state is InventoryState.DELETING:
+            release = _with_status(release, Status.UNINSTALLING)
+        return self._write(_with_runs(release, inventory.done), inventory)
+
+    def finish(self, inventory: Inventory) -> Inventory:
+        done = replace(inventory, state=InventoryState.INSTALLED, first=False)
+        word = "Install complete" if inventory.first else "Upgrade complete"
+        word = f"Rollback to {inventory.rollback_to}" if inventory.rollback_to else word
+        release = replace(self._release(inventory), status=Status.DEPLOYED, description=word)
+        # As helm does it, the old one first: whoever is cut off here goes on with a revision that is still pending.
+        for other in self._history():
+            if other.release.version == inventory.revision:
+                continue
+            if other.release.status is Status.DEPLOYED:
+                self._mark(other, Status.SUPERSEDED, other.release.description)
+            elif other.release.apply_method:
+                self._mark(other, other.release.status, other.release.description)
+        return self._write(_with_runs(release, inventory.done), done)
+
+    def fail(self, inventory: Inventory, reason: str) -> Inventory:
+        release = self._release(inventory)
+        if not release.status.is_pending:
+            return inventory
+        verb = "Release" if inventory.first else "Upgrade"
+        failed = replace(release, status=Status.FAILED, description=f'{verb} "{self._name}" failed: {reason}')
+        return self._write(_with_runs(failed, inventory.done), inventory)
+
+    def remove(self, inventory: Inventory) -> None:
+        for one in self._history():  # oldest first: as long as there is one, it can be found what was installed
+            self._delete(one.release.version)
+
+    def hooks(self, inventory: Inventory) -> tuple[BundleHook, ...]:
+        """The hooks of the revision as they were written down with it; their objects with their namespaces."""
+        return self._hooks(self._release(inventory))
+
+    def bundle_of(self, revision: int) -> tuple[Bundle, int]:
+        """An earlier revision as a bundle, with its number; the newest before the deployed one where `revision` is 0.
+
+        Raises RefusedError where there is none.
+        """
+        history = [one.release for one in self._history()]
+        current = deployed(history)
+        ended = [one for one in history if one.status in (Status.SUPERSEDED, Status.DEPLOYED)]
+        wanted = [one for one in ended if one.version == revision or (not revision and one is not current)]
+        if not wanted:
+            there = ", ".join(str(one.version) for one in ended) or "none"
+            raise RefusedError(
+                f"{self._namespace}/{self._name} has no revision {revision or 'before this one'} to go back to",
+                hint=f"there are: {there}",
+            )
+        release = wanted[-1]
+        bodies = [load_exactly(text) for text in split_manifests(release.manifest)]
+        version = str((release.chart.get("metadata") or {}).get("version") or "")
+        chart = ChartRelease(release.chart, release.config, release.manifest, release.notes)
+        origin = self._origin(release, version)
+        objects = tuple(body for body in bodies if read_ref(body).name)
+        hooks = self._hooks(release)
+        found = Bundle(self._name, self._namespace, origin, version, objects, hooks=hooks, release=chart)
+        return found, release.version
+
+    def values(self) -> dict[str, Any]:
+        """The values of the release that is deployed, as they were given; else those of the newest revision."""
+        history = [one.release for one in self._history()]
+        release = deployed(history) or (history[-1] if history else None)
+        return dict(release.config) if release is not None else {}
+
+    def as_installed(self, bundle: Bundle) -> Bundle:
+        """The bundle as it was rendered when it was installed, where its chart and its values are still the same.
+
+        Charts make up passwords and certificates: rendered anew, they would be others each time.
+        """
+        history = self._history()
+        latest, asked = (history[-1].release if history else None), bundle.release
+        if latest is None or asked is None or latest.status in _GONE:
+            return bundle
+        if _written(latest.chart, latest.config) != _written(asked.chart, asked.config):
+            return bundle
+        objects = unique_documents(read_objects(latest.manifest, f"Secret {latest.key}"))
+        hooks = (BundleHook(one.hook, load_exactly(one.hook.content)) for one in latest.hooks)
+        kept = ChartRelease(asked.chart, asked.config, latest.manifest, latest.notes)
+        return replace(bundle, objects=tuple(objects), hooks=tuple(hooks), release=kept)
+
+    def _origin(self, release: Release, version: str) -> Origin:
+        """Where a revision came from, so that what is rolled back can be upgraded again."""
+        own = next((one.own for one in self._history() if one.release.version == release.version), None)
+        if own is None or not own.origin.address:
+            return Origin("helm", f"revision {release.version}", version)
+        return replace(own.origin, version=version)
+
+    def _hooks(self, release: Release) -> tuple[BundleHook, ...]:
+        found = []
+        for one in release.hooks:
+            body = load_exactly(one.hook.content)
+            served = self._cluster.kind(read_ref(body).kind)
+            found.append(BundleHook(one.hook, clean(body, _namespaced(served), self._namespace)))
+        return tuple(found)
+
+    # reading
+
+    def _history(self) -> list[_Revision]:
+        secrets = self._cluster.list(SECRET, self._namespace, labels=f"owner=helm,name={self._name}")
+        found = [self._revision(secret) for secret in secrets]
+        return sorted(found, key=lambda one: one.release.version)
+
+    def _revision(self, secret: Object) -> _Revision:
+        text = secret_text(secret, KEY)
+        own = read_document(text, f"Secret {secret['metadata']['name']}") if text else None
+        return _Revision(from_secret(secret), own, str(secret["metadata"].get("resourceVersion") or ""))
+
+    def _read(self, history: Sequence[_Revision]) -> Inventory:
+        latest = history[-1]
+        current = [one for one in history if one.release.status is Status.DEPLOYED]
+        since = current[-1].release.version if current else 0
+        items: tuple[InventoryItem, ...] = ()
+        for one in history:
+            if one.release.version >= since:
+                items = merge_items(items, self._items(one))
+        base = latest.own or next((one.own for one in reversed(history) if one.own), None)
+        known = base or Inventory(self._name, self._namespace, Origin("helm", ""), chart=True)
+        ever = any(one.release.status in (Status.DEPLOYED, Status.SUPERSEDED) for one in history)
+        return replace(
+            known,
+            items=items,
+            state=_STATES.get(latest.release.status, InventoryState.PENDING),
+            version=str((latest.release.chart.get("metadata") or {}).get("version") or known.version),
+            digest=known.digest if latest.own is not None else "",
+            done=known.done if latest.own is not None and _is_under_way(latest.release.status) else (),
+            first=not ever,
+            chart=True,
+            revision=latest.release.version,
+            resource_version=latest.resource_version,
+            finished=latest.release.status is Status.DEPLOYED and len(current) == 1,
+        )
+
+    def _items(self, one: _Revision) -> tuple[InventoryItem, ...]:
+        if one.own is not None:
+            return one.own.items
+        return tuple(InventoryItem(ref) for ref in self._manifest_refs(one.release))
+
+    def _manifest_refs(self, release: Release) -> Iterable[ObjectRef]:
+        for text in split_manifests(release.manifest):
+            try:
+                body = load_exactly(text)
+            except YamlError as error:
+                raise ConfigurationError(f"the manifest of Secret {release.key} cannot be read: {error}") from error
+            ref = read_ref(body)
+            if not ref.name:
+                continue
+            served = self._cluster.kind(ref.kind)
+            namespaced = served.namespaced if served is not None else bool(ref.namespace)
+            yield ObjectRef(ref.kind, (ref.namespace or self._namespace) if namespaced else "", ref.name)
+
+    def _release(self, inventory: Inventory) -> Release:
+        secret = self._cluster.get(ObjectRef(SECRET, self._namespace, secret_name(self._name, inventory.revision)))
+        if secret is None:
+            raise RefusedError(
+                f"revision {inventory.revision} of the release {self._namespace}/{self._name} was deleted meanwhile",
+                hint="run it again",
+            )
+        return from_secret(secret)
+
+    # writing
+
+    def _new(self, history: Sequence[_Revision], bundle: Bundle, rollback_to: int) -> Release:
+        chart = bundle.release
+        assert chart is not None, "a chart's bundle has a release"
+        moment = self._moment()
+        alive = [one.release for one in history if one.release.status is not Status.UNINSTALLED]
+        status = Status.PENDING_UPGRADE if _was_deployed(alive) else Status.PENDING_INSTALL
+        status = Status.PENDING_ROLLBACK if rollback_to else status
+        return Release(
+            self._name,
+            self._namespace,
+            next_version(one.release for one in history),
+            status,
+            _DESCRIPTIONS[status],
+            chart.notes,
+            alive[0].first_deployed if alive else moment,
+            moment,
+            None,
+            chart.chart,
+            chart.config,
+            chart.manifest,
+            tuple(ReleaseHook(one.hook) for one in bundle.hooks),
+        )
+
+    def _write(self, release: Release, inventory: Inventory) -> Inventory:
+        secret = to_secret(release, modified_at=self._moment())
+        secret["data"][KEY] = base64.b64encode(write_document(inventory).encode()).decode()
+        found = self._cluster.apply(secret, force=True)
+        return replace(inventory, resource_version=str(found["metadata"].get("resourceVersion") or ""))
+
+    def _mark(self, one: _Revision, status: Status, description: str) -> None:
+        release = replace(one.release, status=status, description=description, apply_method=_APPLY_METHOD)
+        secret = to_secret(release, modified_at=self._moment())
+        if one.own is not None:
+            secret["data"][KEY] = base64.b64encode(write_document(one.own).encode()).decode()
+        self._cluster.apply(secret, force=True)
+
+    def _make_room(self, history: Sequence[Release]) -> None:
+        for release in surplus(history, self._limit):
+            self._delete(release.version)
+
+    def _delete(self, version: int) -> None:
+        try:
+            self._cluster.delete(ObjectRef(SECRET, self._namespace, secret_name(self._name, version)))
+        except NotFoundError:
+            return
+
+    def _moment(self) -> datetime:
+        return datetime.fromtimestamp(self._now(), UTC)
+
+
+_GONE: Final = (Status.UNINSTALLING, Status.UNINSTALLED)
+_STATES: Final = {Status.DEPLOYED: InventoryState.INSTALLED, Status.UNINSTALLING: InventoryState.DELETING}
+
+
+def _namespaced(served: ServedKind | None) -> bool | None:
+    return served.namespaced if served is not None else None
+
+
+def _is_under_way(status: Status) -> bool:
+    """Whether a run is at work on the revision, or was cut off: what hooks it had run counts."""
+    return status.is_pending or status is Status.UNINSTALLING
+
+
+def _written(chart: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    """A chart with its values; helm writes down when its files were changed, too."""
+    return json.dumps([_timeless(chart), config], sort_keys=True)
+
+
+def _timeless(part: Any) -> Any:
+    if isinstance(part, Mapping):
+        kept = {name: below for name, below in part.items() if name not in ("modtime", "schemamodtime")}
+        files = {name: _timeless(kept[name]) for name in ("templates", "files") if name in kept}
+        return {**kept, **files}
+    return [_timeless(one) for one in part] if isinstance(part, list) else part
+
+
+def _digest(one: _Revision) -> str:
+    return one.own.digest if one.own is not None else ""
+
+
+def _was_deployed(history: Iterable[Release]) -> bool:
+    return any(one.status in (Status.DEPLOYED, Status.SUPERSEDED) for one in history)
+
+
+def _with_status(release: Release, status: Status) -> Release:
+    return replace(release, status=status, description=_DESCRIPTIONS[status])
+
+
+def _with_runs(release: Release, done: Iterable[str]) -> Release:
+    """Hooks that ended well in this run are told as such."""
+    ended = {key.partition(" ")[2] for key in done}
+    hooks = tuple(
+        replace(one, last_run=HookRun("Succeeded", one.last_run.started_at, one.last_run.completed_at))
+        if one.hook.path + "#" + one.hook.name in ended
+        else one
+        for one in release.hooks
+    )
+    return replace(release, hooks=hooks)

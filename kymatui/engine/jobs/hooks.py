@@ -1,0 +1,120 @@
+"""Hooks of charts: one after another by weight, each waited for, each once in a run however often that is cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.states import State
+from kymatui.domain.modules.readiness import check_readiness
+from kymatui.engine.bundles.bundle import BundleHook, hooks_of
+from kymatui.engine.cluster.ports import Object
+from kymatui.engine.inventory.inventory import Inventory
+from kymatui.engine.inventory.inventory_store import InventoryStore
+from kymatui.engine.jobs.run import Progress, Run
+from kymatui.engine.jobs.wait import NotReadyError, is_deleted_when_done, wait_ready, wait_until_deleted
+from kymatui.errors import ConflictError, KymatuiError, NotFoundError, PartlyDoneError
+
+ANNOTATION_RUN: Final = "kymatui.io/run"
+_HOOK: Final = "helm.sh/hook"
+BEFORE_CREATION: Final = "before-hook-creation"
+SUCCEEDED: Final = "hook-succeeded"
+FAILED: Final = "hook-failed"
+_AWAITED: Final = frozenset({("batch", "Job"), ("", "Pod")})
+
+
+def hook_key(event: str, one: BundleHook) -> str:
+    """What stands in the inventory once a hook has ended well."""
+    return f"{event} {one.hook.path}#{one.hook.name}"
+
+
+def run_hooks(
+    run: Run, hooks: Iterable[BundleHook], event: str, inventory: Inventory, keeper: InventoryStore
+) -> Inventory:
+    """Runs the hooks of an event ("pre-install", …); returns the inventory in which they are noted.
+
+    Raises KymatuiError where one fails; those that were to be deleted then are.
+    """
+    ordered = hooks_of(hooks, event)
+    for number, one in enumerate(ordered):
+        if hook_key(event, one) in inventory.done:
+            continue
+        run.tell(Progress(f"{event} hook {one.hook.name}", read_ref(one.body), number, len(ordered)))
+        try:
+            with run.step(f"hook {event}", read_ref(one.body)):
+                _run(run, one, f"{inventory.digest[:16]}-{inventory.revision}")
+        except KymatuiError as error:
+            _delete(run, [one], FAILED)
+            _delete(run, ordered[:number], SUCCEEDED)
+            raise PartlyDoneError(
+                f"the {event} hook {read_ref(one.body)} failed: {error}", hint="look at its logs, and run it again"
+            ) from error
+        inventory = keeper.note(replace(inventory, done=(*inventory.done, hook_key(event, one))))
+    _delete(run, ordered, SUCCEEDED)
+    return inventory
+
+
+def _run(run: Run, one: BundleHook, mark: str) -> None:
+    ref = read_ref(one.body)
+    live = run.cluster.get(ref)
+    if live is not None and not _is_of_this_run(run, live, mark):
+        policies = one.hook.delete_policies
+        if policies and BEFORE_CREATION not in policies:
+            raise PartlyDoneError(f"{ref} is there already, and its delete policy does not let it go before")
+        _remove(run, ref)
+        live = None
+    if live is None:
+        _create(run, one.body, mark)
+    if (ref.kind.group, ref.kind.kind) in _AWAITED:
+        wait_ready(run, [ref], run.limits.hooks, [ref] if is_deleted_when_done(one.body) else [])
+
+
+def _is_a_hooks(live: Object) -> bool:
+    """Whether a hook created it, by kymatui or by helm: an object of a hook's name may be a user's."""
+    annotations = live["metadata"].get("annotations") or {}
+    return ANNOTATION_RUN in annotations or _HOOK in annotations
+
+
+def _is_of_this_run(run: Run, live: Object, mark: str) -> bool:
+    """Whether it was begun by this run before that was cut off, and did not fail."""
+    annotations = live["metadata"].get("annotations") or {}
+    if annotations.get(ANNOTATION_RUN) != mark or live["metadata"].get("deletionTimestamp"):
+        return False
+    return check_readiness(live, run.clock.now()).state is not State.ERROR
+
+
+def _create(run: Run, body: Object, mark: str) -> None:
+    metadata = dict(body["metadata"])
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), ANNOTATION_RUN: mark}
+    try:
+        run.cluster.create({**body, "metadata": metadata}, manager=run.manager)
+    except ConflictError:
+        live = run.cluster.get(read_ref(body))  # an answer that was lost, or somebody else
+        if live is None or (live["metadata"].get("annotations") or {}).get(ANNOTATION_RUN) != mark:
+            raise
+
+
+def _delete(run: Run, hooks: Iterable[BundleHook], policy: str) -> None:
+    """Deletes those that say so, and waits until they are gone."""
+    for one in hooks:
+        if policy in one.hook.delete_policies:
+            _remove(run, read_ref(one.body))
+
+
+def _remove(run: Run, ref: ObjectRef) -> None:
+    live = run.cluster.get(ref)
+    if live is None:
+        return
+    if not _is_a_hooks(live):
+        raise PartlyDoneError(f"{ref} exists, no hook created it, and it is not deleted", hint="rename or delete it")
+    uid = str(live["metadata"].get("uid") or "")
+    try:
+        run.cluster.delete(ref, uid=uid)
+    except NotFoundError:
+        return
+    if left := wait_until_deleted(run, [ref], run.limits.gone, lambda _: "", {ref: uid}):
+        finalizers = left[ref]["metadata"].get("finalizers") or ()
+        raise NotReadyError(f"{ref} does not go, held by {', '.join(finalizers) or 'nobody who says so'}", [])

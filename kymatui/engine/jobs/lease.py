@@ -1,0 +1,237 @@
+"""Who works on a module works on it alone: a Lease in the cluster, with a name that people can ask.
+
+A lease that its holder has not renewed for its duration (as seen from here: clocks of machines differ) is taken over,
+and so is one whose holder was a process of this machine that is gone. A holder who cannot renew it stops before that:
+after two thirds of the duration, as holders do that use client-go.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.object_meta import parse_time
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
+from kymatui.engine.inventory.ownership_marks import LABEL_HELM, inventory_name
+from kymatui.engine.jobs.identity import is_dead
+from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, NotFoundError, RefusedError
+
+LEASE: Final = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
+DURATION: Final = 15.0
+_LONG_AGO: Final = 300.0  # no two clocks that anybody relies on differ by more
+_LOOK: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTerms:
+    """`duration` of the lease, and how long to wait for somebody else's, in seconds."""
+
+    duration: float = DURATION
+    patience: float = 120.0
+
+
+class Lease:
+    """One lease; `hold` is the way to use it."""
+
+    def __init__(
+        self, cluster: Cluster, clock: Clock, name: str, namespace: str, identity: str, terms: LeaseTerms | None = None
+    ) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._ref = ObjectRef(LEASE, namespace, inventory_name(name))
+        self._identity = identity
+        self._terms = terms or LeaseTerms()
+        self._version = ""
+        self._renewed = 0.0
+        self._trying_since: float | None = None
+        self._taken_by = ""
+        self.waited = False
+        self.cut_off = False
+        """Whether it could not be renewed in time, though nobody is known to have taken it."""
+
+    @property
+    def name(self) -> str:
+        return self._ref.name
+
+    @contextlib.contextmanager
+    def hold(self, cancel: threading.Event, tell: Callable[[str], None]) -> Iterator[threading.Event]:
+        """Yields an event that is set when `cancel` is, and when the lease was lost or could not be renewed in time.
+
+        Raises RefusedError that names the holder where he does not let go in time.
+        """
+        self._acquire(cancel, tell)
+        stopped, ended = threading.Event(), threading.Event()
+        lost: list[str] = []
+        keeper = threading.Thread(target=self._keep, args=(cancel, stopped, ended, lost), name="lease", daemon=True)
+        keeper.start()
+        try:
+            yield stopped
+        except CancelledError:
+            if lost:
+                raise RefusedError(lost[0], hint=self._advice()) from None
+            raise
+        finally:
+            ended.set()
+            keeper.join(5.0)
+            if not lost:
+                self._release()
+
+    def clear(self) -> None:
+        """Takes away what a run has left that was killed after its last step; nothing where somebody is at work."""
+        with contextlib.suppress(NotFoundError, ConflictError, ForbiddenError):
+            found = self._cluster.get(self._ref)
+            if found is not None and self._is_free(found, self._clock.now()):
+                self._cluster.delete(self._ref, resource_version=_version(found))
+
+    # taking
+
+    def _acquire(self, cancel: threading.Event, tell: Callable[[str], None]) -> None:
+        if self._create():
+            return
+        began = self._clock.now()
+        seen: tuple[str, float] = ("", began)
+        while True:
+            if cancel.is_set():
+                raise CancelledError("stopped while waiting for the lease")
+            found = self._cluster.get(self._ref)
+            if found is None:
+                if self._create():
+                    return
+                continue
+            version = str(found["metadata"]["resourceVersion"])
+            if version != seen[0]:
+                seen = (version, self._clock.now())
+            if self._is_free(found, seen[1]):
+                if self._take(found):
+                    return
+                continue
+            self._wait(found, began, tell, cancel)
+
+    def _wait(self, found: Object, began: float, tell: Callable[[str], None], cancel: threading.Event) -> None:
+        holder = _holder(found)
+        if self._clock.now() - began >= self._terms.patience:
+            raise RefusedError(
+                f"{holder} is at work on {self._ref.namespace}/{self._ref.name.partition('.')[2]}",
+                hint="wait until it is done; a lease whose holder is gone is taken over by itself",
+            )
+        self.waited = True
+        tell(f"waiting for {holder}, who is at work on it")
+        self._clock.sleep(_LOOK, cancel)
+
+    def _is_free(self, found: Object, unchanged_since: float) -> bool:
+        holder, spec = _holder(found), found.get("spec") or {}
+        if not holder or holder == self._identity or is_dead(holder):
+            return True
+        duration = float(spec.get("leaseDurationSeconds") or self._terms.duration)
+        if self._clock.now() - unchanged_since > duration:
+            return True
+        renewed = parse_time(str(spec.get("renewTime") or ""))
+        return renewed is not None and self._clock.now() - renewed > duration + _LONG_AGO
+
+    def _create(self) -> bool:
+        try:
+            self._version = _version(self._cluster.create(self._body({})))
+        except ConflictError:
+            return self._is_mine()
+        return True
+
+    def _take(self, found: Object) -> bool:
+        try:
+            self._version = _version(self._cluster.update(self._body(found)))
+        except (ConflictError, NotFoundError):
+            return self._is_mine()
+        return True
+
+    def _is_mine(self) -> bool:
+        """Whether an attempt whose answer was lost has taken it after all."""
+        found = self._cluster.get(self._ref)
+        if found is None or _holder(found) != self._identity:
+            return False
+        self._version = _version(found)
+        return True
+
+    # keeping
+
+    def _keep(self, cancel: threading.Event, stopped: threading.Event, ended: threading.Event, lost: list[str]) -> None:
+        """Renews every third of the duration; passes on that somebody stopped the run."""
+        third = self._terms.duration / 3
+        self._renewed = self._clock.now()
+        due, renewal = self._renewed + third, threading.Thread(target=self._renew)
+        while not ended.wait(0.05):
+            if cancel.is_set():
+                stopped.set()
+            now = self._clock.now()
+            if self._taken_by or self._is_late(now, third):
+                lost.append(self._why_lost(now))
+                stopped.set()
+                return
+            if now >= due and not renewal.is_alive():
+                due = now + third
+                self._trying_since = now if self._trying_since is None else self._trying_since
+                # Whoever does not answer keeps this thread from nothing: it has to see that time is over.
+                renewal = threading.Thread(target=self._renew, name="lease-renewal", daemon=True)
+                renewal.start()
+
+    def _is_late(self, now: float, third: float) -> bool:
+        since = self._trying_since
+        self.cut_off = since is not None and now - since >= third and now - self._renewed >= 2 * third
+        return self.cut_off
+
+    def _why_lost(self, now: float) -> str:
+        if self._taken_by:
+            return f"the lease of {self._ref} was lost to {self._taken_by}"
+        return f"the lease of {self._ref} could not be renewed for {now - self._renewed:.0f} s"
+
+    def _advice(self) -> str:
+        if self._taken_by:
+            return "somebody else is at work on it now; look, and run it again"
+        return "others may take it now; run it again when the cluster answers"
+
+    def _renew(self) -> None:
+        """Notes who has taken the lease. A server that does not answer now may answer in time."""
+        began = self._clock.now()
+        with contextlib.suppress(ClusterError):
+            found = self._cluster.get(self._ref)
+            if found is not None:  # else its namespace is being deleted, by this very run
+                if _holder(found) != self._identity:
+                    self._taken_by = _holder(found) or "nobody"
+                    return
+                self._version = _version(self._cluster.update(self._body(found)))
+            self._renewed, self._trying_since = began, None
+
+    def _release(self) -> None:
+        with contextlib.suppress(ClusterError):  # whoever comes next takes it over when it has expired
+            try:
+                self._cluster.delete(self._ref, resource_version=self._version)
+            except ConflictError:
+                if self._is_mine():
+                    self._cluster.delete(self._ref, resource_version=self._version)
+
+    def _body(self, found: Object) -> dict[str, Any]:
+        now = datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        before = found.get("spec") or {}
+        mine = _holder(found) == self._identity
+        spec = {
+            "holderIdentity": self._identity,
+            "leaseDurationSeconds": max(1, round(self._terms.duration)),
+            "acquireTime": before.get("acquireTime", now) if mine else now,
+            "renewTime": now,
+            "leaseTransitions": int(before.get("leaseTransitions") or 0) + (0 if mine or not found else 1),
+        }
+        metadata = {"name": self._ref.name, "namespace": self._ref.namespace, "labels": {LABEL_HELM: FIELD_MANAGER}}
+        if found:
+            metadata["resourceVersion"] = found["metadata"]["resourceVersion"]
+        return {"apiVersion": LEASE.api_version, "kind": LEASE.kind, "metadata": metadata, "spec": spec}
+
+
+def _version(found: Object) -> str:
+    return str(found["metadata"].get("resourceVersion") or "")
+
+
+def _holder(found: Object) -> str:
+    return str((found.get("spec") or {}).get("holderIdentity") or "")

@@ -1,0 +1,56 @@
+"""The deletion of one object: only the one that was accepted, and only in a state that the backup holds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.cluster.ports import Object
+from kymatui.engine.jobs.run import Run
+from kymatui.errors import ConflictError, NotFoundError
+
+_TRIES: Final = 5
+
+
+def delete_object(
+    run: Run, ref: ObjectRef, uid: str, resource_version: str = "", *, propagation: str = "Background"
+) -> bool:
+    """Delete the object with this uid; return whether it was there, False where another one has its name now.
+
+    With a backup the server deletes it only in the state that the backup holds: an object that changed since is saved
+    again before. Raises ConflictError where it changes faster than that.
+    """
+    backup = run.backup
+    if backup is None:
+        try:
+            return _deleted(run, ref, uid, "", propagation)
+        except ConflictError:
+            return False
+    version = resource_version
+    for _ in range(_TRIES):
+        if not backup.holds(uid, version):
+            live = run.cluster.get(ref)
+            if live is None or uid_of(live) != uid:
+                return False
+            if live["metadata"].get("deletionTimestamp"):
+                return True
+            version = str(live["metadata"].get("resourceVersion") or "")
+            backup.save(live)
+        try:
+            return _deleted(run, ref, uid, version, propagation)
+        except ConflictError:
+            version = ""
+    raise ConflictError(f"{ref} changed {_TRIES} times while it was saved and deleted", hint="run it again", status=409)
+
+
+def uid_of(live: Object) -> str:
+    """Return the uid of an object, "" where it has none."""
+    return str(live["metadata"].get("uid") or "")
+
+
+def _deleted(run: Run, ref: ObjectRef, uid: str, version: str, propagation: str) -> bool:
+    try:
+        run.cluster.delete(ref, uid=uid, resource_version=version, propagation=propagation)
+    except NotFoundError:
+        return False
+    return True

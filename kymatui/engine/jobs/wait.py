@@ -1,0 +1,196 @@
+"""Waiting for the cluster: until things are ready, until things are gone; and saying meanwhile what is waited for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Final
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.kyma.states import State
+from kymatui.domain.modules.readiness import Readiness, check_readiness
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.ports import Object
+from kymatui.engine.jobs.run import Progress, Run
+from kymatui.errors import KymatuiError
+
+_INSTANT: Final = frozenset(
+    {
+        ("", "ConfigMap"),
+        ("", "Secret"),
+        ("", "ServiceAccount"),
+        ("", "LimitRange"),
+        ("", "ResourceQuota"),
+        ("", "PersistentVolume"),
+        ("networking.k8s.io", "NetworkPolicy"),
+        ("networking.k8s.io", "IngressClass"),
+        ("networking.k8s.io", "Ingress"),
+        ("policy", "PodDisruptionBudget"),
+        ("scheduling.k8s.io", "PriorityClass"),
+        ("storage.k8s.io", "StorageClass"),
+        ("coordination.k8s.io", "Lease"),
+        ("batch", "CronJob"),
+        ("autoscaling", "HorizontalPodAutoscaler"),
+    }
+)
+_INSTANT_GROUPS: Final = frozenset({"rbac.authorization.k8s.io", "admissionregistration.k8s.io"})
+_WORTH_A_LIST: Final = 3
+_AGAIN: Final = "the same again, planned anew, creates it"
+_FINAL: Final = frozenset({("batch", "Job"), ("", "Pod")})
+
+
+class NotReadyError(KymatuiError):
+    """Something failed for good, or did not become ready in time; `waiting` says what and why."""
+
+    def __init__(self, message: str, waiting: Sequence[Readiness], *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.waiting = tuple(waiting)
+
+
+def has_readiness(ref: ObjectRef) -> bool:
+    """Whether there is something to wait for: what only holds data is ready when it is there."""
+    return ref.kind.group not in _INSTANT_GROUPS and (ref.kind.group, ref.kind.kind) not in _INSTANT
+
+
+def is_deleted_when_done(body: Object) -> bool:
+    """Whether a Job is deleted by itself once it has run: that it is gone then says that it has ended."""
+    ref = read_ref(body)
+    is_job = (ref.kind.group, ref.kind.kind) == ("batch", "Job")
+    return is_job and (body.get("spec") or {}).get("ttlSecondsAfterFinished") is not None
+
+
+def wait_ready(
+    run: Run,
+    refs: Iterable[ObjectRef],
+    seconds: float,
+    vanishing: Collection[ObjectRef] = (),
+    labels: str = "",
+) -> None:
+    """Returns when all are ready. Raises NotReadyError in words, when one failed for good or the time is over.
+
+    Those of `vanishing` (see `is_deleted_when_done`) are ready, too, when they are gone; others that are not there for
+    `run.limits.absent` seconds were deleted, and it is not waited any longer. Where `labels` select all of them,
+    and few others, many are read with one request.
+    """
+    pending = {ref: Readiness(State.PROCESSING, "not looked at yet", ref) for ref in refs if has_readiness(ref)}
+    if not pending:
+        return
+    total = len(pending)
+    absent: dict[ObjectRef, float] = {}
+
+    def consider(ref: ObjectRef, live: Object | None) -> None:
+        found = _ready(live, ref, run.clock.now(), ref in vanishing)
+        if found.ready:
+            pending.pop(ref, None)
+            return
+        if pending.get(ref) != found:
+            what = f"{ref}: {found.words}"
+            run.tell(Progress(f"waiting for {what}", ref, total - len(pending), total, Actor.NOBODY, what))
+        pending[ref] = found
+        if found.state is State.ERROR and (ref.kind.group, ref.kind.kind) in _FINAL:
+            raise NotReadyError(f"{ref} {found.words}", [found])
+        if live is not None:
+            absent.pop(ref, None)
+        elif run.clock.now() - absent.setdefault(ref, run.clock.now()) >= run.limits.absent:
+            raise NotReadyError(f"{ref} is not there: somebody has deleted it", [found], hint=_AGAIN)
+
+    if not _follow(run, pending, consider, seconds, labels):
+        waiting = list(pending.values())
+        said = "; ".join(f"{ref} is not ready: {found.words}" for ref, found in pending.items())
+        raise NotReadyError(f"after {seconds:.0f} s {said}", waiting, hint="look at its events and logs, and go on")
+
+
+CLUSTER_FINALIZERS: Final = frozenset(
+    {"foregroundDeletion", "customresourcecleanup.apiextensions.k8s.io", "kubernetes.io/pvc-protection"}
+)
+"""Finalizers of Kubernetes itself. Its garbage collector learns of a new kind some 30 s after its definition."""
+
+
+def _who_lets_go(live: Object) -> Actor:
+    held = set(live["metadata"].get("finalizers") or ()) - CLUSTER_FINALIZERS
+    return Actor.MANAGER if held else Actor.NOBODY
+
+
+def wait_until_deleted(
+    run: Run, refs: Iterable[ObjectRef], seconds: float, words: Callable[[Object], str], uids: dict[ObjectRef, str]
+) -> dict[ObjectRef, Object]:
+    """Returns what is still there after that time, nothing when all are gone; `words` tells who has to act.
+
+    An object of another uid than the one in `uids` is a new one, and the old one is gone.
+    """
+    pending: dict[ObjectRef, Object | None] = dict.fromkeys(refs)
+    total = len(pending)
+
+    def consider(ref: ObjectRef, live: Object | None) -> None:
+        if live is None or uids.get(ref) not in ("", None, live["metadata"].get("uid")):
+            pending.pop(ref, None)
+            return
+        if pending.get(ref) is None or words(live) != words(pending[ref] or {}):
+            said = f"waiting until {ref} is gone{words(live)}"
+            what = f"{ref}: still there{words(live)}"
+            run.tell(Progress(said, ref, total - len(pending), total, _who_lets_go(live), what))
+        pending[ref] = live
+
+    if not pending or _follow(run, pending, consider, seconds):
+        return {}
+    return {ref: live for ref, live in pending.items() if live is not None}
+
+
+def _follow(
+    run: Run,
+    pending: dict[ObjectRef, Readiness] | dict[ObjectRef, Object | None],
+    consider: Callable[[ObjectRef, Object | None], None],
+    seconds: float,
+    labels: str = "",
+) -> bool:
+    """Looks at all, and again at those that changed, until none is pending; False when the time is over."""
+    deadline = run.clock.now() + seconds
+
+    def look(refs: Sequence[ObjectRef]) -> bool:
+        for ref, live in _read(run, refs, labels).items():
+            consider(ref, live)
+        return not pending
+
+    if look(list(pending)):
+        return True
+    with run.cluster.follow(_places(pending)) as changes:
+        todo = list(pending)  # what changed before the watch was open
+        while not look(todo):
+            left = deadline - run.clock.now()
+            if left <= 0:
+                return False
+            touched = changes.wait(min(left, run.limits.look), run.cancel)
+            todo = [ref for ref in pending if ref in touched] if touched else list(pending)
+    return True
+
+
+def _places(refs: Iterable[ObjectRef]) -> set[tuple[GroupVersionKind, str]]:
+    """Where to watch: a kind that is in many namespaces is watched once, in all of them."""
+    found = {(ref.kind, ref.namespace) for ref in refs}
+    counts = Counter(kind for kind, _ in found)
+    return {(kind, namespace if counts[kind] <= _WORTH_A_LIST else "") for kind, namespace in found}
+
+
+def _read(run: Run, refs: Sequence[ObjectRef], labels: str) -> dict[ObjectRef, Object | None]:
+    """The objects; those that are many in one place with one request, where labels select them."""
+    places: dict[tuple[GroupVersionKind, str], list[ObjectRef]] = {}
+    for ref in refs:
+        places.setdefault((ref.kind, ref.namespace), []).append(ref)
+    found: dict[ObjectRef, Object | None] = {}
+    for (kind, namespace), some in places.items():
+        if labels and len(some) >= _WORTH_A_LIST:
+            listed = run.cluster.list(kind, namespace, labels=labels)
+            by_name = {str(body["metadata"]["name"]): body for body in listed}
+            found |= {ref: by_name[ref.name] for ref in some if ref.name in by_name}
+    left = [ref for ref in refs if ref not in found]
+    return found | dict(zip(left, run_for_each(left, run.cluster.get, run.cancel, run.limits.width), strict=True))
+
+
+def _ready(live: Object | None, ref: ObjectRef, now: float, vanishing: bool) -> Readiness:
+    if live is not None:
+        return check_readiness(live, now)
+    if vanishing:
+        return Readiness(State.READY, "it has ended, and is gone", ref)
+    return Readiness(State.PROCESSING, "it is not there", ref)

@@ -1,0 +1,3 @@
+"""A plan as data: its steps, differences and grants, the transforms before it, its JSON document. Nothing here asks
+a cluster.
+"""

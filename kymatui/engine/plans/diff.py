@@ -1,0 +1,77 @@
+"""The difference between what is there and what would be, field by field, with nothing in it that must stay secret."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.object_meta import read_kind
+from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
+
+HIDDEN: Final = "(hidden)"
+HIDDEN_CHANGED: Final = "(hidden, another value)"
+
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+_KEPT_BY_TOOLS: Final = frozenset({_LAST_APPLIED, "deployment.kubernetes.io/revision"})
+"""Annotations in which tools and controllers keep books of an object, as others do in its status."""
+_VOLATILE: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDiff:
+    """One field; `before` and `after` are JSON values, None where the field is not there."""
+
+    path: str
+    before: object
+    after: object
+
+
+def diff_objects(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[FieldDiff, ...]:
+    """What changes between two states of one object; values of Secrets are replaced by words."""
+    old, new = _comparable(before or {}), _comparable(after or {})
+    secret = _is_secret(before or after or {})
+    return tuple(_shown(change, secret) for change in _changes(old, new))
+
+
+def state_digest(live: Mapping[str, Any]) -> str:
+    """A digest of everything that people and controllers set in an object but for its status."""
+    text = json.dumps(_comparable(live), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[ValueChange]:
+    for key in sorted(old.keys() | new.keys()):
+        yield from field_changes(old.get(key), new.get(key), key)
+
+
+def _comparable(body: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: value for name, value in body.items() if name not in ("status", "stringData")}
+    metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in _VOLATILE}
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, Mapping) and not _KEPT_BY_TOOLS.isdisjoint(annotations):
+        metadata["annotations"] = {name: value for name, value in annotations.items() if name not in _KEPT_BY_TOOLS}
+        if not metadata["annotations"]:
+            del metadata["annotations"]  # as before the first of them was written
+    return {**found, "metadata": metadata}
+
+
+def _is_secret(body: Mapping[str, Any]) -> bool:
+    kind = read_kind(body)
+    return (kind.group, kind.kind) == ("", "Secret")
+
+
+def _shown(change: ValueChange, secret: bool) -> FieldDiff:
+    before, after = change.before, change.after
+    if secret and (change.path == "data" or change.path.startswith(("data.", "stringData"))):
+        before = _masked(before, HIDDEN)
+        after = _masked(after, HIDDEN if change.kind is ChangeKind.ADDED else HIDDEN_CHANGED)
+    return FieldDiff(change.path, before, after)
+
+
+def _masked(value: object, word: str) -> object:
+    if isinstance(value, Mapping):
+        return dict.fromkeys(value, word)
+    return None if value is None else word

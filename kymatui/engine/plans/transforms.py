@@ -1,0 +1,161 @@
+"""What is done to every object of a bundle before it is planned: labels, annotations, images, pull secrets.
+
+A transform is any function from an object to an object. It returns a new one where it changes something: sources keep
+what they read. Callers put their own among these:
+
+    bundle = transformed(bundle, [with_labels({"team": "a"}), with_images(["mirror.example/team/manager:1.2.3"]), mine])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.image_references import Image, parse_image
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.bundles.bundle import Bundle, BundleHook
+from kymatui.engine.cluster.ports import Object
+from kymatui.errors import ConfigurationError
+
+Transform = Callable[[Object], Object]
+Container = dict[str, Any]
+
+PULL_SECRET_VARIABLE: Final = "SKR_IMG_PULL_SECRET"  # noqa: S105 (a name, not a password)
+_TEMPLATED: Final = frozenset(["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "ReplicationController"])
+_CONTAINERS: Final = ("containers", "initContainers")
+
+
+def apply_transforms(bundle: Bundle, transforms: Iterable[Transform]) -> Bundle:
+    """The bundle with all its objects changed, one transform after another; the default resource stays as it is."""
+    steps = tuple(transforms)
+
+    def run(body: Object) -> Object:
+        for step in steps:
+            body = step(body)
+        return body
+
+    return replace(
+        bundle,
+        objects=tuple(map(run, bundle.objects)),
+        crds=tuple(map(run, bundle.crds)),
+        hooks=tuple(BundleHook(one.hook, run(one.body)) for one in bundle.hooks),
+    )
+
+
+def with_labels(labels: Mapping[str, str]) -> Transform:
+    """Labels on the object itself (not on what its templates make); of the same name these count."""
+    return lambda body: _with_metadata(body, "labels", labels)
+
+
+def with_annotations(annotations: Mapping[str, str]) -> Transform:
+    """Annotations on the object itself; of the same name these count."""
+    return lambda body: _with_metadata(body, "annotations", annotations)
+
+
+def _with_metadata(body: Object, field: str, texts: Mapping[str, str]) -> Object:
+    metadata = body.get("metadata") or {}
+    return {**body, "metadata": {**metadata, field: {**(metadata.get(field) or {}), **texts}}}
+
+
+def with_images(images: Sequence[str]) -> Transform:
+    """Images taken from elsewhere, as `localizedImages` of a Manifest say: those with the same name and tag.
+
+    Looked for in containers, init containers and values of their environment. Raises ConfigurationError for what is no
+    image reference.
+    """
+    known: dict[tuple[str, str], str] = {}
+    for text in images:
+        image = parse_image(text)
+        if image is None:
+            raise ConfigurationError(f"{text!r} is no image", hint="write registry/repository:tag")
+        known.setdefault((image.name, image.tag), _full(image))
+
+    def found(text: Any) -> str | None:
+        image = parse_image(text) if isinstance(text, str) else None
+        return known.get((image.name, image.tag)) if image else None
+
+    return lambda body: _with_containers(body, lambda one: _localized(one, found)) if known else body
+
+
+def _full(image: Image) -> str:
+    tag = f":{image.tag}" if image.tag else ""
+    return f"{image.registry}/{image.repository}{tag}" + (f"@{image.digest}" if image.digest else "")
+
+
+def _localized(container: Container, found: Callable[[Any], str | None]) -> Container:
+    image = found(container.get("image"))
+    if image is not None:
+        container = {**container, "image": image}
+    variables = container.get("env")
+    if isinstance(variables, list):
+        container = {**container, "env": [_localized_variable(one, found) for one in variables]}
+    return container
+
+
+def _localized_variable(variable: Any, found: Callable[[Any], str | None]) -> Any:
+    image = found(variable.get("value")) if isinstance(variable, dict) else None
+    return variable if image is None else {**variable, "value": image}
+
+
+def with_pull_secret(name: str, manager: ObjectRef | None = None, *, variable: str = "") -> Transform:
+    """A secret to pull images with, in every workload; `variable` tells its name to the containers of the manager.
+
+    Without a `manager` every workload counts as one. Raises ConfigurationError where the variable is there already.
+    """
+
+    def run(body: Object) -> Object:
+        body = _with_pod(body, lambda spec: _pulling(spec, name))
+        if not variable or (manager is not None and read_ref(body) != manager):
+            return body
+        return _with_containers(body, lambda one: _told(one, variable, name, body), fields=("containers",))
+
+    return run
+
+
+def _pulling(spec: Container, name: str) -> Container:
+    secrets = [one for one in spec.get("imagePullSecrets") or [] if one != {"name": name}]
+    return {**spec, "imagePullSecrets": [*secrets, {"name": name}]}
+
+
+def _told(container: Container, variable: str, value: str, body: Object) -> Container:
+    variables = container.get("env") or []
+    if any(isinstance(one, dict) and one.get("name") == variable for one in variables):
+        raise ConfigurationError(f"{read_ref(body)}: container {container.get('name')} has the variable {variable}")
+    return {**container, "env": [*variables, {"name": variable, "value": value}]}
+
+
+def _with_containers(
+    body: Object, change: Callable[[Container], Container], fields: Sequence[str] = _CONTAINERS
+) -> Object:
+    def run(spec: Container) -> Container:
+        changed = dict(spec)
+        for field in fields:
+            if isinstance(spec.get(field), list):
+                changed[field] = [change(one) if isinstance(one, dict) else one for one in spec[field]]
+        return changed
+
+    return _with_pod(body, run)
+
+
+def _with_pod(body: Object, change: Callable[[Container], Container]) -> Object:
+    """The object with its pod's specification changed; objects that make no pods stay as they are."""
+    kind = body.get("kind")
+    path: tuple[str, ...]
+    if kind == "Pod":
+        path = ("spec",)
+    elif kind == "CronJob":
+        path = ("spec", "jobTemplate", "spec", "template", "spec")
+    elif kind in _TEMPLATED:
+        path = ("spec", "template", "spec")
+    else:
+        return body
+    return _changed(body, path, change)
+
+
+def _changed(body: Object, path: tuple[str, ...], change: Callable[[Container], Container]) -> Object:
+    if not path:
+        return change(body)
+    inner = body.get(path[0])
+    return {**body, path[0]: _changed(inner, path[1:], change)} if isinstance(inner, dict) else body

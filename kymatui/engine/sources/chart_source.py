@@ -1,0 +1,198 @@
+"""Charts become bundles: loaded from a path, a URL, a registry or a repository, rendered as helm install would."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from kymatui.engine.bundles.addresses import content_digest, redact_address
+from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease, Origin
+from kymatui.engine.bundles.yaml_objects import document_key, read_objects, unique_documents
+from kymatui.engine.cluster.ports import Blobs, Object
+from kymatui.engine.sources.render_target import RenderTarget
+from kymatui.errors import HelmError
+from kymatui.helm.charts import Chart, load_archive, load_chart
+from kymatui.helm.dependencies import check_dependencies
+from kymatui.helm.language.environment import Environment
+from kymatui.helm.manifests import Hook
+from kymatui.helm.releases import chart_document, join_manifests
+from kymatui.helm.rendering import Rendered, render
+from kymatui.helm.values import merge_values
+
+LONGEST_NAME: Final = 53
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesOptions:
+    """What a chart is given: `inline` values, then files, then the lines of Helm's --set flags, later over earlier."""
+
+    inline: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[str | Path, ...] = ()
+    set: tuple[str, ...] = ()
+    set_string: tuple[str, ...] = ()
+    set_json: tuple[str, ...] = ()
+    set_literal: tuple[str, ...] = ()
+    set_file: tuple[str, ...] = ()
+
+    def merged(self) -> dict[str, Any]:
+        """One map, as Helm has it. Raises HelmError."""
+        return merge_values(
+            value_files=self.files,
+            set=self.set,
+            set_string=self.set_string,
+            set_json=self.set_json,
+            set_literal=self.set_literal,
+            set_file=self.set_file,
+            base=self.inline,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedChart:
+    """A chart and where it came from."""
+
+    chart: Chart
+    origin: Origin
+
+
+def from_path(path: str | Path) -> LoadedChart:
+    """A chart from a folder or a packed archive. Raises HelmError."""
+    chart = load_chart(path)
+    place = Path(path)
+    digest = content_digest(place.read_bytes()) if place.is_file() else f"sha256:{chart.digest}"
+    return LoadedChart(chart, Origin("helm", str(path), chart.version, digest))
+
+
+def from_archive(data: bytes, address: str) -> LoadedChart:
+    """A packed chart from its bytes; `address` says where they came from. Raises HelmError that names it."""
+    try:
+        chart = load_archive(data)
+    except HelmError as error:
+        raise HelmError(f"{redact_address(address)}: {error}", hint=error.hint) from error
+    return LoadedChart(chart, Origin("helm", redact_address(address), chart.version, content_digest(data)))
+
+
+def fetch_chart(reference: str, blobs: Blobs, *, repository: str = "", version: str = "") -> LoadedChart:
+    """A chart by `oci://` reference, by URL, or by name in a repository (the newest stable without a version).
+
+    Raises HelmError, and what the port raises.
+    """
+    return load_fetched_chart(blobs.chart(reference, repository=repository, version=version), reference, repository)
+
+
+def load_fetched_chart(data: bytes, reference: str, repository: str = "") -> LoadedChart:
+    """A packed chart that was fetched by such words. Raises HelmError."""
+    if not repository:
+        return from_archive(data, reference)
+    where = redact_address(repository).rstrip("/")
+    loaded = from_archive(data, f"{where}/{reference}")
+    return replace(loaded, origin=replace(loaded.origin, repository=where))
+
+
+def locate_chart(reference: str, blobs: Blobs, *, repository: str = "", version: str = "") -> LoadedChart:
+    """A chart by what a person writes: a path where there is one, else as `fetch_chart`."""
+    if not repository and "://" not in reference and Path(reference).exists():
+        return from_path(reference)
+    return fetch_chart(reference, blobs, repository=repository, version=version)
+
+
+def chart_bundle(
+    loaded: LoadedChart,
+    *,
+    name: str,
+    namespace: str = "default",
+    values: ValuesOptions | None = None,
+    target: RenderTarget | None = None,
+    include_crds: bool = True,
+    environment: Environment | None = None,
+) -> Bundle:
+    """What installing a chart as release `name` consists of.
+
+    include_crds  whether the files below crds/ belong to it (Helm's --skip-crds says no)
+    environment   clock, randomness and limits of the rendering; its `lookup` is the target's
+
+    Raises HelmError with file and line, in Helm's words; SourceError for a manifest that is no object.
+    """
+    _check_installable(loaded.chart, name)
+    given = (values or ValuesOptions()).merged()
+    rendered = _rendered(loaded.chart, given, name, namespace, target or RenderTarget(), environment or Environment())
+    objects, notes = _objects(rendered)
+    chart = loaded.chart
+    return Bundle(
+        name,
+        namespace,
+        loaded.origin,
+        chart.version,
+        objects=objects,
+        crds=tuple(_crds(rendered)) if include_crds else (),
+        hooks=tuple(one for hook in rendered.hooks for one in _hook(hook)),
+        release=ChartRelease(chart_document(rendered.root), given, join_manifests(rendered.manifests), rendered.notes),
+        notes=(*notes, *_warnings(chart)),
+    )
+
+
+def _check_installable(chart: Chart, name: str) -> None:
+    if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
+        raise HelmError(
+            f"release name {name!r} is invalid",
+            hint=f"lowercase letters, digits, '-' and '.', at most {LONGEST_NAME} characters",
+        )
+    if chart.metadata.type not in ("", "application"):
+        raise HelmError(f"{chart.metadata.type} charts are not installable: {chart.name}")
+    check_dependencies(chart)
+
+
+def _rendered(
+    chart: Chart, values: Mapping[str, Any], name: str, namespace: str, target: RenderTarget, environment: Environment
+) -> Rendered:
+    return render(
+        chart,
+        values,
+        release_name=name,
+        namespace=namespace,
+        is_upgrade=target.installed,
+        revision=target.revision,
+        kube_version=target.kube_version,
+        served=target.served,
+        include_crds=True,
+        environment=_asking(environment, target),
+    )
+
+
+def _asking(environment: Environment, target: RenderTarget) -> Environment:
+    if target.lookup is None:
+        return environment
+    return Environment(
+        environment.random,
+        environment.now,
+        target.lookup,
+        environment.resolve,
+        environment.lint,
+        environment.limits,
+        environment.monotonic,
+    )
+
+
+def _objects(rendered: Rendered) -> tuple[tuple[Object, ...], Iterable[str]]:
+    """The objects, and what is to be told of duplicates: helm would fail over them, or apply the last."""
+    read = [one for manifest in rendered.manifests for one in read_objects(manifest.content, manifest.path)]
+    kept = unique_documents(read)
+    first = {id(one) for one in kept}
+    twice = dict.fromkeys(f"{one['kind']} {document_key(one)[1]}" for one in read if id(one) not in first)
+    return tuple(kept), [f"The chart renders {one} more than once; the first is used." for one in twice]
+
+
+def _crds(rendered: Rendered) -> list[Object]:
+    return unique_documents(one for file in rendered.crds for one in read_objects(file.content, file.path))
+
+
+def _hook(hook: Hook) -> list[BundleHook]:
+    return [BundleHook(hook, body) for body in read_objects(hook.content, hook.path)]
+
+
+def _warnings(chart: Chart) -> list[str]:
+    return [f"The chart {chart.name} is deprecated."] if chart.metadata.deprecated else []

@@ -1,0 +1,156 @@
+"""A module by its component: the layers that its descriptor names, verified first where the caller asks for it.
+
+A signature covers the digests of the layers, so each layer is compared with the digest that was signed, too: where a
+layer lies is not signed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.bundles.yaml_objects import SourceError, read_objects
+from kymatui.engine.cluster.ports import Blobs, Object
+from kymatui.engine.sources import chart_source, oci_layers
+from kymatui.engine.sources.chart_source import LoadedChart, ValuesOptions
+from kymatui.engine.sources.install_config import InstallConfig, read_configs
+from kymatui.engine.sources.oci_layers import LayerRef, Shape
+from kymatui.engine.sources.render_target import RenderTarget
+from kymatui.helm.charts import Chart
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_as_json
+from kymatui.ocm import (
+    ComponentDescriptor,
+    DescriptorError,
+    Keys,
+    ModuleLayer,
+    ModuleLayers,
+    check_content,
+    module_layers,
+    read_descriptor,
+    verify,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Whose signature is asked for: keys, and the name of the signature where there may be several."""
+
+    keys: Keys
+    signature: str = ""
+    issuer: str = ""
+    now: datetime | None = None
+
+
+def parse_component(text: str | bytes, where: str) -> ComponentDescriptor:
+    """The component descriptor in a YAML or JSON text. Raises DescriptorError that names `where`."""
+    try:
+        return read_descriptor(load_as_json(text))
+    except YamlError as error:
+        raise DescriptorError(f"{where}: {error}") from error
+    except DescriptorError as error:
+        raise DescriptorError(f"{where}: {error}", hint=error.hint) from error
+
+
+class ModuleComponent:
+    """The layers of a component; verified when it is made, where there is a trust.
+
+    registry  where the component is ("host/path"), where it was moved since its descriptor was written
+    """
+
+    def __init__(
+        self,
+        descriptor: ComponentDescriptor,
+        blobs: Blobs,
+        *,
+        registry: str = "",
+        insecure: bool = False,
+        trust: Trust | None = None,
+    ) -> None:
+        """Raises SignatureError before anything is fetched, and DescriptorError."""
+        if trust is not None:
+            verify(descriptor, trust.keys, name=trust.signature, issuer=trust.issuer, now=trust.now)
+        self._descriptor = descriptor
+        self._blobs = blobs
+        self._insecure = insecure
+        self._verified = trust is not None
+        self.layers: ModuleLayers = module_layers(descriptor, registry)
+
+    def content(self, layer: ModuleLayer) -> bytes:
+        """The bytes of a layer, checked. Raises SignatureError, RegistryError and what the port raises."""
+        data = oci_layers.fetch(self._ref(layer), self._blobs)
+        if self._verified:
+            check_content(layer.resource, data)
+        return data
+
+    def _ref(self, layer: ModuleLayer) -> LayerRef:
+        if not layer.repository:
+            raise SourceError(
+                f"{self._descriptor.name}: nothing tells where layer {layer.name} is", hint="name the registry"
+            )
+        return LayerRef(layer.repository, layer.digest, self._insecure)
+
+    def bundles(self, *, namespace: str = "default", target: RenderTarget | None = None) -> list[Bundle]:
+        """What the module consists of: its raw manifest, and its charts of the first generation.
+
+        The first one brings the definitions, the last one the default resource. Raises SourceError where there is
+        nothing to install.
+        """
+        made = []
+        if self.layers.raw_manifest is not None:
+            made.append(self._raw(self.layers.raw_manifest, namespace))
+        configs = self._configs() if self.layers.charts else {}
+        made += [self._chart(one, namespace, configs.get(one.name), target) for one in self.layers.charts]
+        if not made:
+            raise SourceError(f"{self._descriptor.name}:{self._descriptor.version} has no layer that can be installed")
+        made[0] = replace(made[0], crds=(*self._definitions(), *made[0].crds))
+        made[-1] = replace(made[-1], resource=self.default_resource())
+        return made
+
+    def _raw(self, layer: ModuleLayer, namespace: str) -> Bundle:
+        where = str(self._ref(layer))
+        text = oci_layers.raw_manifest(self.content(layer), where, archive=layer.is_archive)
+        objects = tuple(read_objects(text, f"{where} {layer.name}"))
+        version = self._descriptor.version
+        return Bundle(
+            layer.name, namespace, oci_layers.layer_origin(self._ref(layer), version), version, objects=objects
+        )
+
+    def _chart(
+        self, layer: ModuleLayer, namespace: str, config: InstallConfig | None, target: RenderTarget | None
+    ) -> Bundle:
+        found = oci_layers.read_layer(self.content(layer), str(self._ref(layer)))
+        if found.shape is not Shape.CHART or found.files is None:
+            raise SourceError(f"{self._ref(layer)} is no chart")
+        chart = Chart.from_files(dict(found.files))
+        config = config or InstallConfig()
+        return chart_source.chart_bundle(
+            LoadedChart(chart, oci_layers.layer_origin(self._ref(layer), chart.version)),
+            name=layer.name,
+            namespace=config.text("Namespace") or namespace,
+            values=ValuesOptions(set=(config.overrides,) if config.overrides else ()),
+            target=target,
+        )
+
+    def _configs(self) -> dict[str, InstallConfig]:
+        layer = self.layers.config
+        return read_configs(self.content(layer), str(self._ref(layer))) if layer is not None else {}
+
+    def _definitions(self) -> list[Object]:
+        layer = self.layers.definitions
+        return oci_layers.definitions(self.content(layer), str(self._ref(layer))) if layer is not None else []
+
+    def default_resource(self) -> Object | None:
+        """The default resource of the layer `default-cr`; None where there is no such layer."""
+        layer = self.layers.default_resource
+        if layer is None:
+            return None
+        where = str(self._ref(layer))
+        found = read_objects(oci_layers.raw_manifest(self.content(layer), where, archive=layer.is_archive), where)
+        if len(found) != 1:
+            raise SourceError(
+                f"{where} holds {format_count(len(found), 'object')}, and should hold the one default resource"
+            )
+        return found[0]

@@ -1,0 +1,122 @@
+"""The config layer of a module: for each install the flags of Helm's client and the values over the chart's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kymatui.engine.bundles.tar_archives import unpack
+from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.errors import HelmError
+from kymatui.helm.setting import set_values
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_yaml
+
+_WORDS_OF_BOOLS: Final = """
+ClientOnly Force CreateNamespace DryRun DisableHooks Replace Wait WaitForJobs Devel DependencyUpdate GenerateName Atomic
+SkipCRDs SubNotes DisableOpenAPIValidation IncludeCRDs IsUpgrade UseReleaseName InsecureSkipTLSverify PassCredentialsAll
+Verify
+"""
+_WORDS_OF_TEXTS: Final = """
+Namespace ReleaseName NameTemplate Description OutputDir CaFile CertFile KeyFile Keyring Password RepoURL Username
+Version
+"""
+_BOOLS: Final = frozenset(_WORDS_OF_BOOLS.split())
+_TEXTS: Final = frozenset(_WORDS_OF_TEXTS.split())
+_NUMBERS: Final = frozenset(["Timeout"])
+_USED: Final = frozenset(["Namespace", "CreateNamespace", "ReleaseName", "DisableHooks", "SkipCRDs", "IncludeCRDs"])
+_USED_OF_CHARTS: Final = frozenset(["Version", "RepoURL"])
+
+
+@dataclass(frozen=True, slots=True)
+class InstallConfig:
+    """One entry of `configs`: `flags` by the field names of Helm's Install action, `overrides` as --set takes them."""
+
+    flags: Mapping[str, bool | int | str] = field(default_factory=dict)
+    overrides: str = ""
+
+    def text(self, name: str) -> str:
+        return str(self.flags.get(name, ""))
+
+    def is_set(self, name: str) -> bool:
+        return self.flags.get(name) is True
+
+    @property
+    def unused(self) -> list[str]:
+        """Flags that say how Helm's client works, and change nothing here."""
+        return sorted(name for name in self.flags if name not in _USED | _USED_OF_CHARTS)
+
+
+def read_configs(data: bytes, where: str) -> dict[str, InstallConfig]:
+    """The entries of a config layer by the names of their installs; an empty layer has none. Raises SourceError."""
+    try:
+        document = load_yaml(unpack(data, where))
+    except YamlError as error:
+        raise SourceError(f"{where}: {error}") from error
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise SourceError(f"{where}: a config layer is a map with `configs`")
+    entries = document.get("configs")
+    if entries is None:
+        return {}
+    if not isinstance(entries, list):
+        raise SourceError(f"{where}: configs is no list", hint="write `configs: [{name, clientConfig, overrides}]`")
+    found: dict[str, InstallConfig] = {}
+    for number, entry in enumerate(entries, 1):
+        name, config = _entry(entry, f"{where}: configs[{number - 1}]")
+        found.setdefault(name, config)
+    return found
+
+
+def _entry(entry: Any, where: str) -> tuple[str, InstallConfig]:
+    if not isinstance(entry, dict):
+        raise SourceError(f"{where} is no map")
+    texts: dict[str, str] = {}
+    for key in ("name", "clientConfig", "overrides"):
+        value = entry.get(key)
+        if value is not None and not isinstance(value, str):
+            raise SourceError(f"{where}: {key} is no text", hint="quote it, as Helm's --set takes it: 'a=1,b.c=2'")
+        texts[key] = value or ""
+    if not texts["name"]:
+        raise SourceError(f"{where} has no name", hint="it is that of the install it is for")
+    _parse(texts["overrides"], f"{where}: overrides")
+    return texts["name"], InstallConfig(_flags(texts["clientConfig"], f"{where}: clientConfig"), texts["overrides"])
+
+
+def _parse(line: str, where: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    try:
+        set_values(found, line)
+    except HelmError as error:
+        raise SourceError(f"{where}: {error}") from error
+    return found
+
+
+def _flags(line: str, where: str) -> dict[str, bool | int | str]:
+    """The flags that Helm's Install knows; others are left out, as the module manager did."""
+    flags: dict[str, bool | int | str] = {}
+    for name, value in _parse(line, where).items():
+        expected = _expected(name)
+        if expected is None:
+            continue
+        if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
+            words = {bool: "true or false", int: "a whole number", str: "text"}[expected]
+            raise SourceError(f"{where}: unsupported flag value: {name} is {_shown(value)}, and should be {words}")
+        flags[name] = expected(value)
+    return flags
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, str) else str(int(value)) if isinstance(value, int) else repr(value)
+
+
+def _expected(name: str) -> type[bool] | type[int] | type[str] | None:
+    if name in _BOOLS:
+        return bool
+    if name in _NUMBERS:
+        return int
+    return str if name in _TEXTS else None

@@ -1,0 +1,182 @@
+"""Where the files of a kustomization are: in an archive, or in a folder; and what may be read from there.
+
+As kustomize has it: files stand in or below the folder of their kustomization, other kustomizations may stand anywhere
+in the same tree, and nothing goes round in a circle. Nothing leads out of an archive, or out of a folder's boundary.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from kymatui.engine.bundles.raw_yaml import read_file
+from kymatui.engine.bundles.yaml_objects import SourceError
+
+NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+DEEPEST: Final = 64
+MOST_ENTERED: Final = 1_000
+
+
+class FileTree(Protocol):
+    """Files by absolute, clean paths with "/"."""
+
+    def resolve(self, path: str) -> str:
+        """The path without links; raises SourceError where it leads out of the tree."""
+        ...
+
+    def read(self, path: str) -> bytes | None:
+        """A regular file, None where there is none."""
+        ...
+
+    def is_folder(self, path: str) -> bool: ...
+
+    def shown(self, path: str) -> str:
+        """The path as a person knows it."""
+        ...
+
+
+class ArchiveTree:
+    """Files in memory, by their paths in an archive."""
+
+    def __init__(self, files: Mapping[str, bytes], where: str) -> None:
+        self._files = {f"/{name}": data for name, data in files.items()}
+        self._folders = {parent for name in self._files for parent in _parents(name)}
+        self._where = where
+
+    def resolve(self, path: str) -> str:
+        return path
+
+    def read(self, path: str) -> bytes | None:
+        return self._files.get(path)
+
+    def is_folder(self, path: str) -> bool:
+        return path in self._folders
+
+    def shown(self, path: str) -> str:
+        return f"{self._where}: {path.lstrip('/') or '.'}"
+
+
+class FolderTree:
+    """Files of this machine; with a boundary only those below it, also through links."""
+
+    def __init__(self, boundary: Path | None = None) -> None:
+        self._boundary = boundary.resolve() if boundary is not None else None
+        self.seen: dict[str, bytes] = {}
+        """What was read so far, by its path."""
+
+    def resolve(self, path: str) -> str:
+        real = Path(os.path.realpath(path))
+        if self._boundary is not None and not real.is_relative_to(self._boundary):
+            raise SourceError(f"{path} leads out of {self._boundary}", hint="nothing of it was used")
+        return real.as_posix()
+
+    def read(self, path: str) -> bytes | None:
+        place = Path(path)
+        if not place.is_file():
+            return None
+        self.seen[path] = read_file(place)
+        return self.seen[path]
+
+    def is_folder(self, path: str) -> bool:
+        return Path(path).is_dir()
+
+    def shown(self, path: str) -> str:
+        return path
+
+
+def _parents(path: str) -> list[str]:
+    found = []
+    while path != "/":
+        path = posixpath.dirname(path)
+        found.append(path)
+    return found
+
+
+@dataclass(slots=True)
+class EnteredCount:
+    """How many kustomizations were entered: those that include each other twice grow without end."""
+
+    number: int = 0
+
+
+class KustomizationFolder:
+    """The folder of a kustomization, with those that led to it."""
+
+    def __init__(
+        self, tree: FileTree, folder: str, above: tuple[str, ...] = (), entered: EnteredCount | None = None
+    ) -> None:
+        self._tree = tree
+        self._folder = tree.resolve(folder)
+        self._above = above
+        self._entered = entered or EnteredCount()
+        if not tree.is_folder(self._folder):
+            raise SourceError(f"{tree.shown(folder)} is no folder with a kustomization")
+
+    def __str__(self) -> str:
+        return self._tree.shown(self._folder)
+
+    def shown(self, path: str) -> str:
+        return self._tree.shown(self._joined(path))
+
+    def _joined(self, path: str) -> str:
+        return posixpath.normpath(posixpath.join(self._folder, path))
+
+    def kustomization(self) -> tuple[str, bytes]:
+        """The name and the text of the one kustomization file. Raises SourceError."""
+        found = [
+            (name, data)
+            for name in NAMES
+            if (data := self._tree.read(self._tree.resolve(self._joined(name)))) is not None
+        ]
+        if len(found) != 1:
+            count = "several of" if found else "none of"
+            raise SourceError(f"{self} has {count} {', '.join(NAMES)}")
+        return found[0]
+
+    def find(self, path: str) -> bytes | None:
+        """A file in or below this folder; None where there is no file. Raises SourceError for one elsewhere."""
+        refuse_remote(path)
+        real = self._tree.resolve(self._joined(path))
+        data = self._tree.read(real)
+        if data is not None and not real.startswith(f"{self._folder.rstrip('/')}/"):
+            raise SourceError(
+                f"{self}: {path!r} is not in or below the folder of its kustomization",
+                hint="put the file there, or make the folder where it is a kustomization of its own",
+            )
+        return data
+
+    def load(self, path: str) -> bytes:
+        """A file in or below this folder. Raises SourceError."""
+        data = self.find(path)
+        if data is None:
+            raise SourceError(f"{self}: there is no file {path!r}")
+        return data
+
+    def enter(self, path: str) -> KustomizationFolder:
+        """Another folder with a kustomization. Raises SourceError where it goes round in a circle."""
+        refuse_remote(path)
+        folder = self._tree.resolve(self._joined(path))
+        visited = (*self._above, self._folder)
+        if any(f"{one.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/") for one in visited):
+            raise SourceError(f"{self}: {path!r} goes round in a circle")
+        if len(visited) >= DEEPEST:
+            raise SourceError(f"{self}: kustomizations are nested too deeply")
+        if not self._tree.is_folder(folder):
+            raise SourceError(f"{self}: there is no file and no folder {path!r}")
+        self._entered.number += 1
+        if self._entered.number > MOST_ENTERED:
+            raise SourceError(f"{self}: there are more than {MOST_ENTERED} kustomizations")
+        return KustomizationFolder(self._tree, folder, visited, self._entered)
+
+
+def refuse_remote(path: str) -> None:
+    """Addresses are not followed: what is built shall be what is here. Raises SourceError."""
+    remote = "://" in path or "?ref=" in path or path.startswith(("git@", "git::", "github.com/", "gitlab.com/"))
+    if remote or path.endswith(".git"):
+        raise SourceError(f"{path!r} is a remote resource, which is not supported", hint="fetch it into the tree first")
+    if not path:
+        raise SourceError("a path is empty")

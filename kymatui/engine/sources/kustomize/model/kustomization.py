@@ -1,0 +1,107 @@
+"""A kustomization file, read: what it asks for, and what of it is not supported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.engine.sources.kustomize.model.sort_options import SortOptions
+from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_exactly
+
+KIND: Final = "Kustomization"
+COMPONENT: Final = "Component"
+_VERSIONS: Final = {KIND: "kustomize.config.k8s.io/v1beta1", COMPONENT: "kustomize.config.k8s.io/v1alpha1"}
+
+_UNSUPPORTED: Final = {
+    "vars": "use replacements",
+    "crds": "use configurations",
+    "openapi": "merge keys of own kinds cannot be given",
+    "helmCharts": "install the chart by itself",
+    "helmGlobals": "install the chart by itself",
+    "helmChartInflationGenerator": "install the chart by itself",
+    "generators": "programs are not run",
+    "validators": "programs are not run",
+    "buildMetadata": "leave it out",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kustomization:
+    """A kustomization by its fields; those that have fields of their own are read where they are used."""
+
+    is_component: bool
+    resources: list[str]
+    components: list[str]
+    configurations: list[str]
+    namespace: str
+    name_prefix: str
+    name_suffix: str
+    common_labels: dict[str, str]
+    common_annotations: dict[str, str]
+    labels: list[StrictFields]
+    images: list[StrictFields]
+    replicas: list[StrictFields]
+    patches: list[StrictFields]
+    merge_patches: list[str]
+    json_patches: list[StrictFields]
+    replacements: list[StrictFields]
+    transformers: list[str]
+    config_maps: list[StrictFields]
+    secrets: list[StrictFields]
+    generator_options: StrictFields
+    order: SortOptions
+
+
+def read_kustomization(data: bytes, where: str) -> Kustomization:
+    """The kustomization in a text. Raises SourceError that names the field."""
+    try:
+        document = load_exactly(data)
+    except YamlError as error:
+        raise SourceError(f"{where}: {error}") from error
+    if not document:
+        raise SourceError(f"{where} is empty")
+    fields = StrictFields(document, where)
+    kind = _check(fields)
+    made = Kustomization(
+        is_component=kind == COMPONENT,
+        resources=[*fields.list_of_texts("resources"), *fields.list_of_texts("bases")],
+        components=fields.list_of_texts("components"),
+        configurations=fields.list_of_texts("configurations"),
+        namespace=fields.text("namespace"),
+        name_prefix=fields.text("namePrefix"),
+        name_suffix=fields.text("nameSuffix"),
+        common_labels=fields.texts("commonLabels"),
+        common_annotations=fields.texts("commonAnnotations"),
+        labels=fields.children("labels"),
+        images=[*fields.children("images"), *fields.children("imageTags")],
+        replicas=fields.children("replicas"),
+        patches=fields.children("patches"),
+        merge_patches=fields.list_of_texts("patchesStrategicMerge"),
+        json_patches=fields.children("patchesJson6902"),
+        replacements=fields.children("replacements"),
+        transformers=fields.list_of_texts("transformers"),
+        config_maps=fields.children("configMapGenerator"),
+        secrets=fields.children("secretGenerator"),
+        generator_options=fields.child("generatorOptions"),
+        order=SortOptions.read(fields.child("sortOptions")),
+    )
+    fields.finish()
+    return made
+
+
+def _check(fields: StrictFields) -> str:
+    """The kind; raises SourceError for one that is none, and for what is not supported."""
+    kind = fields.text("kind", KIND)
+    if kind not in _VERSIONS:
+        raise fields.error("kind", f"is {kind!r}, and should be {KIND} or {COMPONENT}")
+    version = fields.text("apiVersion", _VERSIONS[kind])
+    if version != _VERSIONS[kind]:
+        raise fields.error("apiVersion", f"is {version!r}, and should be {_VERSIONS[kind]}")
+    fields.ignore("metadata")
+    for name, instead in _UNSUPPORTED.items():
+        if fields.has(name) and fields.raw[name]:
+            raise SourceError(f"{fields.where}: {name} is not supported", hint=instead)
+    return kind

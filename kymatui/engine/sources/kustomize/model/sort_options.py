@@ -1,0 +1,56 @@
+"""The order of what is built: kinds that others need first, webhooks last; or as it was read ("fifo")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.engine.sources.kustomize.model.resmap import KustomizeResource, ResId
+from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
+
+_FIRST: Final = """
+Namespace ResourceQuota StorageClass CustomResourceDefinition ServiceAccount PodSecurityPolicy Role ClusterRole
+RoleBinding ClusterRoleBinding ConfigMap Secret Endpoints Service LimitRange PriorityClass PersistentVolume
+PersistentVolumeClaim Deployment StatefulSet CronJob PodDisruptionBudget
+"""
+_LAST: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+
+
+@dataclass(frozen=True, slots=True)
+class SortOptions:
+    """`first` and `last` are kinds; None where the order of reading is kept."""
+
+    first: tuple[str, ...] | None = tuple(_FIRST.split())
+    last: tuple[str, ...] = _LAST
+
+    @classmethod
+    def read(cls, fields: StrictFields) -> SortOptions:
+        """sortOptions. Raises SourceError."""
+        order = fields.text("order", "legacy" if not fields.raw else "fifo")
+        if order not in ("legacy", "fifo"):
+            raise SourceError(f"{fields.where}: the order {order!r} is neither legacy nor fifo")
+        options = fields.child("legacySortOptions")
+        if options.raw and order == "fifo":
+            raise SourceError(f"{fields.where}: legacySortOptions do not go with the order fifo")
+        first, last = options.list_of_texts("orderFirst"), options.list_of_texts("orderLast")
+        options.finish()
+        fields.finish()
+        if order == "fifo":
+            return cls(None)
+        return cls(tuple(first), tuple(last)) if options.raw else cls()
+
+    def sorted(self, found: Iterable[KustomizeResource]) -> list[KustomizeResource]:
+        if self.first is None:
+            return list(found)
+        ranks = {kind: rank - len(self.first) for rank, kind in enumerate(self.first)}
+        ranks.update({kind: rank for rank, kind in enumerate(self.last, 1)})
+        return sorted(found, key=lambda one: _key(one.current, ranks))
+
+
+def _key(one: ResId, ranks: dict[str, int]) -> tuple[int, str, str]:
+    """Namespace and name are one text, in which a namespace that another begins with comes behind it."""
+    group, version, kind = one.kind
+    kinds = f"{group or '~G'}_{version or '~V'}_{kind or '~K'}"
+    return ranks.get(kind, 0), kinds, f"{one.namespace or '~X'}|{one.name or '~N'}"

@@ -1,0 +1,80 @@
+"""The fields of a kustomization, strictly: a wrong type and an unknown name are errors with their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kymatui.engine.bundles.yaml_objects import SourceError
+
+
+class StrictFields:
+    """A map of a kustomization with its place; null counts as absent. `finish` refuses what nobody asked for."""
+
+    def __init__(self, raw: object, where: str) -> None:
+        if raw is not None and not isinstance(raw, Mapping):
+            raise SourceError(f"{where} is no map")
+        self.raw: Mapping[str, Any] = raw or {}
+        self.where = where
+        self._known: set[str] = set()
+
+    def error(self, name: str, problem: str) -> SourceError:
+        return SourceError(f"{self.where}: {name} {problem}")
+
+    def _get(self, name: str) -> Any:
+        self._known.add(name)
+        return self.raw.get(name)
+
+    def has(self, name: str) -> bool:
+        return self._get(name) is not None
+
+    def ignore(self, name: str) -> None:
+        self._known.add(name)
+
+    def text(self, name: str, default: str = "") -> str:
+        value = self._get(name)
+        if value is not None and not isinstance(value, str):
+            raise self.error(name, "is no text; quote it")
+        return default if value is None else value
+
+    def flag(self, name: str) -> bool:
+        value = self._get(name)
+        if value is not None and not isinstance(value, bool):
+            raise self.error(name, "is neither true nor false")
+        return bool(value)
+
+    def whole(self, name: str) -> int:
+        value = self._get(name)
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
+            raise self.error(name, "is no whole number")
+        return value or 0
+
+    def _list(self, name: str) -> list[Any]:
+        value = self._get(name)
+        if value is not None and not isinstance(value, list):
+            raise self.error(name, "is no list")
+        return value or []
+
+    def list_of_texts(self, name: str) -> list[str]:
+        found = self._list(name)
+        if not all(isinstance(one, str) for one in found):
+            raise self.error(name, "is no list of texts")
+        return found
+
+    def texts(self, name: str) -> dict[str, str]:
+        found = self.child(name).raw
+        if not all(isinstance(one, str) for one in found.values()):
+            raise self.error(name, "has values that are no texts; quote them")
+        return dict(found)
+
+    def child(self, name: str) -> StrictFields:
+        return StrictFields(self._get(name), f"{self.where}: {name}")
+
+    def children(self, name: str) -> list[StrictFields]:
+        return [StrictFields(one, f"{self.where}: {name}[{at}]") for at, one in enumerate(self._list(name))]
+
+    def finish(self) -> None:
+        """Raises SourceError for a field that is not known."""
+        for name in self.raw:
+            if name not in self._known:
+                raise self.error(name, "is no field that is known here")

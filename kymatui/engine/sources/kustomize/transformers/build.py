@@ -1,0 +1,172 @@
+"""A kustomization built: its resources, what it generates, its components, and then all that it does to them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from kymatui.engine.bundles.addresses import digest_of_files, redact_address
+from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.bundles.tar_archives import read_tar, without_root
+from kymatui.engine.bundles.yaml_objects import SourceError, each_object
+from kymatui.engine.cluster.ports import Blobs, Object
+from kymatui.engine.sources.kustomize.model.field_specs import TransformerConfig, default_config, read_config
+from kymatui.engine.sources.kustomize.model.file_tree import NAMES, ArchiveTree, FolderTree, KustomizationFolder
+from kymatui.engine.sources.kustomize.model.kustomization import Kustomization, read_kustomization
+from kymatui.engine.sources.kustomize.model.resmap import KustomizeResource, ResMap
+from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
+from kymatui.engine.sources.kustomize.transformers import generators, metadata_transformers, patches
+from kymatui.engine.sources.kustomize.transformers.builtin_transformers import apply_transformers
+from kymatui.engine.sources.kustomize.transformers.name_references import fix_references
+from kymatui.engine.sources.kustomize.transformers.replacements import apply_replacements
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_exactly
+
+ARCHIVES: Final = (".tar", ".tar.gz", ".tgz")
+LOCAL: Final = "config.kubernetes.io/local-config"
+
+
+def from_path(
+    path: str | Path, *, name: str, namespace: str = "default", folder: str = "", boundary: Path | None = None
+) -> Bundle:
+    """What a kustomization of this machine builds: a folder, or an archive with one (.tar, .tar.gz, .tgz).
+
+    folder    where it stands in the archive
+    boundary  a folder that nothing may be read outside of. Raises SourceError.
+    """
+    tree = FolderTree(boundary)
+    root = tree.resolve(str(Path(path).absolute()))
+    if (data := tree.read(root)) is not None:
+        return from_archive(data, str(path), name=name, namespace=namespace, folder=folder)
+    objects = build(KustomizationFolder(tree, root))
+    seen = ((os.path.relpath(one, root), data) for one, data in tree.seen.items())
+    return Bundle(name, namespace, Origin("kustomize", str(path), digest=digest_of_files(seen)), objects=tuple(objects))
+
+
+def from_address(address: str, blobs: Blobs, *, name: str, namespace: str = "default") -> Bundle:
+    """The same of an archive at an address, with its folder behind `//`. Raises SourceError, and the port's errors."""
+    scheme, _, rest = address.partition("://")
+    place, _, folder = rest.partition("//")
+    if not place.partition("?")[0].endswith(ARCHIVES):
+        raise SourceError(
+            f"{redact_address(address)} is no archive with a kustomization",
+            hint=f"repositories are not cloned; name a file that ends with {', '.join(ARCHIVES)}",
+        )
+    url = f"{scheme}://{place}"
+    return from_archive(blobs.url(url), redact_address(url), name=name, namespace=namespace, folder=folder)
+
+
+def from_archive(data: bytes, where: str, *, name: str, namespace: str = "default", folder: str = "") -> Bundle:
+    """What a kustomization in an archive builds; `folder` is where it stands there. Raises SourceError."""
+    return from_files(read_tar(data, where), where, name=name, namespace=namespace, folder=folder)
+
+
+def from_files(
+    files: dict[str, bytes], where: str, *, name: str, namespace: str = "default", folder: str = ""
+) -> Bundle:
+    """The same of files by their paths; one folder that holds them all need not be named."""
+    found = files if folder else without_root(files, NAMES, where)
+    objects = build(KustomizationFolder(ArchiveTree(found, where), f"/{folder.strip('/')}"))
+    origin = Origin("kustomize", where, digest=digest_of_files(files.items()))
+    return Bundle(name, namespace, origin, objects=tuple(objects))
+
+
+def build(place: KustomizationFolder) -> list[Object]:
+    """The objects of the kustomization in a folder, as `kustomize build` prints them. Raises SourceError."""
+    target = _Target(place)
+    target.accumulate()
+    resources, config = target.resources, target.config
+    generators.add_hashes(resources)
+    fix_references(resources, config)
+    ordered = target.kustomization.order.sorted(resources)
+    return [_printed(one) for one in ordered if not _is_local(one)]
+
+
+def _printed(one: KustomizeResource) -> Object:
+    """Annotations that are empty are left out, labels are not."""
+    if not one.metadata.get("annotations", True):
+        del one.metadata["annotations"]
+    return one.body
+
+
+def _is_local(one: KustomizeResource) -> bool:
+    """Some objects are there for the building alone."""
+    return one.texts("annotations").get(LOCAL, "false") != "false"
+
+
+class _Target:
+    """One kustomization with what it has accumulated; a component works on what its parent has."""
+
+    def __init__(self, place: KustomizationFolder, parent: _Target | None = None) -> None:
+        name, data = place.kustomization()
+        self._place = place
+        self._where = place.shown(name)
+        self.kustomization: Kustomization = read_kustomization(data, self._where)
+        self.resources: ResMap = parent.resources if parent is not None else ResMap()
+        self.config: TransformerConfig = (
+            parent.config if parent is not None else TransformerConfig(name_prefix=(), name_suffix=())
+        )
+
+    def accumulate(self) -> None:
+        for path in self.kustomization.resources:
+            self._add_resource(path)
+        self.config.merge(default_config())
+        for path in self.kustomization.configurations:
+            self._add_configuration(path)
+        self._generate()
+        for path in self.kustomization.components:
+            self._add_component(path)
+        self._transform()
+
+    def _add_resource(self, path: str) -> None:
+        data = self._place.find(path)
+        if data is not None:
+            found = each_object(data, self._place.shown(path), old_words=False)
+            self.resources.extend(map(KustomizeResource, found))
+            return
+        child = _Target(self._place.enter(path))
+        if child.kustomization.is_component:
+            raise SourceError(f"{self._where}: {path} is a Component", hint="name it under components")
+        child.accumulate()
+        self.resources.extend(child.resources)
+        self.config.merge(child.config)
+
+    def _add_component(self, path: str) -> None:
+        child = _Target(self._place.enter(path), self)
+        if not child.kustomization.is_component:
+            raise SourceError(f"{self._where}: {path} is no Component", hint="name it under resources")
+        child.accumulate()
+
+    def _add_configuration(self, path: str) -> None:
+        where = self._place.shown(path)
+        try:
+            document = load_exactly(self._place.load(path))
+        except YamlError as error:
+            raise SourceError(f"{where}: {error}") from error
+        self.config.merge(read_config(StrictFields(document, where)))
+
+    def _generate(self) -> None:
+        everywhere = generators.GeneratorOptions.read(self.kustomization.generator_options)
+        for fields in self.kustomization.config_maps:
+            generators.absorb(self.resources, generators.config_map(fields, self._place, everywhere))
+        for fields in self.kustomization.secrets:
+            generators.absorb(self.resources, generators.secret(fields, self._place, everywhere))
+
+    def _transform(self) -> None:
+        asked, found, config = self.kustomization, self.resources, self.config
+        patches.apply_merge_patches(found, asked.merge_patches, self._place)
+        patches.apply_patches(found, asked.patches, self._place)
+        if asked.namespace:
+            metadata_transformers.set_namespace(found, asked.namespace, config.namespace)
+        if asked.name_prefix:
+            metadata_transformers.add_prefix(found, asked.name_prefix, config.name_prefix)
+        if asked.name_suffix:
+            metadata_transformers.add_suffix(found, asked.name_suffix, config.name_suffix)
+        metadata_transformers.add_labels(found, asked.labels, asked.common_labels, config)
+        metadata_transformers.set_texts(found, asked.common_annotations, config.common_annotations)
+        patches.apply_json_patches(found, asked.json_patches, self._place)
+        metadata_transformers.set_replicas(found, asked.replicas, config.replicas)
+        metadata_transformers.set_images(found, asked.images, config.images)
+        apply_replacements(found, asked.replacements, self._place)
+        apply_transformers(found, asked.transformers, self._place, self._where)

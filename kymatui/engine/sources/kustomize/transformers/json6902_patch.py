@@ -1,0 +1,169 @@
+"""JSON patches (RFC 6902) on objects."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.engine.bundles.yaml_objects import SourceError
+
+_OPERATIONS: Final = frozenset(["add", "remove", "replace", "move", "copy", "test"])
+_MISSING: Final = object()
+LARGEST_COPY: Final = 50_000
+
+
+def apply(body: Any, patch: list[Any], where: str) -> Any:
+    """The object with all operations done. Raises SourceError that names the operation."""
+    made = copy.deepcopy(body)
+    for number, operation in enumerate(patch, 1):
+        if not isinstance(operation, dict) or operation.get("op") not in _OPERATIONS:
+            raise SourceError(f"{where}: operation {number} is none: {operation!r}")
+        path = operation.get("path")
+        if not isinstance(path, str) or (path and not path.startswith("/")):
+            raise SourceError(f"{where}: operation {number} has the path {path!r}")
+        try:
+            made = _one(made, operation, path)
+        except _PathError as error:
+            raise SourceError(f"{where}: operation {number}, {operation['op']} {path}: {error}") from error
+    return made
+
+
+class _PathError(Exception):
+    """A path that leads nowhere, or a test that fails."""
+
+
+def _one(body: Any, operation: dict[str, Any], path: str) -> Any:
+    match operation["op"]:
+        case "add":
+            return _add(body, path, _given(operation))
+        case "remove":
+            _remove(body, path)
+        case "replace":
+            return _replace(body, path, _given(operation))
+        case "move":
+            value = _there(body, _source(operation))
+            _remove(body, _source(operation))
+            return _add(body, path, value)
+        case "copy":
+            return _add(body, path, copy.deepcopy(_bounded(_there(body, _source(operation)))))
+        case _:
+            found = _get(body, path)
+            if (None if found is _MISSING else found) != operation.get("value"):
+                raise _PathError(f"there is {'nothing' if found is _MISSING else repr(found)}")
+    return body
+
+
+def _bounded(value: Any) -> Any:
+    """What is copied into itself again and again grows without end."""
+    if is_larger(value, LARGEST_COPY):
+        raise _PathError(f"there are more than {LARGEST_COPY} values to copy")
+    return value
+
+
+def is_larger(value: Any, most: int) -> bool:
+    """Whether a value has more than so many parts."""
+    rest = [value]
+    while rest and most >= 0:
+        one = rest.pop()
+        most -= 1
+        if isinstance(one, dict | list):
+            rest.extend(one.values() if isinstance(one, dict) else one)
+    return most < 0
+
+
+def _given(operation: dict[str, Any]) -> Any:
+    if "value" not in operation:
+        raise _PathError("it has no value")
+    return copy.deepcopy(operation["value"])
+
+
+def _source(operation: dict[str, Any]) -> str:
+    found = operation.get("from")
+    if not isinstance(found, str) or not found.startswith("/"):
+        raise _PathError(f"it is from {found!r}")
+    return found
+
+
+def _parts(path: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
+
+
+def _holder(body: Any, path: str) -> tuple[Any, str]:
+    *way, last = _parts(path)
+    for part in way:
+        body = _child(body, part)
+        if not isinstance(body, dict | list):
+            raise _PathError(f"there is no {part!r} on the way")
+    return body, last
+
+
+def _child(body: Any, part: str) -> Any:
+    if isinstance(body, dict):
+        return body.get(part, _MISSING)
+    if isinstance(body, list):
+        at = _index(body, part)
+        return body[at] if 0 <= at < len(body) else _MISSING
+    return _MISSING
+
+
+def _index(items: list[Any], part: str) -> int:
+    """Numbers from the end are allowed, as kustomize's library allows them."""
+    if not part.lstrip("-").isdigit() or not part.isascii():
+        raise _PathError(f"{part!r} is no index of a list")
+    at = int(part)
+    return at + len(items) if at < 0 else at
+
+
+def _get(body: Any, path: str) -> Any:
+    for part in _parts(path) if path else ():
+        body = _child(body, part)
+        if body is _MISSING:
+            return _MISSING
+    return body
+
+
+def _there(body: Any, path: str) -> Any:
+    found = _get(body, path)
+    if found is _MISSING:
+        raise _PathError(f"there is nothing at {path}")
+    return found
+
+
+def _add(body: Any, path: str, value: Any) -> Any:
+    if not path:
+        return value
+    holder, key = _holder(body, path)
+    if isinstance(holder, dict):
+        holder[key] = value
+        return body
+    at = len(holder) if key == "-" else _index(holder, key)
+    if not 0 <= at <= len(holder):
+        raise _PathError(f"the list has {format_count(len(holder), 'element')}")
+    holder.insert(at, value)
+    return body
+
+
+def _replace(body: Any, path: str, value: Any) -> Any:
+    """A field of a map need not be there: kustomize's library takes it so."""
+    if not path:
+        return value
+    holder, key = _holder(body, path)
+    if isinstance(holder, dict):
+        holder[key] = value
+        return body
+    at = _index(holder, key)
+    if not 0 <= at < len(holder):
+        raise _PathError(f"the list has {format_count(len(holder), 'element')}")
+    holder[at] = value
+    return body
+
+
+def _remove(body: Any, path: str) -> None:
+    if not path or _get(body, path) is _MISSING:
+        raise _PathError("there is nothing to remove")
+    holder, key = _holder(body, path)
+    if isinstance(holder, dict):
+        del holder[key]
+    else:
+        del holder[_index(holder, key)]

@@ -1,0 +1,148 @@
+"""How kustomize merges lists whose elements have keys.
+
+With one key: the elements of the patch come first, those it shares with the list merged, then the rest. With several
+keys (ports by number and protocol) an element that leaves a key out means whichever fits, and the order comes out of
+kustomize's way of putting elements into lists; patches that are in use depend on it, so it is the same here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.helm.yaml.reading import load_exactly
+
+Element = dict[str, Any]
+Values = tuple[str, ...]
+Merge = Callable[[Element | None, Element | None], Element | None]
+"""What becomes of an element with one of the patch (None where there is none); None where it is deleted."""
+
+
+def merge_elements(old: list[Any], new: list[Any], keys: Values, merge: Merge) -> list[Any]:
+    """The list with the patch. Raises SourceError for elements that are no maps, and those of a patch without key."""
+    for item in (*new, *old):
+        if not isinstance(item, dict):
+            raise SourceError(f"there is an element that is no map with {keys[0]}: {item!r:.60}")
+    for item in new:
+        if item.get(keys[0]) is None:
+            raise SourceError(f"there is an element of a patch without {keys[0]}")
+    return _Merging(old, new, keys, merge).run()
+
+
+class _Merging:
+    def __init__(self, old: list[Any], new: list[Any], keys: Values, merge: Merge) -> None:
+        self._old, self._new, self._keys, self._merge = list(old), list(new), keys, merge
+        self._added: list[Any] = []
+
+    def run(self) -> list[Any]:
+        values = self._all_values()
+        keys = self._keys
+        if not values:
+            return self._old
+        for one in values:
+            keys, wanted = _used(values, one, self._keys)
+            self._add(keys, wanted)
+        for item in list(self._old):
+            self._put_back(item, keys)
+        return self._added
+
+    def _all_values(self) -> list[Values]:
+        """The values of the keys of all elements, those of the patch first, each once."""
+        items = (*self._new, *self._old)
+        found = list(dict.fromkeys(tuple(_text(item.get(key)) for key in self._keys) for item in items))
+        return _filled(found) if len(self._keys) > 1 else found
+
+    def _add(self, keys: Values, wanted: Values) -> None:
+        present = [(key, value) for key, value in zip(keys, wanted, strict=True) if value] or list(
+            zip(keys, wanted, strict=True)
+        )
+        at = _find(self._old, present)
+        patch = _find(self._new, present)
+        merged: Any = self._old[at] if at is not None else None
+        if merged is not None or patch is not None:
+            replaces = patch is not None and self._new[patch].get("$patch") == "replace"
+            merged = self._merge(merged, self._new[patch] if patch is not None else None)
+            if at is not None and merged and not replaces:
+                self._old[at] = merged
+        if not merged:
+            self._old = _without(self._old, keys, wanted)
+            return
+        for key, value in zip(keys, wanted, strict=True):
+            if value and merged.get(key) is None:
+                merged[key] = load_exactly(value)
+        self._added = _with(self._added, merged, keys, wanted)
+
+    def _put_back(self, item: Any, keys: Values) -> None:
+        """Puts an element of the list behind those that are there, or into its place."""
+        wanted: list[str] = []
+        for key in keys:
+            if item.get(key) is None:
+                self._added.append(item)
+            else:
+                wanted.append(_text(item[key]))
+        if len(keys) > 1:
+            self._added = _without(self._added, keys, tuple(wanted))
+        self._added = _with(self._added, item, keys, tuple(wanted))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
+
+
+def _filled(values: list[Values]) -> list[Values]:
+    """Values that mean the same, because one leaves out what the other has, become the same."""
+    for one in range(len(values)):
+        for other in range(len(values)):
+            joined = _joined(values[one], values[other])
+            if joined is not None:
+                values[one] = values[other] = joined
+    return values
+
+
+def _joined(one: Values, other: Values) -> Values | None:
+    pairs = list(zip(one, other, strict=True))
+    if any(left and right and left != right for left, right in pairs):
+        return None
+    return tuple(left or right for left, right in pairs) if any(left == right for left, right in pairs) else None
+
+
+def _used(values: list[Values], one: Values, keys: Values) -> tuple[Values, Values]:
+    """Keys that any element has, and the values for them."""
+    used = {key for found in values for key, value in zip(keys, found, strict=True) if value}
+    if not used:
+        return keys, one
+    pairs = [(key, value) for key, value in zip(keys, one, strict=True) if key in used]
+    return tuple(key for key, _ in pairs), tuple(value for _, value in pairs)
+
+
+def _find(items: list[Any], wanted: list[tuple[str, str]]) -> int | None:
+    for at, item in enumerate(items):
+        if all(item.get(key) is not None and _text(item[key]) == value for key, value in wanted):
+            return at
+    return None
+
+
+def _means(item: Any, keys: Values, wanted: Values) -> bool:
+    """Whether an element is meant: it has all keys, with the values that are given."""
+    for key, value in zip(keys, wanted, strict=False):
+        if item.get(key) is None or (value and _text(item[key]) != value):
+            return False
+    return True
+
+
+def _without(items: list[Any], keys: Values, wanted: Values) -> list[Any]:
+    if not wanted:
+        return []
+    return [item for item in items if item and not (isinstance(item, dict) and _means(item, keys, wanted))]
+
+
+def _with(items: list[Any], element: Any, keys: Values, wanted: Values) -> list[Any]:
+    """The element in the place of those that are meant, or behind all others."""
+    kept = [item for item in items if item] if wanted else []
+    meant = [isinstance(item, dict) and _means(item, keys, wanted) for item in kept]
+    if not any(meant):
+        return [*kept, element]
+    return [element if here else item for item, here in zip(kept, meant, strict=True)]

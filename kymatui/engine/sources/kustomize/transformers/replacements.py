@@ -1,0 +1,265 @@
+"""Replacements: a value of one object goes into fields of others."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.engine.bundles.yaml_objects import SourceError
+from kymatui.engine.sources.kustomize.model.field_specs import split_path
+from kymatui.engine.sources.kustomize.model.file_tree import KustomizationFolder
+from kymatui.engine.sources.kustomize.model.resmap import Gvk, KustomizeResource, PatchSelector, ResId, ResMap
+from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
+from kymatui.engine.sources.kustomize.transformers.json6902_patch import LARGEST_COPY, is_larger
+from kymatui.engine.sources.kustomize.transformers.patches import read_selector
+from kymatui.helm.functions.regexes import compiled
+from kymatui.helm.govalues.types import FunctionError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_exactly
+
+_NAME = "metadata.name"
+
+
+def apply_replacements(resources: ResMap, entries: Iterable[StrictFields], place: KustomizationFolder) -> None:
+    """All replacements in their order; those with a path stand in files of their own. Raises SourceError."""
+    for entry in entries:
+        for fields in _loaded(entry, place):
+            _replace(resources, fields)
+
+
+def _loaded(entry: StrictFields, place: KustomizationFolder) -> list[StrictFields]:
+    path = entry.text("path")
+    if not path:
+        return [entry]
+    entry.finish()
+    try:
+        document = load_exactly(place.load(path))
+    except YamlError as error:
+        raise SourceError(f"{place.shown(path)}: {error}") from error
+    found = document if isinstance(document, list) else [document]
+    return [StrictFields(one, f"{place.shown(path)}: [{at}]") for at, one in enumerate(found)]
+
+
+def _replace(resources: ResMap, fields: StrictFields) -> None:
+    fields.ignore("path")
+    if not fields.has("targets") or fields.has("source") == fields.has("sourceValue"):
+        raise SourceError(f"{fields.where} needs a source or a sourceValue, and targets")
+    value = fields.text("sourceValue") if fields.has("sourceValue") else _source(resources, fields.child("source"))
+    for target in fields.children("targets"):
+        _Target(target).fill(resources, value)
+    fields.finish()
+
+
+def _source(resources: ResMap, fields: StrictFields) -> Any:
+    kind = Gvk(fields.text("group"), fields.text("version"), fields.text("kind"))
+    name, namespace = fields.text("name"), fields.text("namespace")
+
+    def is_meant(one: ResId) -> bool:
+        named = name in ("", one.name) and namespace in ("", one.effective_namespace)
+        return named and kind.selects(one.kind)
+
+    path, options = fields.text("fieldPath") or _NAME, _Options(fields.child("options"))
+    fields.finish()
+    found = resources.by_any_id(is_meant)
+    if len(found) != 1:
+        raise SourceError(f"{fields.where} is {format_count(len(found), 'object')}, and should be one")
+    value = _looked_up(found[0].body, split_field_path(path))
+    if value is None or value == {} or value == []:
+        raise SourceError(f"{fields.where}: {found[0].current} has no {path}")
+    return options.taken(value, fields.where)
+
+
+def split_field_path(path: str) -> list[str]:
+    """The parts between dots; brackets hold a part together, and those without "=" fall away."""
+    parts: list[str] = []
+    rest = split_path(path, ".")
+    while rest:
+        part = rest.pop(0)
+        while part.startswith("[") and not part.endswith("]") and rest:
+            part = f"{part}.{rest.pop(0)}"
+        is_name = part.startswith("[") and part.endswith("]") and "=" not in part and len(part) > 2
+        parts.append(part[1:-1] if is_name and "." in part else part)
+    return parts
+
+
+def _looked_up(node: Any, path: list[str]) -> Any:
+    for part in path:
+        if isinstance(node, list):
+            node = next(iter(_elements(node, part)), None)
+        elif isinstance(node, dict):
+            node = node.get(part)
+        else:
+            return None
+    return node
+
+
+def _elements(items: list[Any], part: str) -> Iterator[Any]:
+    """The elements of a list that a part of a path means: all, one by its number, or those with a value."""
+    if part == "*":
+        yield from items
+    elif part.isdigit() and part.isascii():
+        if int(part) >= len(items):
+            raise SourceError(f"there is no element {part} in a list of {len(items)}")
+        yield items[int(part)]
+    elif part.startswith("[") and part.endswith("]") and "=" in part:
+        key, _, pattern = part[1:-1].partition("=")
+        matches = _matcher(pattern)
+        for item in items:
+            value = item.get(key) if key and isinstance(item, dict) else item if not key else None
+            if value is not None and matches(scalar_text(value)):
+                yield item
+    else:
+        raise SourceError(f"{part!r} is looked for in a list")
+
+
+def _matcher(pattern: str) -> Any:
+    try:
+        found = compiled(pattern)
+    except FunctionError as error:
+        raise SourceError(f"{pattern!r} is no pattern: {error}") from error
+    return lambda text: found.search(text.encode()) is not None
+
+
+def scalar_text(value: Any) -> str:
+    """A scalar as YAML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "null" if value is None else str(value)
+
+
+class _Options:
+    """How a value is taken apart, and put together."""
+
+    def __init__(self, fields: StrictFields) -> None:
+        self.delimiter, self.index, self.create = fields.text("delimiter"), fields.whole("index"), fields.flag("create")
+        fields.ignore("encoding")
+        fields.finish()
+
+    def taken(self, value: Any, where: str) -> Any:
+        if is_larger(value, LARGEST_COPY):
+            raise SourceError(f"{where} has more than {LARGEST_COPY} values")
+        if not self.delimiter:
+            return copy.deepcopy(value)
+        if isinstance(value, dict | list):
+            raise SourceError(f"{where}: a delimiter needs a text")
+        parts = scalar_text(value).split(self.delimiter)
+        if not 0 <= self.index < len(parts):
+            raise SourceError(f"{where}: there is no part {self.index} in {scalar_text(value)!r}")
+        return parts[self.index]
+
+    def put(self, old: Any, value: Any) -> Any:
+        """The new value of a field; scalars keep the type that they had."""
+        if self.delimiter:
+            if isinstance(old, dict | list):
+                raise SourceError("a delimiter needs a text")
+            parts = scalar_text(old).split(self.delimiter)
+            text = scalar_text(value)
+            if self.index < 0:
+                parts = [text, *parts]
+            elif self.index >= len(parts):
+                parts.append(text)
+            else:
+                parts[self.index] = text
+            value = self.delimiter.join(parts)
+        if isinstance(old, dict | list) or isinstance(value, dict | list):
+            return copy.deepcopy(value)
+        if isinstance(old, str):
+            return scalar_text(value)
+        return value if old is None else _typed(scalar_text(value))
+
+
+def _typed(text: str) -> Any:
+    """A text that stands without quotes."""
+    try:
+        return load_exactly(text)
+    except YamlError:
+        return text
+
+
+class _Target:
+    """Where a value goes."""
+
+    def __init__(self, fields: StrictFields) -> None:
+        if not fields.has("select"):
+            raise SourceError(f"{fields.where} selects nothing")
+        self._where = fields.where
+        self._select = read_selector(fields.child("select"))
+        self._reject = [read_selector(one) for one in fields.children("reject")]
+        self._paths = fields.list_of_texts("fieldPaths") or [_NAME]
+        self._options = _Options(fields.child("options"))
+        fields.finish()
+
+    def fill(self, resources: ResMap, value: Any) -> None:
+        for one in resources:
+            if self._is_meant(one):
+                for path in self._paths:
+                    self._fill(one, path, value)
+
+    def _is_meant(self, one: KustomizeResource) -> bool:
+        if not self._select.matches_texts(one) or not any(map(self._select.matches_id, one.ids)):
+            return False
+        return not any(self._rejects(selector, one) for selector in self._reject)
+
+    @staticmethod
+    def _rejects(selector: PatchSelector, one: KustomizeResource) -> bool:
+        if selector.has_texts and selector.matches_texts(one):
+            return True
+        return selector.has_id and any(map(selector.matches_id, one.ids))
+
+    def _fill(self, one: KustomizeResource, path: str, value: Any) -> None:
+        try:
+            count = self._set(one.body, split_field_path(path), value)
+        except SourceError as error:
+            raise SourceError(f"{self._where}: {one.current}: {path}: {error}") from error
+        if not count:
+            raise SourceError(f"{self._where}: {one.current} has no {path}", hint="options: {create: true} makes it")
+
+    def _set(self, node: Any, path: list[str], value: Any) -> int:
+        """Fills all fields that the path means; how many there were."""
+        part, rest = path[0], path[1:]
+        if isinstance(node, dict):
+            return self._set_in_map(node, part, rest, value)
+        if isinstance(node, list):
+            return self._set_in_list(node, part, rest, value)
+        if node is None:
+            return 0
+        raise SourceError("fields within texts are not supported")
+
+    def _set_in_map(self, node: dict[str, Any], part: str, rest: list[str], value: Any) -> int:
+        if part == "*":
+            raise SourceError("'*' is looked for in a map")
+        if node.get(part) is None:
+            if not self._options.create:
+                return 0
+            if rest:
+                is_list = rest[0].isdigit() or (rest[0].startswith("[") and "=" in rest[0])
+                node[part] = [] if is_list else {}
+        if rest:
+            return self._set(node[part], rest, value)
+        node[part] = self._options.put(node.get(part), value)
+        return 1
+
+    def _set_in_list(self, node: list[Any], part: str, rest: list[str], value: Any) -> int:
+        if self._options.create:
+            _make_element(node, part)
+        found = list(_elements(node, part))
+        count = 0
+        for item in found:
+            at = next(at for at, one in enumerate(node) if one is item)
+            if rest:
+                count += self._set(item, rest, value)
+            else:
+                node[at] = self._options.put(item, value)
+                count += 1
+        return count
+
+
+def _make_element(items: list[Any], part: str) -> None:
+    if part.isdigit():
+        if int(part) == len(items):
+            items.append({})
+    elif part.startswith("[") and "=" in part and not list(_elements(items, part)):
+        key, _, text = part[1:-1].partition("=")
+        items.append({key: text} if key else text)

@@ -1,0 +1,215 @@
+"""The installs of a Manifest become bundles, each on its own: one that cannot be read hinders no other.
+
+v1alpha1 has several installs, with a config layer for charts and a layer of definitions; v1beta2 has one install and
+`localizedImages`. Of several installs the first brings the definitions, and the last the default resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from kymatui.domain.kyma.manifests import (
+    HelmSource,
+    ImageSpec,
+    KustomizeSource,
+    Manifest,
+    ManifestInstall,
+    UnknownSource,
+)
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.bundles.yaml_objects import SourceError, read_objects
+from kymatui.engine.cluster.ports import Blobs, Object
+from kymatui.engine.plans.transforms import apply_transforms, with_images
+from kymatui.engine.sources import chart_source, oci_layers
+from kymatui.engine.sources.chart_source import LoadedChart, ValuesOptions
+from kymatui.engine.sources.install_config import InstallConfig, read_configs
+from kymatui.engine.sources.kustomize.transformers import build
+from kymatui.engine.sources.oci_layers import LayerRef, Shape
+from kymatui.engine.sources.render_target import RenderTarget
+from kymatui.errors import KymatuiError
+from kymatui.helm.charts import Chart
+from kymatui.ocm.module_layers import COMPONENTS
+
+V1BETA2: Final = "operator.kyma-project.io/v1beta2"
+RAW_MANIFEST: Final = "raw-manifest.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class InstallFailure:
+    """An install that could not be read."""
+
+    name: str
+    error: KymatuiError
+
+
+class InstallReader:
+    """Reads the installs of one Manifest.
+
+    target  the cluster they are for; a function where it differs by release (whether it is installed already)
+    folder  below which kustomizations of this machine may be named; None: none may
+    authenticated  what layers are fetched with that name their credentials (`credSecretSelector`, a label selector of
+            pull Secrets); None: they are fetched as all others are
+    """
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        blobs: Blobs,
+        target: RenderTarget | Callable[[str], RenderTarget] | None = None,
+        *,
+        folder: Path | None = None,
+        authenticated: Callable[[Mapping[str, Any]], Blobs] | None = None,
+    ) -> None:
+        self._manifest = manifest
+        self._authenticated = authenticated
+        self._blobs = blobs
+        self._target = target or RenderTarget()
+        self._folder = folder
+        self._configs: dict[str, InstallConfig] | None = None
+
+    def read(self) -> list[Bundle | InstallFailure]:
+        """All installs in their order. Raises nothing that concerns one install alone."""
+        return [self._read(one) for one in self._manifest.installs]
+
+    def _read(self, install: ManifestInstall) -> Bundle | InstallFailure:
+        try:
+            return self.bundle(install)
+        except KymatuiError as error:
+            return InstallFailure(install.name, error)
+
+    def bundle(self, install: ManifestInstall) -> Bundle:
+        """One install. Raises SourceError, HelmError, RegistryError and what the port raises."""
+        if not install.name:
+            raise SourceError(f"an install of Manifest {self._manifest.ref} has no name")
+        made = self._from_source(install)
+        first = install is self._manifest.installs[0]
+        last = install is self._manifest.installs[-1]
+        made = replace(
+            made,
+            version=self._manifest.version or made.version,
+            crds=(*(self.definitions() if first else ()), *made.crds),
+            resource=self.resource() if last else None,
+        )
+        return apply_transforms(made, [with_images(self._images())])
+
+    def _from_source(self, install: ManifestInstall) -> Bundle:
+        match install.source:
+            case ImageSpec() as source:
+                return self._from_layer(install.name, source)
+            case HelmSource(url, chart):
+                return self._from_repository(install.name, url, chart, "")
+            case KustomizeSource(url, path):
+                return self._from_kustomization(install.name, url, path)
+            case UnknownSource(kind):
+                raise SourceError(
+                    f"install {install.name} has a source of type {kind!r}",
+                    hint="known are oci-ref, oci-dir, helm-chart and kustomize",
+                )
+
+    # kustomizations
+
+    def _from_kustomization(self, name: str, url: str, path: str) -> Bundle:
+        """An archive at an address, with the folder behind `//`; else a folder of this machine, where one may be."""
+        if url:
+            return build.from_address(url, self._blobs, name=name)
+        if not path:
+            raise SourceError(f"install {name}: a kustomization has a url or a path")
+        if self._folder is None:
+            raise SourceError(
+                f"install {name}: the kustomization {path} of this machine may not be read",
+                hint="only below a folder that whoever reconciles has named (--kustomizations)",
+            )
+        return build.from_path(self._folder / path, name=name, boundary=self._folder)
+
+    # layers
+
+    def _from_layer(self, name: str, source: ImageSpec) -> Bundle:
+        if source.type == "helm-chart":
+            return self._from_repository(name, source.repo, source.name, source.ref)
+        ref = self._ref(source)
+        data, origin = self._fetched(source), oci_layers.layer_origin(ref, self._manifest.version)
+        if source.type == "oci-dir":
+            layer = oci_layers.Layer(Shape.MANIFEST, oci_layers.raw_manifest(data, str(ref), archive=True))
+        else:
+            layer = oci_layers.read_layer(data, str(ref))
+        if layer.shape is Shape.MANIFEST:
+            objects = tuple(read_objects(layer.manifest, f"{ref} {RAW_MANIFEST}"))
+            return Bundle(name, "default", origin, objects=objects)
+        files = dict(layer.files or {})
+        if layer.shape is Shape.CHART:
+            chart = Chart.from_files(files)
+            return self._from_chart(name, LoadedChart(chart, replace(origin, version=chart.version)))
+        return replace(build.from_files(files, str(ref), name=name), origin=origin)
+
+    def _ref(self, source: ImageSpec) -> LayerRef:
+        """Since v1beta2 the name is that of the component, and the layer lies where components do."""
+        new = self._manifest.raw.get("apiVersion") == V1BETA2
+        return LayerRef.of(source.repo, source.name, source.ref, folder=COMPONENTS if new else "")
+
+    def definitions(self) -> tuple[Object, ...]:
+        """What the layer of `crds` holds."""
+        if self._manifest.crds is None:
+            return ()
+        ref = self._ref(self._manifest.crds)
+        return tuple(oci_layers.definitions(self._fetched(self._manifest.crds), str(ref)))
+
+    def _fetched(self, source: ImageSpec) -> bytes:
+        blobs = self._blobs
+        if source.secret_selector is not None and self._authenticated is not None:
+            blobs = self._authenticated(source.secret_selector)
+        return oci_layers.fetch(self._ref(source), blobs)
+
+    # charts
+
+    def _from_repository(self, name: str, url: str, chart: str, version: str) -> Bundle:
+        if not url or not chart:
+            raise SourceError(f"install {name}: a chart has a repository and a name")
+        config = self.config(name)
+        repository = config.text("RepoURL") or url
+        loaded = chart_source.fetch_chart(
+            chart, self._blobs, repository=repository, version=version or config.text("Version")
+        )
+        return self._from_chart(name, loaded)
+
+    def _from_chart(self, name: str, loaded: LoadedChart) -> Bundle:
+        config = self.config(name)
+        release, namespace = config.text("ReleaseName") or name, config.text("Namespace") or "default"
+        made = chart_source.chart_bundle(
+            loaded,
+            name=release,
+            namespace=namespace,
+            values=ValuesOptions(set=(config.overrides,) if config.overrides else ()),
+            target=self._target(release) if callable(self._target) else self._target,
+            include_crds=not config.is_set("SkipCRDs"),
+        )
+        if config.is_set("DisableHooks"):
+            made = replace(made, hooks=())
+        if config.flags.get("CreateNamespace") is False:
+            made = replace(made, create_namespace=False)
+        unused = tuple(f"clientConfig of {name}: {one} changes nothing here." for one in config.unused)
+        return replace(made, notes=(*made.notes, *unused))
+
+    def config(self, name: str) -> InstallConfig:
+        """What the config layer says of an install; nothing where there is no such layer, or none of that name."""
+        if self._configs is None:
+            spec = self._manifest.config
+            usable = spec is not None and spec.type == "oci-ref" and spec.ref
+            self._configs = read_configs(self._fetched(spec), str(self._ref(spec))) if spec and usable else {}
+        return self._configs.get(name, InstallConfig())
+
+    # what belongs to the Manifest as a whole
+
+    def resource(self) -> Object | None:
+        """The default resource, without its status, and without the plural that the oldest Manifests have beside it."""
+        found = self._manifest.resource
+        if not found:
+            return None
+        return {key: value for key, value in found.items() if key not in ("status", "resource")}
+
+    def _images(self) -> list[str]:
+        spec = self._manifest.raw.get("spec")
+        images = spec.get("localizedImages") if isinstance(spec, Mapping) else None
+        return [one for one in images if isinstance(one, str)] if isinstance(images, list) else []

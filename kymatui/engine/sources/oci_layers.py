@@ -1,0 +1,147 @@
+"""Layers of a module in a registry, by digest: raw manifest, chart, kustomization, config, definitions.
+
+A layer is a blob of a repository ("reg.example/modules/component@sha256:…"), as `oci-ref` and `oci-dir` of a Manifest
+name it. Its digest is checked here too, whatever the port did.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kymatui.engine.bundles.bundle import Origin
+from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, read_tar, unpack, without_root
+from kymatui.engine.bundles.yaml_objects import SourceError, read_objects, unique_documents
+from kymatui.engine.cluster.ports import Blobs, Object
+from kymatui.errors import RegistryError
+
+KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+CHART: Final = "Chart.yaml"
+CRD: Final = frozenset(["CustomResourceDefinition"])
+YAML: Final = (".yaml", ".yml", ".json")
+
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRef:
+    """Where a layer is. `repository` has no scheme; `insecure` ones are reached without TLS, as they ask for it."""
+
+    repository: str
+    digest: str
+    insecure: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.repository}@{self.digest}"
+
+    @classmethod
+    def of(cls, repo: str, name: str, ref: str, *, folder: str = "") -> LayerRef:
+        """A layer as a Manifest names it: `http://` before `repo` asks for a registry without TLS.
+
+        `folder` stands between repo and name, unless one of both has it already. Raises SourceError.
+        """
+        scheme, found, rest = repo.rpartition("://")
+        if found and scheme.lower() not in ("http", "https", "oci"):
+            raise SourceError(f"{repo!r} is no registry", hint="write a host, or http://host where it has no TLS")
+        parts = [rest.strip("/"), name.strip("/")]
+        if folder and folder not in parts[0].split("/") and folder not in parts[1].split("/"):
+            parts.insert(1, folder)
+        if not _DIGEST.fullmatch(ref):
+            raise SourceError(f"{ref!r} is no digest of a layer", hint="write sha256: and 64 digits")
+        if not rest.strip("/") or not name.strip("/"):
+            raise SourceError("a layer has a repo and a name", hint="e.g. repo: reg.example/modules, name: component")
+        return cls("/".join(parts), ref, scheme.lower() == "http")
+
+
+class Shape(enum.StrEnum):
+    """What a layer holds."""
+
+    MANIFEST = "manifest"
+    CHART = "chart"
+    KUSTOMIZATION = "kustomization"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """What a layer holds, by its shape: the text of a manifest, or files by their paths."""
+
+    shape: Shape
+    manifest: bytes = b""
+    files: Mapping[str, bytes] | None = None
+
+
+def fetch(ref: LayerRef, blobs: Blobs) -> bytes:
+    """The bytes of a layer, checked against its digest. Raises RegistryError, and what the port raises."""
+    data = blobs.layer(ref.repository, ref.digest, insecure=ref.insecure)
+    algorithm, _, wanted = ref.digest.partition(":")
+    found = hashlib.new(algorithm, data).hexdigest()
+    if found != wanted:
+        raise RegistryError(
+            f"{ref} arrived as {algorithm}:{found}", hint="it was changed or cut off; nothing of it was used"
+        )
+    return data
+
+
+def layer_origin(ref: LayerRef, version: str = "") -> Origin:
+    return Origin("oci", str(ref), version, ref.digest)
+
+
+def raw_manifest(data: bytes, where: str, *, archive: bool = False) -> bytes:
+    """The text of a raw manifest: the layer itself, or in a tar its first regular file not named `._…`.
+
+    archive: it has to be a tar (type oci-dir). Raises SourceError.
+    """
+    plain = unpack(data, where)
+    if not archive and not is_tar(plain):
+        return plain
+    for name, content in read_tar(plain, where).items():
+        if not name.rpartition("/")[2].startswith("._"):
+            return content
+    raise SourceError(f"{where} is an archive without a manifest", hint="there are only files of macOS in it")
+
+
+def read_layer(data: bytes, where: str) -> Layer:
+    """A layer by what is in it: text, or an archive with a chart, a kustomization or one YAML file.
+
+    Raises SourceError where it is nothing of that.
+    """
+    if not is_gzip(data) and not is_tar(data):
+        return Layer(Shape.MANIFEST, data)
+    plain = unpack(data, where)
+    if not is_tar(plain):
+        return Layer(Shape.MANIFEST, plain)
+    return _classified(read_tar(plain, where), where)
+
+
+def _classified(found: dict[str, bytes], where: str) -> Layer:
+    files = {name: data for name, data in found.items() if not name.rpartition("/")[2].startswith("._")}
+    files = without_root(files, (CHART, *KUSTOMIZATIONS), where)
+    if any(name in files for name in KUSTOMIZATIONS):
+        return Layer(Shape.KUSTOMIZATION, files=files)
+    if CHART in files:
+        return Layer(Shape.CHART, files=files)
+    texts = [name for name in files if name.endswith(YAML)]
+    if len(texts) == 1:
+        return Layer(Shape.MANIFEST, files[texts[0]])
+    raise SourceError(
+        f"{where} is no chart, no kustomization and no manifest: it has {len(texts)} YAML files",
+        hint="there should be Chart.yaml, kustomization.yaml or exactly one YAML file at its root",
+    )
+
+
+def definitions(data: bytes, where: str) -> list[Object]:
+    """The definitions of a CRDs layer: of all its YAML and JSON files; other objects there do not count.
+
+    Raises SourceError where there is none.
+    """
+    plain = unpack(data, where)
+    files = read_tar(plain, where) if is_tar(plain) else {where: plain}
+    texts = sorted((name, text) for name, text in files.items() if name.endswith(YAML) or name == where)
+    found = unique_documents(one for name, text in texts for one in read_objects(text, f"{where}: {name}", only=CRD))
+    if not found:
+        raise SourceError(f"{where} holds no CustomResourceDefinition")
+    return found

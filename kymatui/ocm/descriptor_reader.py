@@ -1,0 +1,217 @@
+"""Documents become descriptors: the schemas v2 (also in `spec.descriptor` of ModuleTemplates) and v3alpha1."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from kymatui.ocm.descriptors import (
+    SCHEMA_V2,
+    SCHEMA_V3,
+    ComponentDescriptor,
+    ComponentReference,
+    ComponentResource,
+    ComponentSource,
+    Digest,
+    Label,
+    Signature,
+)
+from kymatui.ocm.errors import DescriptorError
+
+
+def read_descriptor(document: object) -> ComponentDescriptor:
+    """The descriptor in a document, as YAML or JSON has it (dates as text). Unknown fields are passed over.
+
+    Raises DescriptorError that names the field.
+    """
+    root = _Fields(document, "")
+    api_version = root.text("apiVersion")
+    if api_version == SCHEMA_V3:
+        return _read_v3(root)
+    schema = root.child("meta").text("schemaVersion")
+    if api_version or schema != SCHEMA_V2:
+        found = api_version or schema or "no schema version"
+        raise DescriptorError(
+            f"this is no component descriptor that can be read: {found}",
+            hint=f"meta.schemaVersion has to be {SCHEMA_V2}, or apiVersion {SCHEMA_V3}",
+        )
+    return _read_v2(root)
+
+
+def parse_descriptor(text: str | bytes) -> ComponentDescriptor:
+    """The descriptor in a JSON text. Raises DescriptorError."""
+    try:
+        return read_descriptor(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise DescriptorError(f"a component descriptor is no JSON: {error}") from error
+
+
+def _read_v2(root: _Fields) -> ComponentDescriptor:
+    component = root.child("component")
+    provider, labels = _provider(component)
+    return ComponentDescriptor(
+        name=component.required("name"),
+        version=component.required("version"),
+        schema=SCHEMA_V2,
+        provider=provider,
+        provider_labels=labels,
+        labels=_labels(component),
+        creation_time=component.text("creationTime"),
+        contexts=tuple(one.raw for one in component.children("repositoryContexts")),
+        resources=tuple(map(_resource, component.children("resources"))),
+        sources=tuple(map(_source, component.children("sources"))),
+        references=tuple(map(_reference, component.children("componentReferences"))),
+        signatures=tuple(map(_signature, root.children("signatures"))),
+    )
+
+
+def _read_v3(root: _Fields) -> ComponentDescriptor:
+    if (kind := root.text("kind")) != "ComponentVersion":
+        raise DescriptorError(f"kind is {kind!r}, not ComponentVersion")
+    metadata, spec = root.child("metadata"), root.child("spec")
+    provider = metadata.child("provider")
+    return ComponentDescriptor(
+        name=metadata.required("name"),
+        version=metadata.required("version"),
+        schema=SCHEMA_V3,
+        provider=provider.text("name"),
+        provider_labels=_labels(provider),
+        labels=_labels(metadata),
+        creation_time=metadata.text("creationTime"),
+        contexts=tuple(one.raw for one in root.children("repositoryContexts")),
+        resources=tuple(map(_resource, spec.children("resources"))),
+        sources=tuple(map(_source, spec.children("sources"))),
+        references=tuple(map(_reference, spec.children("references"))),
+        signatures=tuple(map(_signature, root.children("signatures"))),
+    )
+
+
+def _provider(component: _Fields) -> tuple[str, tuple[Label, ...]]:
+    """The provider of v2: a name, or JSON with a name and labels."""
+    text = component.text("provider")
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text, ()
+    if not isinstance(found, dict):
+        return text, ()
+    fields = _Fields(found, "component.provider")
+    return fields.text("name"), _labels(fields)
+
+
+def _labels(fields: _Fields) -> tuple[Label, ...]:
+    return tuple(map(_label, fields.children("labels")))
+
+
+def _label(fields: _Fields) -> Label:
+    merge = fields.child("merge") if fields.raw.get("merge") is not None else None
+    return Label(
+        fields.text("name"),
+        fields.raw.get("value"),
+        fields.text("version"),
+        fields.flag("signing"),
+        None if merge is None else {"algorithm": merge.text("algorithm"), **merge.given("config")},
+    )
+
+
+def _element(fields: _Fields) -> dict[str, Any]:
+    return {
+        "name": fields.text("name"),
+        "version": fields.text("version"),
+        "extra_identity": fields.texts("extraIdentity"),
+        "labels": _labels(fields),
+    }
+
+
+def _resource(fields: _Fields) -> ComponentResource:
+    return ComponentResource(
+        **_element(fields),
+        type=fields.text("type"),
+        relation=fields.text("relation"),
+        access=fields.mapping("access"),
+        digest=_digest(fields),
+    )
+
+
+def _source(fields: _Fields) -> ComponentSource:
+    return ComponentSource(**_element(fields), type=fields.text("type"), access=fields.mapping("access"))
+
+
+def _reference(fields: _Fields) -> ComponentReference:
+    return ComponentReference(**_element(fields), component=fields.text("componentName"), digest=_digest(fields))
+
+
+def _digest(fields: _Fields) -> Digest | None:
+    if fields.mapping("digest") is None:
+        return None
+    found = fields.child("digest")
+    return Digest(found.text("hashAlgorithm"), found.text("normalisationAlgorithm"), found.text("value"))
+
+
+def _signature(fields: _Fields) -> Signature:
+    signed = fields.child("signature")
+    return Signature(
+        fields.text("name"),
+        _digest(fields) or Digest("", "", ""),
+        signed.text("algorithm"),
+        signed.text("value"),
+        signed.text("mediaType"),
+        signed.text("issuer"),
+    )
+
+
+class _Fields:
+    """A JSON object with its place in the document; null counts as absent, a wrong type is an error."""
+
+    def __init__(self, raw: object, path: str) -> None:
+        if raw is not None and not isinstance(raw, Mapping):
+            raise DescriptorError(f"{path or 'a component descriptor'} is {_word(raw)}, not an object")
+        self.raw: Mapping[str, Any] = raw or {}
+        self._path = path
+
+    def _at(self, name: str) -> str:
+        return f"{self._path}.{name}" if self._path else name
+
+    def text(self, name: str) -> str:
+        value = self.raw.get(name)
+        if value is not None and not isinstance(value, str):
+            raise DescriptorError(f"{self._at(name)} is {_word(value)}, not text", hint="quote it")
+        return value or ""
+
+    def required(self, name: str) -> str:
+        if not (found := self.text(name)):
+            raise DescriptorError(f"{self._at(name)} is missing")
+        return found
+
+    def flag(self, name: str) -> bool:
+        value = self.raw.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise DescriptorError(f"{self._at(name)} is {_word(value)}, not true or false")
+        return bool(value)
+
+    def mapping(self, name: str) -> Mapping[str, Any] | None:
+        return None if self.raw.get(name) is None else self.child(name).raw
+
+    def child(self, name: str) -> _Fields:
+        return _Fields(self.raw.get(name), self._at(name))
+
+    def children(self, name: str) -> list[_Fields]:
+        value = self.raw.get(name)
+        if value is not None and not isinstance(value, list):
+            raise DescriptorError(f"{self._at(name)} is {_word(value)}, not a list")
+        return [_Fields(one, f"{self._at(name)}[{index}]") for index, one in enumerate(value or ())]
+
+    def texts(self, name: str) -> dict[str, str]:
+        found = self.child(name)
+        return {key: found.text(key) for key in found.raw}
+
+    def given(self, name: str) -> dict[str, Any]:
+        return {name: self.raw[name]} if self.raw.get(name) is not None else {}
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "true or false"
+    names: dict[type, str] = {str: "text", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    return names.get(type(value), "something else")

@@ -1,0 +1,148 @@
+"""What a Kyma module consists of, by its component descriptor: manifest, default CR, config, charts, images.
+
+Four generations of tools wrote them: chart folders with a config (2022), `raw-manifest` as YAML (to 2024) and as a tar
+(since), with `default-cr` beside it; access by `localOciBlob`, `localBlob`, `ociBlob`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kymatui.ocm.descriptors import AccessSpec, ComponentDescriptor, ComponentResource
+from kymatui.ocm.errors import DescriptorError
+
+COMPONENTS: Final = "component-descriptors"
+RAW_MANIFEST: Final = "raw-manifest"
+DEFAULT_CR: Final = "default-cr"
+CONFIG: Final = "config"
+DEFINITIONS: Final = "crds"
+CHART_TYPES: Final = frozenset(["helm-chart", "helmChart", "helm"])
+TAR_TYPES: Final = ("application/x-tar", "application/tar", "+tar")
+
+_REPOSITORIES: Final = frozenset(["ociregistry", "ocirepository", "oci"])
+_BLOBS: Final = frozenset(["localBlob", "localOciBlob", "localOCIBlob", "ociBlob", "OCIBlob"])
+_ARTIFACTS: Final = frozenset(["ociArtifact", "OCIArtifact", "ociRegistry", "ociImage", "OCIImage", "OCIRegistry"])
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleLayer:
+    """A layer: `repository` ("host/path", "" where only the caller knows the registry) and `digest` ("sha256:…").
+
+    `is_archive` where it is a tar.
+    """
+
+    name: str
+    type: str
+    version: str
+    repository: str
+    digest: str
+    media_type: str
+    resource: ComponentResource
+
+    @property
+    def is_archive(self) -> bool:
+        return self.media_type.endswith(TAR_TYPES) or self.media_type.endswith("tar+gzip")
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleLayers:
+    """The layers of a module, each None or () where it has none; `images` are references of what it runs."""
+
+    raw_manifest: ModuleLayer | None = None
+    default_resource: ModuleLayer | None = None
+    config: ModuleLayer | None = None
+    definitions: ModuleLayer | None = None
+    charts: tuple[ModuleLayer, ...] = ()
+    images: tuple[str, ...] = ()
+
+
+def module_layers(descriptor: ComponentDescriptor, registry: str = "") -> ModuleLayers:
+    """The layers of a module.
+
+    registry  where the component is ("host/path"), where it was moved since its descriptor was written
+
+    Raises DescriptorError for a resource whose access is of a known kind, and wrong.
+    """
+    where = repository(descriptor, registry)
+    blobs = {one.name: _layer(one, where) for one in descriptor.resources if access_kind(one.access) in _BLOBS}
+    charts = tuple(one for one in blobs.values() if one.type in CHART_TYPES)
+    return ModuleLayers(
+        blobs.get(RAW_MANIFEST),
+        blobs.get(DEFAULT_CR),
+        blobs.get(CONFIG),
+        blobs.get(DEFINITIONS),
+        charts,
+        tuple(dict.fromkeys(image for one in descriptor.resources if (image := image_of(one)))),
+    )
+
+
+def access_kind(access: AccessSpec | None) -> str:
+    """The type of an access without its version ("ociArtifact/v1" is "ociArtifact")."""
+    found = (access or {}).get("type")
+    return found.partition("/")[0] if isinstance(found, str) else ""
+
+
+def image_of(resource: ComponentResource) -> str:
+    """The reference of an OCI artifact, "" for everything else."""
+    if access_kind(resource.access) not in _ARTIFACTS:
+        return ""
+    return _text(resource, "imageReference")
+
+
+def repository(descriptor: ComponentDescriptor, registry: str = "") -> str:
+    """The repository of a component: `<base>[/<subPath>]/component-descriptors/<name>`, "" where no base is known."""
+    context = _context(descriptor)
+    base = registry or _base(context)
+    if not base:
+        return ""
+    name = descriptor.name
+    if context.get("componentNameMapping") == "sha256-digest":
+        name = hashlib.sha256(name.encode()).hexdigest()
+    parts = base.rpartition("://")[2].strip("/").split("/")
+    folder = [] if COMPONENTS in parts else [COMPONENTS]
+    return "/".join([*parts, *folder, name])
+
+
+def _context(descriptor: ComponentDescriptor) -> Mapping[str, Any]:
+    """The present repository is the last one."""
+    known = (one for one in reversed(descriptor.contexts) if access_kind(one).lower() in _REPOSITORIES)
+    return next(known, {})
+
+
+def _base(context: Mapping[str, Any]) -> str:
+    base, below = context.get("baseUrl"), context.get("subPath")
+    if not isinstance(base, str):
+        return ""
+    return f"{base.rstrip('/')}/{below.strip('/')}" if isinstance(below, str) and below.strip("/") else base
+
+
+def _layer(resource: ComponentResource, where: str) -> ModuleLayer:
+    kind, access = access_kind(resource.access), resource.access or {}
+    if kind == "localBlob":
+        digest = _text(resource, "localReference")
+        if "," in digest:
+            raise DescriptorError(f"resource {resource.name} is cut into pieces, which modules are not")
+    else:
+        digest = _text(resource, "digest")
+    if kind.lower() == "ociblob":
+        where = _text(resource, "ref").rpartition("://")[2]
+    media_type = access.get("mediaType")
+    return ModuleLayer(
+        resource.name,
+        resource.type,
+        resource.version,
+        where,
+        digest,
+        media_type if isinstance(media_type, str) else "",
+        resource,
+    )
+
+
+def _text(resource: ComponentResource, field: str) -> str:
+    value = (resource.access or {}).get(field)
+    if not isinstance(value, str) or not value:
+        raise DescriptorError(f"resource {resource.name}: its access has no {field}")
+    return value

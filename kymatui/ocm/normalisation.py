@@ -1,0 +1,274 @@
+"""The normal forms of a descriptor: the bytes that its digest is of, free of all that may change on a transfer.
+
+jsonNormalisation/v1        of the schema it is written in; objects become lists of single entries, Go's JSON
+jsonNormalisation/v2, v3    of what all schemas have in common; RFC 8785. v2 first puts versions into extra identities
+                            of resources that cannot be told apart otherwise (all but the last), as v1 does
+jsonNormalisation/v4alpha1  of the v2 schema; RFC 8785; without nulls and without versions of labels
+
+All drop access, signatures, repositories, and labels that are not signed. What the specification says and what both
+implementations do differs in one place: labels of references are filtered in v1 alone. Signatures are made by the
+implementations, so theirs counts here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from kymatui.ocm.canonical_json import canonical_json, go_json
+from kymatui.ocm.descriptors import (
+    NONE_ACCESS,
+    SCHEMA_V2,
+    SCHEMA_V3,
+    ComponentDescriptor,
+    ComponentReference,
+    ComponentResource,
+    ComponentSource,
+    Digest,
+    Element,
+    Label,
+)
+from kymatui.ocm.errors import DescriptorError
+
+Json = dict[str, Any]
+
+HASHES: Final = {"SHA-256": "sha256", "SHA-512": "sha512", "sha256": "sha256", "sha512": "sha512"}
+
+
+def normalise(descriptor: ComponentDescriptor, algorithm: str) -> bytes:
+    """The normal form by one of ALGORITHMS. Raises DescriptorError."""
+    form = ALGORITHMS.get(algorithm)
+    if form is None:
+        raise DescriptorError(f"{algorithm!r} is no known normalisation", hint=f"known are {', '.join(ALGORITHMS)}")
+    return form(descriptor)
+
+
+def digest_of(descriptor: ComponentDescriptor, algorithm: str, hash_algorithm: str = "SHA-256") -> str:
+    """The digest of the normal form, in hexadecimal. Raises DescriptorError."""
+    name = HASHES.get(hash_algorithm)
+    if name is None:
+        raise DescriptorError(f"{hash_algorithm!r} is no known hash", hint=f"known are {', '.join(HASHES)}")
+    return hashlib.new(name, normalise(descriptor, algorithm)).hexdigest()
+
+
+# the forms
+
+
+def _v1(descriptor: ComponentDescriptor) -> bytes:
+    told = replace(descriptor, resources=_told_apart(descriptor.resources))
+    document = _v1_of_v3(told) if descriptor.schema == SCHEMA_V3 else _v1_of_v2(told)
+    return go_json(_entries(document))
+
+
+def _v1_of_v2(descriptor: ComponentDescriptor) -> Json:
+    component = {
+        "name": descriptor.name,
+        "version": descriptor.version,
+        **_optional("labels", _signed(descriptor.labels)),
+        **_optional("creationTime", _time(descriptor.creation_time)),
+        "provider": _provider(descriptor) if descriptor.provider_labels else descriptor.provider,
+        "resources": [{"extraIdentity": None, **_resource(one)} for one in descriptor.resources],
+        "componentReferences": [{"extraIdentity": None, **_reference(one, _signed)} for one in descriptor.references],
+    }
+    return {"meta": {"schemaVersion": SCHEMA_V2}, "component": component}
+
+
+def _v1_of_v3(descriptor: ComponentDescriptor) -> Json:
+    metadata = {
+        "name": descriptor.name,
+        "version": descriptor.version,
+        **_optional("labels", _signed(descriptor.labels)),
+        **_optional("creationTime", _time(descriptor.creation_time)),
+        "provider": {"name": descriptor.provider, **_optional("labels", _all(descriptor.provider_labels))},
+    }
+    spec = {
+        **_optional("resources", [_resource(one) for one in descriptor.resources]),
+        **_optional("sources", [_source(one) for one in descriptor.sources]),
+        **_optional("references", [_reference(one, _signed) for one in descriptor.references]),
+    }
+    return {"apiVersion": SCHEMA_V3, "kind": "ComponentVersion", "metadata": metadata, "spec": spec}
+
+
+def _v2(descriptor: ComponentDescriptor) -> bytes:
+    return _v3(replace(descriptor, resources=_told_apart(descriptor.resources)))
+
+
+def _v3(descriptor: ComponentDescriptor) -> bytes:
+    component = {
+        "name": descriptor.name,
+        "version": descriptor.version,
+        **_optional("labels", _signed(descriptor.labels)),
+        "provider": _provider(descriptor),
+        **_optional("creationTime", _time(descriptor.creation_time)),
+        "resources": [_resource(one) for one in descriptor.resources],
+        "sources": [_source(one) for one in descriptor.sources],
+        "componentReferences": [_reference(one, _all) for one in descriptor.references],
+    }
+    return canonical_json({"component": component})
+
+
+def _v4(descriptor: ComponentDescriptor) -> bytes:
+    if not descriptor.provider:
+        raise DescriptorError("a component without a provider has no normal form jsonNormalisation/v4alpha1")
+    plain = _without_versions(descriptor)
+    component = {
+        "name": plain.name,
+        "version": plain.version,
+        **_optional("labels", _signed(plain.labels)),
+        "provider": _provider(plain),
+        **_optional("creationTime", plain.creation_time),
+        "resources": [{"relation": one.relation, **_resource(one)} for one in plain.resources],
+        "sources": [_source(one) for one in plain.sources],
+        "componentReferences": [_reference_of_v4(one) for one in plain.references],
+    }
+    return canonical_json({"component": _without_nulls(component)})
+
+
+ALGORITHMS: Final[Mapping[str, Callable[[ComponentDescriptor], bytes]]] = {
+    "jsonNormalisation/v1": _v1,
+    "jsonNormalisation/v2": _v2,
+    "jsonNormalisation/v3": _v3,
+    "jsonNormalisation/v4alpha1": _v4,
+}
+
+
+# the parts
+
+
+def _told_apart(resources: Iterable[ComponentResource]) -> tuple[ComponentResource, ...]:
+    """The version in the extra identity of resources that another one equals in name and extra identity.
+
+    One after the other: what was changed is no longer equal, so the last of them stays as it is.
+    """
+    found = list(resources)
+    for index, one in enumerate(found):
+        others = (other for at, other in enumerate(found) if at != index)
+        if any(other.name == one.name and dict(other.extra_identity) == dict(one.extra_identity) for other in others):
+            found[index] = replace(one, extra_identity={**one.extra_identity, "version": one.version})
+    return tuple(found)
+
+
+def _provider(descriptor: ComponentDescriptor) -> Json:
+    return {"name": descriptor.provider, **_optional("labels", _signed(descriptor.provider_labels))}
+
+
+def _element(one: Element, labels: list[Json]) -> Json:
+    return {
+        "name": one.name,
+        "version": one.version,
+        **_optional("extraIdentity", dict(one.extra_identity)),
+        **_optional("labels", labels),
+    }
+
+
+def _resource(one: ComponentResource) -> Json:
+    """What is nowhere has no digest."""
+    digest = None if one.access_type in NONE_ACCESS else one.digest
+    return {
+        **_element(one, _signed(one.labels)),
+        "type": one.type,
+        **_optional("relation", one.relation),
+        **_optional("digest", _digest(digest)),
+    }
+
+
+def _source(one: ComponentSource) -> Json:
+    return {**_element(one, _signed(one.labels)), "type": one.type}
+
+
+def _reference(one: ComponentReference, labels: Callable[[Iterable[Label]], list[Json]]) -> Json:
+    return {
+        **_element(one, labels(one.labels)),
+        "componentName": one.component,
+        **_optional("digest", _digest(one.digest)),
+    }
+
+
+def _reference_of_v4(one: ComponentReference) -> Json:
+    return {**_reference(one, _all), "digest": _digest(one.digest or Digest("", "", ""))}
+
+
+def _digest(digest: Digest | None) -> Json:
+    if digest is None:
+        return {}
+    return {
+        "hashAlgorithm": digest.hash_algorithm,
+        "normalisationAlgorithm": digest.normalisation_algorithm,
+        "value": digest.value,
+    }
+
+
+def _signed(labels: Iterable[Label]) -> list[Json]:
+    """The labels that are signed, without what tells how they are merged."""
+    return [_label(replace(one, merge=None)) for one in labels if one.signing]
+
+
+def _all(labels: Iterable[Label]) -> list[Json]:
+    return [_label(one) for one in labels]
+
+
+def _label(one: Label) -> Json:
+    return {
+        "name": one.name,
+        "value": one.value,
+        **_optional("version", one.version),
+        **_optional("signing", one.signing),
+        **_optional("merge", dict(one.merge) if one.merge is not None else None),
+    }
+
+
+def _optional(name: str, value: Any) -> Json:
+    """Go's omitempty."""
+    return {name: value} if value else {}
+
+
+def _time(text: str) -> str:
+    """RFC 3339 in UTC, rounded to seconds. Raises DescriptorError."""
+    if not text:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise DescriptorError(f"creationTime {text!r} is no time") from error
+    if moment.tzinfo is None or "T" not in text:
+        raise DescriptorError(f"creationTime {text!r} has no time zone", hint="write it as 2024-05-17T12:00:00Z")
+    whole = moment.astimezone(UTC)
+    rounded = whole.replace(microsecond=0) + timedelta(seconds=1 if whole.microsecond >= 500_000 else 0)
+    return rounded.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _without_versions(descriptor: ComponentDescriptor) -> ComponentDescriptor:
+    """Versions and merge rules of labels are lost on the way into the newest form."""
+
+    def plain(labels: Iterable[Label]) -> tuple[Label, ...]:
+        return tuple(Label(one.name, one.value, signing=one.signing) for one in labels)
+
+    return replace(
+        descriptor,
+        labels=plain(descriptor.labels),
+        provider_labels=plain(descriptor.provider_labels),
+        resources=tuple(replace(one, labels=plain(one.labels)) for one in descriptor.resources),
+        sources=tuple(replace(one, labels=plain(one.labels)) for one in descriptor.sources),
+        references=tuple(replace(one, labels=plain(one.labels)) for one in descriptor.references),
+    )
+
+
+def _without_nulls(value: Any) -> Any:
+    """Objects lose their nulls, lists keep them."""
+    if isinstance(value, dict):
+        return {key: _without_nulls(part) for key, part in value.items() if part is not None}
+    if isinstance(value, list):
+        return [_without_nulls(part) for part in value]
+    return value
+
+
+def _entries(value: Any) -> Any:
+    """Objects as lists of objects with one entry each, by their keys."""
+    if isinstance(value, dict):
+        return [{key: _entries(value[key])} for key in sorted(value)]
+    if isinstance(value, list):
+        return [_entries(part) for part in value]
+    return value

@@ -1,0 +1,206 @@
+"""Keys, certificates and signatures in PEM, and whether a chain of certificates leads to one that is trusted."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeVar
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.serialization import load_der_public_key
+from cryptography.x509.oid import ExtendedKeyUsageOID
+
+from kymatui.ocm.errors import SignatureError
+
+PEM_MEDIA_TYPE: Final = "application/x-pem-file"
+LONGEST_CHAIN: Final = 8
+MOST_BLOCKS: Final = 32
+
+_BLOCK: Final = re.compile(
+    r"-----BEGIN ([A-Z0-9 ]+)-----[ \t]*\r?\n"
+    r"((?:[A-Za-z0-9-][^\n:]*:[^\n]*\n)*)(?:\r?\n)?"
+    r"([A-Za-z0-9+/=\s]*?)-----END \1-----"
+)
+E = TypeVar("E", bound=x509.ExtensionType)
+_USES: Final = (ExtendedKeyUsageOID.CODE_SIGNING, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class PemSection:
+    """One block of a PEM text."""
+
+    type: str
+    headers: dict[str, str]
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PemSignature:
+    """A signature with the certificates that came with it, the signer's first; `algorithm` may be ""."""
+
+    raw: bytes
+    algorithm: str
+    certificates: tuple[x509.Certificate, ...]
+
+
+def read_sections(text: bytes | str) -> list[PemSection]:
+    """The blocks of a PEM text; what stands between them does not count. Raises SignatureError."""
+    plain = text.decode("ascii", "replace") if isinstance(text, bytes) else text
+    found: list[PemSection] = []
+    for match in _BLOCK.finditer(plain):
+        headers = dict(part.split(":", 1) for part in match[2].splitlines() if ":" in part)
+        try:
+            content = base64.b64decode("".join(match[3].split()), validate=True)
+        except binascii.Error as error:
+            raise SignatureError(f"a PEM block {match[1]} is no base64") from error
+        found.append(PemSection(match[1], {key.strip(): value.strip() for key, value in headers.items()}, content))
+        if len(found) > MOST_BLOCKS:
+            raise SignatureError(f"there are more than {MOST_BLOCKS} PEM blocks")
+    return found
+
+
+def read_pem_signature(text: str, what: str) -> PemSignature:
+    """A block SIGNATURE and blocks CERTIFICATE. Raises SignatureError."""
+    found = read_sections(text)
+    signature = next((one for one in found if one.type == "SIGNATURE"), None)
+    if signature is None:
+        raise SignatureError(f"{what} has no PEM block SIGNATURE")
+    return PemSignature(
+        signature.content,
+        signature.headers.get("Signature Algorithm", ""),
+        tuple(_certificate(one) for one in found if one.type == "CERTIFICATE"),
+    )
+
+
+def read_key(text: bytes | str) -> tuple[RSAPublicKey, x509.Name | None]:
+    """A public RSA key in PEM (PKIX or PKCS #1), or that of a certificate with its name. Raises SignatureError."""
+    found = read_sections(text)
+    if not found:
+        raise SignatureError("the public key is no PEM", hint="it begins with -----BEGIN PUBLIC KEY-----")
+    if found[0].type == "CERTIFICATE":
+        certificate = _certificate(found[0])
+        return _rsa(certificate.public_key()), certificate.subject
+    if "PRIVATE" in found[0].type:
+        raise SignatureError("this is a private key; a public key verifies", hint="openssl rsa -pubout -in KEY")
+    try:
+        return _rsa(load_der_public_key(found[0].content)), None
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise SignatureError(f"the public key cannot be read: {error}") from error
+
+
+def _rsa(key: object) -> RSAPublicKey:
+    if not isinstance(key, RSAPublicKey):
+        raise SignatureError("the public key is no RSA key", hint="components are signed with RSA")
+    return key
+
+
+def _certificate(block: PemSection) -> x509.Certificate:
+    try:
+        return x509.load_der_x509_certificate(block.content)
+    except ValueError as error:
+        raise SignatureError(f"a certificate cannot be read: {error}") from error
+
+
+def chained_key(
+    chain: Sequence[x509.Certificate],
+    roots: bytes | str,
+    now: datetime,
+    what: str,
+    *,
+    issuer: str = "",
+    told: str = "",
+) -> RSAPublicKey:
+    """The key of the first certificate, once a chain leads from it to a trusted root.
+
+    issuer  the name it has to have, as the caller wants it
+    told    the name that the signature tells: that of the certificate, or of who issued it
+
+    Raises SignatureError.
+    """
+    if not chain:
+        raise SignatureError(f"{what} came without certificates", hint="give a public key instead")
+    trusted = [_certificate(one) for one in read_sections(roots) if one.type == "CERTIFICATE"]
+    if not trusted:
+        raise SignatureError(f"{what} came with certificates, and no root is trusted", hint="give the roots as PEM")
+    leaf = chain[0]
+    _check_leaf(leaf, what)
+    if not _leads_to(leaf, chain[1:], trusted, now, LONGEST_CHAIN):
+        raise SignatureError(
+            f"{what}: no chain of valid certificates leads from {leaf.subject.rfc4514_string()} to a trusted root"
+        )
+    if issuer and not names_match(issuer, leaf.subject):
+        raise SignatureError(f"{what}: the certificate is of {leaf.subject.rfc4514_string()}, not of {issuer}")
+    if told and not (names_match(told, leaf.subject) or names_match(told, leaf.issuer)):
+        raise SignatureError(f"{what} is told to be by {told}, its certificate is of {leaf.subject.rfc4514_string()}")
+    return _rsa(leaf.public_key())
+
+
+def _check_leaf(leaf: x509.Certificate, what: str) -> None:
+    usage = _extension(leaf, x509.KeyUsage)
+    if usage is not None and not usage.digital_signature:
+        raise SignatureError(f"{what}: its certificate is not for signatures")
+    extended = _extension(leaf, x509.ExtendedKeyUsage)
+    if extended is not None and not any(one in extended for one in _USES):
+        raise SignatureError(f"{what}: its certificate is not for signing code")
+
+
+def _leads_to(
+    one: x509.Certificate,
+    others: Sequence[x509.Certificate],
+    trusted: Sequence[x509.Certificate],
+    now: datetime,
+    depth: int,
+) -> bool:
+    if depth == 0 or not one.not_valid_before_utc <= now <= one.not_valid_after_utc:
+        return False
+    if one in trusted:
+        return True
+    below = LONGEST_CHAIN - depth
+    if any(_issued(root, one, now, below) for root in trusted):
+        return True
+    rest = [other for other in others if other != one]
+    return any(_issued(other, one, now, below) and _leads_to(other, rest, trusted, now, depth - 1) for other in rest)
+
+
+def _issued(issuer: x509.Certificate, one: x509.Certificate, now: datetime, below: int) -> bool:
+    """Whether a certificate that may issue others issued this one; `below` are the issuers between it and the leaf."""
+    basic, usage = _extension(issuer, x509.BasicConstraints), _extension(issuer, x509.KeyUsage)
+    if basic is None or not basic.ca or (basic.path_length is not None and below > basic.path_length):
+        return False
+    if usage is not None and not usage.key_cert_sign:
+        return False
+    if not issuer.not_valid_before_utc <= now <= issuer.not_valid_after_utc:
+        return False
+    try:
+        one.verify_directly_issued_by(issuer)
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+        return False
+    return True
+
+
+def _extension(certificate: x509.Certificate, kind: type[E]) -> E | None:
+    try:
+        return certificate.extensions.get_extension_for_class(kind).value
+    except x509.ExtensionNotFound:
+        return None
+    except ValueError as error:
+        raise SignatureError(f"a certificate cannot be read: {error}") from error
+
+
+def names_match(wanted: str, name: x509.Name) -> bool:
+    """Whether a name has all that is wanted of it ("CN=acme,O=example"; a word alone is a common name)."""
+    try:
+        asked = x509.Name.from_rfc4514_string(wanted if "=" in wanted else f"CN={wanted}")
+    except ValueError:
+        return False
+    return set(_attributes(asked)) <= set(_attributes(name))
+
+
+def _attributes(name: x509.Name) -> Iterable[tuple[str, str]]:
+    return ((one.oid.dotted_string, str(one.value)) for one in name)

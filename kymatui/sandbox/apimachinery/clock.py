@@ -1,0 +1,87 @@
+"""Time for the sandbox: what its controllers and expiries wait on, real in the server and driven by hand in tests."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Timer(Protocol):
+    """What `SandboxClock.call_later` returns."""
+
+    def cancel(self) -> None: ...
+
+
+class SandboxClock(Protocol):
+    """`now` in seconds since the epoch; callbacks run one after another on the thread that serves the API."""
+
+    def now(self) -> float: ...
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer: ...
+
+
+class LoopClock:
+    """The clock of a running event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def now(self) -> float:
+        return time.time()
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        return self._loop.call_later(seconds, callback) if seconds > 0 else self._loop.call_soon(callback)
+
+
+@dataclass(order=True, slots=True)
+class _Due:
+    at: float
+    order: int
+    callback: Callable[[], None] = field(compare=False)
+    cancelled: bool = field(default=False, compare=False)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class ManualClock:
+    """A clock that stands still until a test moves it; `advance(0)` runs what is due now."""
+
+    def __init__(self, now: float = 1_700_000_000.0) -> None:
+        self._now = now
+        self._due: list[_Due] = []
+        self._order = itertools.count()
+
+    def now(self) -> float:
+        return self._now
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        due = _Due(self._now + max(0.0, seconds), next(self._order), callback)
+        heapq.heappush(self._due, due)
+        return due
+
+    def advance(self, seconds: float = 0.0) -> None:
+        """Moves time on and runs, in the order of their time, all callbacks due until then, with those they add."""
+        end = self._now + seconds
+        while self._due and self._due[0].at <= end:
+            due = heapq.heappop(self._due)
+            self._now = max(self._now, due.at)
+            if not due.cancelled:
+                due.callback()
+        self._now = end
+
+
+def timestamp(seconds: float) -> str:
+    """metav1.Time's JSON form: RFC 3339 in UTC, cut to whole seconds."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def micro_timestamp(seconds: float) -> str:
+    """metav1.MicroTime's JSON form: RFC 3339 in UTC with six digits (leases and events)."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,84 @@
+"""A request and its answer, apart from any HTTP library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import parse_qsl
+
+import msgspec
+
+
+class ResponseStream(Protocol):
+    """An answer that goes on: `send` takes text as it comes, `finish` says that no more will."""
+
+    def start(self, send: Callable[[bytes], None], finish: Callable[[], None]) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class RequestUser:
+    """Who asks, as the authenticators found it (authentication.k8s.io UserInfo)."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def info(self) -> dict[str, Any]:
+        """The UserInfo of a SelfSubjectReview; empty fields are left out, as Go's omitempty does."""
+        found: dict[str, Any] = {"username": self.name, "uid": self.uid, "groups": list(self.groups)}
+        if self.extra:
+            found["extra"] = {key: list(values) for key, values in self.extra.items()}
+        return {key: value for key, value in found.items() if value}
+
+
+ANONYMOUS = RequestUser("system:anonymous", ("system:unauthenticated",))
+SYSTEM = RequestUser("system:kube-controller-manager", ("system:masters", "system:authenticated"))
+
+
+@dataclass(slots=True)
+class ServerRequest:
+    """One HTTP request; header names are lower case. `user` is set by callers inside the process alone."""
+
+    method: str
+    path: str
+    query: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    user: RequestUser | None = None
+
+    def first(self, name: str, default: str = "") -> str:
+        """The first value of a query parameter, as Go's url.Values.Get."""
+        values = self.query.get(name)
+        return values[0] if values else default
+
+    def header(self, name: str) -> str:
+        return self.headers.get(name, "")
+
+
+@dataclass(slots=True)
+class ServerResponse:
+    """One answer: a body, or a stream (a watch, a followed log) that the carrier writes out as it comes."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = "application/json"
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    stream: ResponseStream | None = None
+
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+
+Handler = Callable[[ServerRequest], ServerResponse]
+
+
+def parse_query(text: str) -> dict[str, list[str]]:
+    """A query string as lists of values by name; a name without `=` has the value ""."""
+    found: dict[str, list[str]] = {}
+    for name, value in parse_qsl(text, keep_blank_values=True):
+        found.setdefault(name, []).append(value)
+    return found

@@ -1,0 +1,245 @@
+"""The API for code inside the process: controllers and the sample world ask as any client does, without a socket.
+
+    client = LocalClient(api.handle, store, clock, catalog)
+    pods = client.list("pods", namespace="default", labels="app=web")
+    client.patch_status("deployments.apps", "web", {"status": {"replicas": 1}}, namespace="default")
+    client.subscribe("pods", lambda change: queue.add(change.current.key))
+
+Resources are named as `kubectl` names them in full: "pods", "deployments.apps", "kymas.operator.kyma-project.io"; the
+version is the preferred one where none is given. Every call goes the way of an HTTP request as the user
+`system:kube-controller-manager` (of system:masters), so defaults, validation, managed fields and versions are the same,
+and returns or raises at once. What is returned is the caller's own copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol
+from urllib.parse import quote
+
+import msgspec
+
+from kymatui.sandbox.apimachinery.clock import SandboxClock
+from kymatui.sandbox.apimachinery.exchange import SYSTEM, Handler, RequestUser, ServerRequest
+from kymatui.sandbox.apimachinery.object_store import ObjectStore, StoreChange
+from kymatui.sandbox.apimachinery.statuses import StatusError
+
+PatchType = Literal["merge", "json", "strategic", "apply"]
+Objects = list[dict[str, Any]]
+Query = Mapping[str, Sequence[str]]
+PATCH_TYPES: Mapping[PatchType, str] = {
+    "merge": "application/merge-patch+json",
+    "json": "application/json-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+    "apply": "application/apply-patch+yaml",
+}
+
+
+class ResourcePaths(Protocol):
+    """Knows where resources are served."""
+
+    def path(self, resource: str, version: str | None = None) -> tuple[str, bool]:
+        """("/apis/apps/v1", "deployments" namespaced?) as (prefix, namespaced); raises `LookupError`."""
+
+
+class LocalClient:
+    """Get, list, create, update, patch and delete; failures raise `StatusError` (see `statuses`)."""
+
+    def __init__(
+        self,
+        handle: Handler,
+        store: ObjectStore,
+        clock: SandboxClock,
+        paths: ResourcePaths,
+        *,
+        user: RequestUser = SYSTEM,
+        manager: str = "kube-controller-manager",
+    ) -> None:
+        self._handle = handle
+        self._store = store
+        self._paths = paths
+        self._user = user
+        self._manager = manager
+        self.clock = clock
+
+    def named(self, manager: str, user: RequestUser | None = None) -> LocalClient:
+        """The same client under another field manager (and user), e.g. for a simulated operator."""
+        return LocalClient(self._handle, self._store, self.clock, self._paths, user=user or self._user, manager=manager)
+
+    # -- reading
+
+    def get(self, resource: str, name: str, *, namespace: str = "", version: str | None = None) -> dict[str, Any]:
+        """The object with `kind` and `apiVersion`; raises StatusError NotFound."""
+        found: dict[str, Any] = self._ask("GET", self._path(resource, namespace, name, version))
+        return found
+
+    def find(
+        self, resource: str, name: str, *, namespace: str = "", version: str | None = None
+    ) -> dict[str, Any] | None:
+        """As `get`, but None where there is no such object, or no such resource."""
+        try:
+            return self.get(resource, name, namespace=namespace, version=version)
+        except LookupError:
+            return None
+        except StatusError as error:
+            if error.reason == "NotFound":
+                return None
+            raise
+
+    def list(
+        self,
+        resource: str,
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        version: str | None = None,
+    ) -> Objects:
+        """The objects of one namespace ("": of all), each with `kind` and `apiVersion`."""
+        query = {"labelSelector": [labels], "fieldSelector": [fields]}
+        answer = self._ask(
+            "GET", self._path(resource, namespace, "", version), query={k: v for k, v in query.items() if v[0]}
+        )
+        kind = answer["kind"].removesuffix("List")
+        for item in answer["items"]:
+            item.setdefault("apiVersion", answer["apiVersion"])
+            item.setdefault("kind", kind)
+        items: Objects = answer["items"]
+        return items
+
+    def subscribe(self, resource: str, callback: Callable[[StoreChange], None]) -> Callable[[], None]:
+        """Calls `callback` with each later change of a resource ("*": of any), in order, after the write is done.
+
+        `StoreChange.current.body()` is a fresh copy of the object (without kind and apiVersion). Callbacks run on the
+        clock's thread and may write. Returns what ends it. For what exists already: `list` first.
+        """
+        active = True
+
+        def stop() -> None:
+            nonlocal active
+            active = False
+            unlisten()
+
+        def deliver(change: StoreChange) -> None:
+            if active:
+                callback(change)
+
+        def later(change: StoreChange) -> None:
+            self.clock.call_later(0, lambda: deliver(change))
+
+        unlisten = self._store.listen(resource, later)
+        return stop
+
+    # -- writing
+
+    def create(
+        self, resource: str, obj: Mapping[str, Any], *, namespace: str = "", version: str | None = None
+    ) -> dict[str, Any]:
+        """Creates in `namespace`, or in the one the object names; `kind` and `apiVersion` may be left out."""
+        namespace = namespace or obj.get("metadata", {}).get("namespace", "")
+        return self._write("POST", self._path(resource, namespace, "", version), obj)
+
+    def update(
+        self, resource: str, obj: Mapping[str, Any], *, subresource: str = "", version: str | None = None
+    ) -> dict[str, Any]:
+        """PUT of the whole object; its resourceVersion, where it has one, must be current (Conflict)."""
+        metadata = obj["metadata"]
+        path = self._path(resource, metadata.get("namespace", ""), metadata["name"], version, subresource)
+        return self._write("PUT", path, obj)
+
+    def update_status(self, resource: str, obj: Mapping[str, Any], *, version: str | None = None) -> dict[str, Any]:
+        """PUT to the subresource status: only `status` (and managed fields) change."""
+        return self.update(resource, obj, subresource="status", version=version)
+
+    def patch(
+        self,
+        resource: str,
+        name: str,
+        patch: Any,
+        *,
+        namespace: str = "",
+        type: PatchType = "merge",
+        subresource: str = "",
+        force: bool = False,
+        version: str | None = None,
+    ) -> dict[str, Any]:
+        """One of the four patches; `apply` creates what is missing and takes `force`."""
+        query = {"force": ["true"]} if force else {}
+        path = self._path(resource, namespace, name, version, subresource)
+        return self._write("PATCH", path, patch, query=query, content_type=PATCH_TYPES[type])
+
+    def patch_status(
+        self, resource: str, name: str, patch: Any, *, namespace: str = "", version: str | None = None
+    ) -> dict[str, Any]:
+        """A merge patch of the subresource status."""
+        return self.patch(resource, name, patch, namespace=namespace, subresource="status", version=version)
+
+    def delete(
+        self,
+        resource: str,
+        name: str,
+        *,
+        namespace: str = "",
+        propagation: str = "",
+        grace_seconds: int | None = None,
+        uid: str = "",
+        version: str | None = None,
+    ) -> dict[str, Any]:
+        """Deletes (or marks, where finalizers hold it); `uid` is a precondition. Returns the server's answer."""
+        options: dict[str, Any] = {}
+        if propagation:
+            options["propagationPolicy"] = propagation
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
+        if uid:
+            options["preconditions"] = {"uid": uid}
+        return self._write("DELETE", self._path(resource, namespace, name, version), options)
+
+    # -- the way to the API
+
+    def _path(self, resource: str, namespace: str, name: str, version: str | None, subresource: str = "") -> str:
+        prefix, namespaced = self._paths.path(resource, version)
+        parts = [prefix]
+        if namespaced and namespace:
+            parts.append("namespaces/" + quote(namespace, safe=""))
+        parts.append(resource.split(".", 1)[0])
+        if name:
+            parts.append(quote(name, safe=":"))
+        if subresource:
+            parts.append(subresource)
+        return "/".join(parts)
+
+    def _write(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        query: Query | None = None,
+        content_type: str = "application/json",
+    ) -> dict[str, Any]:
+        answer: dict[str, Any] = self._ask(
+            method,
+            path,
+            query={**(query or {}), "fieldManager": [self._manager]},
+            headers={"content-type": content_type},
+            body=msgspec.json.encode(body),
+        )
+        return answer
+
+    def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> Any:
+        request = ServerRequest(
+            method, path, query or {}, {"accept": "application/json", **(headers or {})}, body, self._user
+        )
+        response = self._handle(request)
+        answer = response.json()
+        if response.status >= 400:
+            raise StatusError(answer)
+        return answer

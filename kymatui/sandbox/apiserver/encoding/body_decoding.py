@@ -1,0 +1,285 @@
+"""Bodies in: JSON or YAML text into an object of the kind that the resource takes, with the decoder's complaints."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+import yaml
+
+from kymatui.errors import HelmError
+from kymatui.helm.yaml.reading import load_as_json
+from kymatui.sandbox.apimachinery.exchange import ServerRequest
+from kymatui.sandbox.apimachinery.statuses import StatusError, bad_request, invalid
+from kymatui.sandbox.apiserver.encoding.content_negotiation import YAML, body_type
+from kymatui.sandbox.apiserver.encoding.go_json_errors import go_json_error
+from kymatui.sandbox.apiserver.encoding.protobuf_decoding import PROTOBUF, ProtobufError, decode_protobuf
+from kymatui.sandbox.apiserver.resources.resource import DecodingError, Object, ServedResource
+from kymatui.sandbox.schemas.values.field_errors import quoted
+
+SCHEME = 'in scheme "pkg/runtime/scheme.go:111"'
+TYPE_STRUCT = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_QUOTED = 30
+_GO_KINDS: tuple[tuple[type, str], ...] = (
+    (bool, "bool"),
+    (str, "string"),
+    (list, "array"),
+    (int, "number"),
+    (float, "number"),
+)
+
+
+class UnreadableYamlError(StatusError):
+    """400 for a body that is not YAML; the text is the YAML reader's."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(bad_request(f"error converting YAML to JSON: {why}").status)
+        self.args = (why,)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def go_type_name(value: Any) -> str:
+    """What encoding/json calls a value's JSON type."""
+    return next((name for kind, name in _GO_KINDS if isinstance(value, kind)), "object")
+
+
+def parse_json(data: bytes) -> Any:
+    """JSON as Go reads it; raises ValueError with its words."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # the careful reader accepts what encoding/json does and msgspec does not (lone surrogates, large numbers)
+        text = data.decode("utf-8", "replace")
+        complaint = go_json_error(text)
+        if complaint:
+            raise ValueError(complaint) from None
+        return json.loads(text, parse_constant=_no_constant)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"invalid character '{name[0]}' looking for beginning of value")
+
+
+def parse_yaml(data: bytes) -> Any:
+    """YAML as the server reads it: through JSON, where a whole number is an integer. Raises HelmError."""
+    return _whole_numbers(load_as_json(data) if (value := _plain_json(data)) is None else value)
+
+
+def _plain_json(data: bytes) -> Any:
+    """JSON that means the same read as YAML, as clients write it whose objects were JSON all along; else None.
+
+    What comes out as the same bytes again has no key twice and nothing that the two read in different ways, but for
+    merge keys, characters that YAML forbids, and numbers that have too many digits for Go.
+    """
+    if not data.startswith(b"{") or not data.isascii() or _DOUBTFUL.search(data):
+        return None
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return value if msgspec.json.encode(value) == data else None
+
+
+_DOUBTFUL = re.compile(rb'"<<"|\x7f|[0-9]{16}|"[^"]{1000,}":')
+
+
+def _whole_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _whole_numbers(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_whole_numbers(part) for part in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 63:
+        return int(value)
+    return value
+
+
+def as_json(request: ServerRequest) -> bytes:
+    """The body as JSON, whatever it came as; raises StatusError 400, 415."""
+    form = body_type(request)
+    try:
+        if form == PROTOBUF:
+            return msgspec.json.encode(decode_protobuf(request.body))
+        if form == YAML:
+            return msgspec.json.encode(parse_yaml(request.body))
+    except ProtobufError as error:
+        raise bad_request(str(error)) from None
+    except HelmError as error:
+        raise UnreadableYamlError(str(error).removeprefix("error converting YAML to JSON: ")) from None
+    return request.body
+
+
+def decode_body(request: ServerRequest, resource: ServedResource) -> Object:
+    """The object of a POST or PUT, with `kind` and `apiVersion` checked; raises StatusError 400, 415, 422."""
+    try:
+        data = as_json(request)
+    except UnreadableYamlError as error:
+        raise unrecognized(resource, str(error), request.body, binary=True) from None
+    is_yaml = data is not request.body
+    try:
+        value = parse_json(data)
+    except ValueError as error:
+        raise unrecognized(resource, f"couldn't get version/kind; json parse error: {error}", data) from None
+    if value is None:
+        value = {}
+    if not isinstance(value, dict):
+        why = f"json: cannot unmarshal {go_type_name(value)} into Go value of type {TYPE_STRUCT}"
+        raise unrecognized(resource, f"couldn't get version/kind; json parse error: {why}", request.body, binary=True)
+    problem = type_fields_problem(value)
+    if problem:
+        raise unrecognized(resource, problem, request.body, binary=is_yaml)
+    return value
+
+
+def type_fields_problem(value: Object) -> str:
+    """What is wrong where `apiVersion` or `kind` is no string."""
+    for name in ("apiVersion", "kind"):
+        given = value.get(name)
+        if given is not None and not isinstance(given, str):
+            return (
+                "couldn't get version/kind; json parse error: json: cannot unmarshal "
+                f"{go_type_name(given)} into Go struct field .{name} of type string"
+            )
+    return ""
+
+
+def unrecognized(resource: ServedResource, why: str, data: bytes, *, binary: bool = False) -> StatusError:
+    """400 for a body whose kind cannot be read; it quotes the body's beginning as the server does."""
+    text = data.decode("utf-8", "replace")
+    if not text:
+        shown = "<empty>"
+    elif binary or not text.lstrip().startswith("{"):
+        shown = data.hex() if len(data) <= 32 else data[:32].hex() + " ..."
+    else:
+        shown = text if len(text) <= _QUOTED else text[:_QUOTED] + " ..."
+    return bad_request(f"the object provided is unrecognized (must be of type {resource.kind}): {why} ({shown})")
+
+
+def check_kind(value: Object, resource: ServedResource, registered: Callable[[str, str], bool], data: bytes) -> None:
+    """Raises StatusError where the object is not of the resource's kind; fills both fields of built-in kinds."""
+    api_version, kind = value.get("apiVersion") or "", value.get("kind") or ""
+    if resource.custom:
+        _check_custom_kind(value, resource, api_version, kind, data)
+        return
+    api_version = api_version or resource.api_version
+    kind = kind or resource.kind
+    value["apiVersion"], value["kind"] = api_version, kind
+    if (api_version, kind) == (resource.api_version, resource.kind):
+        return
+    version = api_version.rpartition("/")[2]
+    if registered(api_version, kind):
+        why = f"converting ({version}.{kind}) to ({_internal(resource)}): unknown conversion"
+    else:
+        why = f'no kind "{kind}" is registered for version "{api_version}" {SCHEME}'
+    raise cannot_handle(kind, version, resource.kind, why)
+
+
+def _internal(resource: ServedResource) -> str:
+    group = resource.group.split(".")[0] or "core"
+    return f"{group}.{resource.kind}"
+
+
+def _check_custom_kind(value: Object, resource: ServedResource, api_version: str, kind: str, data: bytes) -> None:
+    if not kind:
+        text = data.decode("utf-8", "replace")
+        raise unrecognized(resource, f"Object 'Kind' is missing in '{text}'", data)
+    if api_version != resource.api_version:
+        raise bad_request(
+            f"the API version in the data ({api_version}) does not match the expected API version "
+            f"({resource.api_version})"
+        )
+    if kind != resource.kind:
+        name = (value.get("metadata") or {}).get("name") or ""
+        message = f'Invalid value: "{kind}": must be {resource.kind}'
+        cause = {"reason": "FieldValueInvalid", "message": message, "field": "kind"}
+        raise invalid(f"{kind}.{resource.group}", name, [cause])
+
+
+def cannot_handle(kind: str, version: str, wanted: str, why: str) -> StatusError:
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {wanted}: {why}')
+
+
+class _Doubled(dict[str, Any]):
+    """An object of which fields were given twice."""
+
+    names: tuple[str, ...] = ()
+
+
+def duplicate_fields(data: bytes) -> list[str]:
+    """What strict decoding says of fields that stand twice in an object."""
+    if not data:
+        return []
+    if not data.lstrip().startswith((b"{", b"[")):
+        return _doubled_in_yaml(data)
+    found: list[_Doubled] = []
+
+    def gather(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) == len(pairs):
+            return value
+        doubled = _Doubled(value)
+        doubled.names = tuple(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        found.append(doubled)
+        return doubled
+
+    try:
+        value = json.loads(data, object_pairs_hook=gather)
+    except (ValueError, RecursionError):
+        return []
+    return [f'duplicate field "{place}"' for place in _doubled_places(value, "")] if found else []
+
+
+def _doubled_in_yaml(data: bytes) -> list[str]:
+    """As the server's YAML library has it: one complaint of all keys, by their lines."""
+    try:
+        root = yaml.compose(data, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
+        return []
+    lines = [f"  line {line}: key {quoted(key)} already set in map" for line, key in _doubled_keys(root)]
+    return ["yaml: unmarshal errors:\n" + "\n".join(lines)] if lines else []
+
+
+def _doubled_keys(root: yaml.Node | None) -> Iterator[tuple[int, str]]:
+    """(line, key) of every key that stands again in its mapping."""
+    if isinstance(root, yaml.SequenceNode):
+        for item in root.value:
+            yield from _doubled_keys(item)
+    elif isinstance(root, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, value in root.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    yield key.start_mark.line + 1, key.value
+                seen.add(key.value)
+            yield from _doubled_keys(value)
+
+
+def _doubled_places(value: Any, place: str) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value, _Doubled):
+            yield from (f"{place}{name}" for name in value.names)
+        for name, part in value.items():
+            yield from _doubled_places(part, f"{place}{name}.")
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from _doubled_places(part, f"{place.rstrip('.')}[{index}].")
+
+
+def decode_typed(
+    value: Object, resource: ServedResource, validation: str, doubled: Sequence[str] = ()
+) -> tuple[Object, list[str]]:
+    """The object as its kind has it, with defaults, and warnings. Raises StatusError 400."""
+    try:
+        obj, problems = resource.semantics.decode(value)
+        problems = [*doubled, *problems]
+    except DecodingError as error:
+        raise cannot_handle(resource.kind, resource.version, resource.kind, str(error)) from None
+    if problems and validation == "Strict":
+        why = "strict decoding error: " + ", ".join(problems)
+        raise cannot_handle(resource.kind, resource.version, resource.kind, why)
+    return obj, problems if validation == "Warn" else []

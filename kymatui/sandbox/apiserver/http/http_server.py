@@ -1,0 +1,215 @@
+"""Carries requests and answers between sockets and the API, over TLS on loopback alone (aiohttp)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import secrets
+import ssl
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from aiohttp import web
+
+from kymatui.errors import UsageError
+from kymatui.sandbox.apimachinery.exchange import Handler, ResponseStream, ServerRequest, ServerResponse, parse_query
+from kymatui.sandbox.apimachinery.statuses import StatusError, failure
+from kymatui.sandbox.apiserver.http.server_faults import FaultOutcome, ServerFaults, status_response
+from kymatui.sandbox.apiserver.http.serving_certificate import ServingCertificate
+
+BODY_LIMIT = 3 * 1024 * 1024
+"""What a real API server reads of one body; more is answered with 413."""
+
+STREAM_BUFFER = 64 * 1024 * 1024
+"""How far a watch may lag behind before it is closed; its client then starts again, as with a real server."""
+
+SHUTDOWN_SECONDS = 2.0
+SILENCE_SECONDS = 3600.0
+_REPEATABLE = ("impersonate-group", "impersonate-extra-")
+
+
+def server_context(certificate: ServingCertificate) -> ssl.SSLContext:
+    """TLS for the server; the key touches the disk only in a private file that is gone at once."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.num_tickets = 0  # for sessions that nobody comes back to, written to each of many short connections
+    with tempfile.TemporaryDirectory() as folder:  # of mode 0700
+        path = Path(folder, "serving.pem")
+        path.touch(mode=0o600)
+        path.write_bytes(certificate.certificate + certificate.key)
+        context.load_cert_chain(path)
+    return context
+
+
+def loopback(address: str) -> str:
+    """The address, if it is one of this machine alone; raises UsageError."""
+    try:
+        if ipaddress.ip_address(address).is_loopback:
+            return address
+    except ValueError:
+        pass
+    raise UsageError(
+        f"the sandbox does not listen on {address!r}", hint="it serves 127.0.0.1 alone; forward a port to reach it"
+    )
+
+
+class HttpServer:
+    """One listening server; `start` returns when it answers, `stop` when all is closed."""
+
+    def __init__(self, handle: Handler, faults: ServerFaults, *, tls: ssl.SSLContext | None) -> None:
+        self._handle = handle
+        self._faults = faults
+        self._tls = tls
+        self._runner: web.ServerRunner | None = None
+        self._streams: set[_Writing] = set()
+        self.port = 0
+
+    async def start(self, address: str = "127.0.0.1", port: int = 0) -> None:
+        """Listens; port 0 takes a free one, see `port`. Raises OSError where the port is taken."""
+        server = web.Server(self._serve, access_log=None, tcp_keepalive=False)
+        self._runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, loopback(address), port, ssl_context=self._tls)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        for writing in tuple(self._streams):
+            writing.finish()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _serve(self, incoming: web.BaseRequest) -> web.StreamResponse:
+        try:
+            request = await _request(incoming)
+        except _TooLargeError:
+            return _answer(status_response(_too_large()))
+        outcome = self._faults.meet(request)
+        if outcome is not None:
+            if outcome.carried_out:
+                self._handle(request)
+            answered = await self._misbehave(incoming, outcome)
+            if answered is not None:
+                return answered
+        response = self._handle(request)
+        if response.stream is not None:
+            return await self._write_stream(incoming, response, response.stream)
+        return web.Response(
+            status=response.status,
+            body=response.body if incoming.method != "HEAD" else b"",
+            headers=_headers(response),
+        )
+
+    async def _misbehave(self, incoming: web.BaseRequest, outcome: FaultOutcome) -> web.StreamResponse | None:
+        if outcome.delay:
+            await asyncio.sleep(outcome.delay)
+        if outcome.drop:
+            if incoming.transport is not None:
+                incoming.transport.abort()
+            raise ConnectionResetError("dropped on demand")
+        if outcome.silent:
+            await asyncio.sleep(SILENCE_SECONDS)  # cancelled when the client goes away, or the server stops
+            raise ConnectionResetError("nobody waited for an answer")
+        return _answer(outcome.response) if outcome.response is not None else None
+
+    async def _write_stream(
+        self, incoming: web.BaseRequest, response: ServerResponse, stream: ResponseStream
+    ) -> web.StreamResponse:
+        answer = web.StreamResponse(status=response.status, headers=_headers(response))
+        answer.enable_chunked_encoding()
+        await answer.prepare(incoming)
+        writing = _Writing()
+        self._streams.add(writing)
+        try:
+            stream.start(writing.send, writing.finish)
+            await writing.carry(answer.write)
+            with contextlib.suppress(ConnectionError):
+                await answer.write_eof()
+        finally:
+            stream.stop()
+            self._streams.discard(writing)
+        return answer
+
+
+def _headers(response: ServerResponse) -> list[tuple[str, str]]:
+    return [
+        *response.headers,
+        ("Audit-Id", secrets.token_hex(16)),
+        ("Cache-Control", "no-cache, private"),
+        ("Content-Type", response.content_type),
+    ]
+
+
+class _Writing:
+    """What a stream has sent and its client has not yet taken."""
+
+    def __init__(self) -> None:
+        self._waiting: list[bytes] = []
+        self._size = 0
+        self._news = asyncio.Event()
+        self._finished = False
+
+    def send(self, data: bytes) -> None:
+        self._waiting.append(data)
+        self._size += len(data)
+        if self._size > STREAM_BUFFER:
+            self._finished = True
+        self._news.set()
+
+    def finish(self) -> None:
+        self._finished = True
+        self._news.set()
+
+    async def carry(self, write: Callable[[bytes], Awaitable[None]]) -> None:
+        """Writes until the stream is finished or its client gone."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            data, self._waiting, self._size = b"".join(self._waiting), [], 0
+            if data:
+                try:
+                    await write(data)
+                except ConnectionError:
+                    return
+            if self._finished and not self._waiting:
+                return
+
+
+class _TooLargeError(Exception):
+    """The body is larger than `BODY_LIMIT`."""
+
+
+async def _request(incoming: web.BaseRequest) -> ServerRequest:
+    headers: dict[str, str] = {}
+    for name, value in incoming.headers.items():
+        name = name.lower()
+        if name in headers and name.startswith(_REPEATABLE):
+            value = headers[name] + "\n" + value
+        elif name in headers and name == "accept":
+            value = headers[name] + "," + value
+        headers[name] = value
+    body = await _body(incoming) if incoming.can_read_body else b""
+    path, _, query = incoming.raw_path.partition("?")
+    return ServerRequest(incoming.method, path, parse_query(query), headers, body)
+
+
+async def _body(incoming: web.BaseRequest) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    async for part in incoming.content.iter_any():
+        size += len(part)
+        if size > BODY_LIMIT:
+            raise _TooLargeError
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _too_large() -> StatusError:
+    message = f"Request entity too large: limit is {BODY_LIMIT}"
+    return failure(413, "RequestEntityTooLarge", message)
+
+
+def _answer(response: ServerResponse) -> web.Response:
+    return web.Response(status=response.status, body=response.body, headers=_headers(response))

@@ -1,0 +1,71 @@
+"""The kubeconfig of a sandbox: one context a cluster, for every client that reads such files."""
+
+from __future__ import annotations
+
+import base64
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kymatui.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEndpoint:
+    """One cluster of the file; `name` names its cluster, user and context alike."""
+
+    name: str
+    url: str
+    authority: bytes
+    token: str
+
+
+EXTENSION = "kymatui.io/sandbox"
+
+
+def kubeconfig_text(endpoints: Sequence[ServerEndpoint], registry: str = "") -> str:
+    """The first endpoint is the current context; `registry` is told in an extension that other tools pass over."""
+    document: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {
+                "name": endpoint.name,
+                "cluster": {
+                    "server": endpoint.url,
+                    "certificate-authority-data": base64.b64encode(endpoint.authority).decode(),
+                },
+            }
+            for endpoint in endpoints
+        ],
+        "users": [{"name": endpoint.name, "user": {"token": endpoint.token}} for endpoint in endpoints],
+        "contexts": [
+            {"name": endpoint.name, "context": {"cluster": endpoint.name, "user": endpoint.name}}
+            for endpoint in endpoints
+        ],
+        "current-context": endpoints[0].name,
+    }
+    if registry:
+        document["extensions"] = [{"name": EXTENSION, "extension": {"registry": registry}}]
+    return yaml.safe_dump(document, sort_keys=False)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Writes a file of mode 0600 whole or not at all; raises ConfigurationError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp makes it 0600
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from error

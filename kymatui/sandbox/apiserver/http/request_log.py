@@ -1,0 +1,64 @@
+"""What a server was asked and has carried out: the proof of who wrote what, and how often."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from kymatui.sandbox.apimachinery.exchange import Handler, ServerRequest, ServerResponse
+from kymatui.sandbox.apiserver.http.server_faults import ADMIN_PATH
+
+LENGTH: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRequest:
+    """One request with the status of its answer; `agent` is the client's User-Agent."""
+
+    method: str
+    path: str
+    dry_run: bool
+    watch: bool
+    status: int
+    agent: str
+
+
+class RequestLog:
+    """The last requests, oldest first; `count` is how many there were. The admin path is left out."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._last: deque[LoggedRequest] = deque(maxlen=LENGTH)
+        self._seen = 0
+
+    def noting(self, handle: Handler) -> Handler:
+        """The same handler, with everything that it answers noted."""
+
+        def noted(request: ServerRequest) -> ServerResponse:
+            response = handle(request)
+            if not request.path.startswith(ADMIN_PATH):
+                self._note(request, response.status)
+            return response
+
+        return noted
+
+    def _note(self, request: ServerRequest, status: int) -> None:
+        self.count += 1
+        dry_run, watch = bool(request.first("dryRun")), request.first("watch") in ("true", "1")
+        self._last.append(
+            LoggedRequest(request.method, request.path, dry_run, watch, status, request.header("user-agent"))
+        )
+
+    def has_news(self) -> bool:
+        """Whether anything was asked since the last call."""
+        seen, self._seen = self._seen, self.count
+        return seen != self.count
+
+    def clear(self) -> None:
+        self.count = 0
+        self._last.clear()
+
+    def describe(self) -> dict[str, Any]:
+        """`{"count", "requests": [{"method", "path", "dry_run", "watch", "status", "agent"}]}`."""
+        return {"count": self.count, "requests": [asdict(one) for one in self._last]}

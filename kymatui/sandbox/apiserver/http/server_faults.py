@@ -1,0 +1,163 @@
+"""Misbehaviour on demand: what a client must survive, switched on from Python or over the admin path.
+
+A fault meets the requests that its verb, resource, namespace and name select, a given number of times, each with a
+given probability. Requests to the admin path are never met.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.errors import UsageError
+from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
+from kymatui.sandbox.apimachinery.statuses import StatusError, failure, modified
+from kymatui.sandbox.apiserver.requests.request_info import request_info
+
+ADMIN_PATH = "/sandbox.kymatui.io/"
+
+ServerFaultKind = Literal["latency", "throttle", "error", "conflict", "drop", "lose", "hang", "stall", "unauthorized"]
+KINDS: tuple[str, ...] = get_args(ServerFaultKind)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFault:
+    """`verb` as in RBAC ("get", "list", "watch", …) and `resource` in full ("deployments.apps"); "" selects all.
+
+    `seconds` is the delay of latency and the Retry-After of throttle; `count` 0 means for good. What is dropped or
+    hangs is not carried out; what is lost or stalls is: the connection closes, or is silent, instead of the answer.
+    """
+
+    kind: ServerFaultKind
+    verb: str = ""
+    resource: str = ""
+    namespace: str = ""
+    name: str = ""
+    seconds: float = 1.0
+    count: int = 0
+    probability: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class FaultOutcome:
+    """What a request meets: a wait, then a closed connection, silence, an answer, or nothing more.
+
+    With `carried_out` the request does its work before that.
+    """
+
+    delay: float = 0.0
+    drop: bool = False
+    silent: bool = False
+    carried_out: bool = False
+    response: ServerResponse | None = None
+
+
+@dataclass(slots=True)
+class ServerFaults:
+    """The faults that are switched on, by number."""
+
+    active: dict[int, ServerFault] = field(default_factory=dict)
+    _left: dict[int, int] = field(default_factory=dict)
+    _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+    _random: Callable[[], float] = JITTER_RANDOM.random
+
+    def add(self, fault: ServerFault) -> int:
+        """Switches a fault on; returns its number. Raises UsageError for one that makes no sense."""
+        if fault.kind not in KINDS:
+            raise UsageError(f"no such fault: {fault.kind}", hint="one of " + ", ".join(KINDS))
+        if not 0 < fault.probability <= 1 or fault.count < 0 or fault.seconds < 0:
+            raise UsageError("a fault's probability is within 0 and 1, its count and seconds are not negative")
+        number = next(self._numbers)
+        self.active[number] = fault
+        self._left[number] = fault.count
+        return number
+
+    def remove(self, number: int) -> bool:
+        self._left.pop(number, None)
+        return self.active.pop(number, None) is not None
+
+    def clear(self) -> None:
+        self.active.clear()
+        self._left.clear()
+
+    def describe(self) -> list[dict[str, Any]]:
+        return [
+            {"number": number, **asdict(fault), "left": self._left[number]} for number, fault in self.active.items()
+        ]
+
+    def meet(self, request: ServerRequest) -> FaultOutcome | None:
+        """What this request meets; None for nothing. Delays add up, the first other fault decides."""
+        if not self.active or request.path.startswith(ADMIN_PATH):
+            return None
+        delay = 0.0
+        for number, fault in tuple(self.active.items()):
+            if not _selects(fault, request) or self._random() >= fault.probability:
+                continue
+            self._spend(number)
+            if fault.kind == "latency":
+                delay += fault.seconds
+            else:
+                return outcome_of(fault, delay, request)
+        return FaultOutcome(delay) if delay else None
+
+    def _spend(self, number: int) -> None:
+        if self.active[number].count:
+            self._left[number] -= 1
+            if self._left[number] <= 0:
+                self.remove(number)
+
+
+def parse_fault(given: Mapping[str, Any]) -> ServerFault:
+    """A fault out of JSON; raises UsageError for words it does not know."""
+    known = {f.name for f in fields(ServerFault)}
+    unknown = sorted(set(given) - known)
+    if unknown:
+        raise UsageError(f"a fault has no {unknown[0]!r}", hint="it has " + ", ".join(sorted(known)))
+    try:
+        return msgspec.convert(dict(given), ServerFault)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"this is no fault: {error}") from error
+
+
+def _selects(fault: ServerFault, request: ServerRequest) -> bool:
+    info = request_info(request)
+    return (
+        fault.verb in ("", info.verb)
+        and fault.resource in ("", info.full_resource)
+        and fault.namespace in ("", info.namespace)
+        and fault.name in ("", info.name)
+    )
+
+
+def outcome_of(fault: ServerFault, delay: float, request: ServerRequest) -> FaultOutcome:
+    """What a fault does to a request that it meets."""
+    if fault.kind in ("drop", "lose"):
+        return FaultOutcome(delay, drop=True, carried_out=fault.kind == "lose")
+    if fault.kind in ("hang", "stall"):
+        return FaultOutcome(delay, silent=True, carried_out=fault.kind == "stall")
+    return FaultOutcome(delay, response=status_response(_status(fault, request)))
+
+
+def _status(fault: ServerFault, request: ServerRequest) -> StatusError:
+    if fault.kind == "throttle":
+        seconds = max(1, round(fault.seconds))
+        message = "The server has received too many requests and has asked us to try again later"
+        details = {"retryAfterSeconds": seconds}
+        return failure(429, "TooManyRequests", message, details, headers=[("Retry-After", str(seconds))])
+    if fault.kind == "conflict":
+        info = request_info(request)
+        return modified(info.full_resource, info.name)
+    if fault.kind == "unauthorized":
+        return failure(401, "Unauthorized", "Unauthorized")
+    message = "Internal error occurred: fault injected by the sandbox"
+    return failure(500, "InternalError", message, {"causes": [{"message": "fault injected by the sandbox"}]})
+
+
+def status_response(error: StatusError) -> ServerResponse:
+    """A Status as an answer."""
+    return ServerResponse(error.code, msgspec.json.encode(error.status), headers=error.headers)

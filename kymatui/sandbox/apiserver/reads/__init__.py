@@ -1,0 +1,1 @@
+"""GET: objects, lists, watches, logs, and the documents that describe the server."""

@@ -1,0 +1,357 @@
+"""GET: one object, pages of lists, watches, and the forms that answers take."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from kymatui.helm.yaml.writing import dump_yaml
+from kymatui.sandbox.apimachinery.clock import SandboxClock
+from kymatui.sandbox.apimachinery.exchange import ServerRequest, ServerResponse
+from kymatui.sandbox.apimachinery.object_store import ObjectStore, Stored, VersionTooOldError, type_prefix
+from kymatui.sandbox.apimachinery.statuses import StatusError, bad_request, expired, failure, not_found
+from kymatui.sandbox.apiserver.encoding.content_negotiation import YAML, AcceptedForm, negotiate
+from kymatui.sandbox.apiserver.reads.watch_streams import WatchParts, WatchStream, WatchStreams
+from kymatui.sandbox.apiserver.requests.continue_tokens import (
+    INCONSISTENT,
+    ContinuePosition,
+    decode_position,
+    encode_position,
+    too_old,
+)
+from kymatui.sandbox.apiserver.requests.list_selectors import ObjectSelector, parse_selectors
+from kymatui.sandbox.apiserver.requests.request_info import RequestInfo
+from kymatui.sandbox.apiserver.requests.request_options import (
+    ListOptions,
+    bad_list_version,
+    bad_watch_version,
+    list_options,
+)
+from kymatui.sandbox.apiserver.resources.resource import Object, ServedResource
+
+_INCLUDES = ("", "None", "Metadata", "Object")
+
+
+@dataclass(slots=True)
+class ObjectReader:
+    """Serves what is stored."""
+
+    store: ObjectStore
+    clock: SandboxClock
+    watches: WatchStreams
+
+    # -- one object
+
+    def get(self, request: ServerRequest, info: RequestInfo, resource: ServedResource) -> ServerResponse:
+        accepted = negotiate(request, custom=resource.custom)
+        version = request.first("resourceVersion")
+        if version and bad_watch_version(version) > self.store.version:
+            raise too_large_version(int(version), self.store.version)
+        stored = self.require(resource, info.namespace if resource.namespaced else "", info.name)
+        return self.answer(request, resource, stored, accepted)
+
+    def require(self, resource: ServedResource, namespace: str, name: str) -> Stored:
+        stored = self.store.get(resource.full_name, namespace, name)
+        if stored is None:
+            raise not_found(resource.full_name, name)
+        return stored
+
+    def answer(
+        self,
+        request: ServerRequest,
+        resource: ServedResource,
+        stored: Stored,
+        accepted: AcceptedForm,
+        status: int = 200,
+    ) -> ServerResponse:
+        """A stored object in the form that was asked for."""
+        if accepted.as_kind in ("", None) and not accepted.pretty and accepted.media_type != YAML:
+            return ServerResponse(status, resource.prefix + resource.data(stored)[1:])
+        return self.answer_object(request, resource, self.object(resource, stored), accepted, status)
+
+    def object(self, resource: ServedResource, stored: Stored) -> Object:
+        """A stored object as a fresh dict with `kind` and `apiVersion`."""
+        obj: Object = msgspec.json.decode(resource.prefix + resource.data(stored)[1:])
+        return obj
+
+    def answer_object(
+        self, request: ServerRequest, resource: ServedResource, obj: Object, accepted: AcceptedForm, status: int = 200
+    ) -> ServerResponse:
+        """As `answer`, for an object that need not be stored (a dry run)."""
+        value: Any = obj
+        if accepted.as_kind == "Table":
+            value = self._table(request, resource, [obj], obj["metadata"].get("resourceVersion", ""), accepted)
+        elif accepted.as_kind == "PartialObjectMetadata":
+            value = partial(obj, accepted.as_version)
+        elif accepted.as_kind == "PartialObjectMetadataList":
+            raise _not_a_list(resource)
+        return encode(value, accepted, status)
+
+    # -- lists
+
+    def list_objects(self, request: ServerRequest, info: RequestInfo, resource: ServedResource) -> ServerResponse:
+        accepted = negotiate(request, listing=True, custom=resource.custom)
+        options = list_options(request)
+        namespace = (info.namespace or None) if resource.namespaced else None
+        selector = parse_selectors(resource, options.labels, options.fields)
+        if options.watch:
+            return self._watch(request, resource, namespace, selector, options, accepted)
+        if accepted.as_kind == "PartialObjectMetadata":
+            raise _not_an_object(resource)
+        page = self._page(resource, namespace, selector, options)
+        return self.list_answer(request, resource, page, accepted)
+
+    def select(self, info: RequestInfo, resource: ServedResource, options: ListOptions) -> ObjectPage:
+        """What a deletecollection means: a page of a list."""
+        namespace = (info.namespace or None) if resource.namespaced else None
+        return self._page(resource, namespace, parse_selectors(resource, options.labels, options.fields), options)
+
+    def _page(
+        self, resource: ServedResource, namespace: str | None, selector: ObjectSelector, options: ListOptions
+    ) -> ObjectPage:
+        position = self._position(resource, namespace, options)
+        shown = self.store.version if position.version == INCONSISTENT else position.version
+        after = position.after if options.continue_token else None
+        try:
+            at = None if shown >= self.store.version else shown
+            selection = self.store.select(resource.full_name, namespace, after, at)
+        except VersionTooOldError:
+            if options.continue_token:
+                raise too_old(position, namespace) from None
+            raise expired("The resourceVersion for the provided list is too old.") from None
+        limit = max(0, options.limit)
+        if selector.everything:
+            keys = selection.keys
+            items = list(selection) if not limit else [*selection.first(limit)]
+            remaining = len(keys) - len(items)
+            return self._cut(namespace, items, shown, remaining if limit else 0, more=remaining > 0)
+        found: list[Stored] = []
+        for index, stored in enumerate(selection, 1):
+            if selector.matches(stored):
+                found.append(stored)
+                if len(found) == limit:
+                    # whether any of the rest is selected, too, is not looked at
+                    return self._cut(namespace, found, shown, 0, more=index < len(selection.keys))
+        return ObjectPage(found, shown, "", 0)
+
+    def _position(self, resource: ServedResource, namespace: str | None, options: ListOptions) -> ContinuePosition:
+        """Where the page starts and at which version."""
+        if options.continue_token:
+            position = decode_position(options.continue_token, namespace, namespaced=resource.namespaced)
+            if options.version not in ("", "0"):
+                raise bad_request("specifying resource version is not allowed when using continue")
+            return position
+        version = bad_list_version(options.version) if options.version else 0
+        if version > self.store.version:
+            raise too_large_version(version, self.store.version)
+        exact = options.version_match == "Exact" or (options.limit > 0 and not options.version_match)
+        return ContinuePosition(("", ""), version if version and exact else INCONSISTENT)
+
+    def _cut(
+        self, namespace: str | None, items: list[Stored], version: int, remaining: int, *, more: bool
+    ) -> ObjectPage:
+        if not more or not items:
+            return ObjectPage(items, version, "", 0)
+        token = encode_position(ContinuePosition(items[-1].key, version), namespace)
+        return ObjectPage(items, version, token, remaining)
+
+    def list_answer(
+        self, request: ServerRequest, resource: ServedResource, page: ObjectPage, accepted: AcceptedForm
+    ) -> ServerResponse:
+        metadata = page.metadata(always_continue=resource.custom and not accepted.as_kind)
+        if accepted.as_kind == "Table":
+            objects = [self.object(resource, stored) for stored in page.items]
+            table = self._table(request, resource, objects, str(page.version), accepted)
+            table["metadata"] = metadata
+            return encode(table, accepted)
+        if accepted.as_kind:
+            items = [partial(self.object(resource, stored), accepted.as_version) for stored in page.items]
+            head = {"kind": accepted.as_kind, "apiVersion": f"meta.k8s.io/{accepted.as_version}"}
+            return encode({**head, "metadata": metadata, "items": items}, accepted)
+        prefix = resource.prefix if resource.custom else b"{"
+        texts = [prefix + resource.data(stored)[1:] for stored in page.items]
+        body = (
+            type_prefix(resource.api_version, resource.list_kind or resource.kind + "List")
+            + b'"metadata":'
+            + msgspec.json.encode(metadata)
+            + b',"items":['
+            + b",".join(texts)
+            + b"]}"
+        )
+        if accepted.pretty or accepted.media_type == YAML:
+            return encode(msgspec.json.decode(body), accepted)
+        return ServerResponse(200, body)
+
+    def _table(
+        self,
+        request: ServerRequest,
+        resource: ServedResource,
+        objects: Sequence[Object],
+        version: str,
+        accepted: AcceptedForm,
+    ) -> Object:
+        include = request.first("includeObject")
+        if include not in _INCLUDES:
+            raise bad_request(
+                f'Unable to convert to Table as requested: includeObject: Invalid value: "{include}": '
+                "must be 'Metadata', 'Object', 'None', or empty"
+            )
+        now = self.clock.now()
+        rows = []
+        for obj in objects:
+            row: Object = {"cells": resource.semantics.cells(obj, now)}
+            if include == "Object":
+                row["object"] = obj
+            else:
+                row["object"] = None if include == "None" else partial(obj, accepted.as_version)
+            rows.append(row)
+        return {
+            "kind": "Table",
+            "apiVersion": f"meta.k8s.io/{accepted.as_version}",
+            "metadata": {"resourceVersion": version},
+            "columnDefinitions": resource.semantics.columns(),
+            "rows": rows,
+        }
+
+    # -- watches
+
+    def _watch(
+        self,
+        request: ServerRequest,
+        resource: ServedResource,
+        namespace: str | None,
+        selector: ObjectSelector,
+        options: ListOptions,
+        accepted: AcceptedForm,
+    ) -> ServerResponse:
+        if accepted.media_type == YAML:
+            raise failure(406, "NotAcceptable", "only the following media types are accepted: application/json")
+        parts = WatchParts(
+            resource.full_name,
+            namespace,
+            selector.matches,
+            _EventObjects(self, request, resource, accepted).encode,
+            lambda version, end: _bookmark(resource, accepted, version, initial_end=end),
+            options,
+        )
+        return ServerResponse(200, stream=WatchStream(self.store, self.clock, self.watches, parts))
+
+    def table_event(
+        self, request: ServerRequest, resource: ServedResource, obj: Object, accepted: AcceptedForm, *, first: bool
+    ) -> Object:
+        """The Table of one watch event; only the first of a watch names its columns."""
+        table = self._table(request, resource, [obj], obj["metadata"]["resourceVersion"], accepted)
+        if not first:
+            table["columnDefinitions"] = None
+        return table
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPage:
+    """A page of a list; `token` is "" on the last one, `remaining` 0 where it is not told."""
+
+    items: list[Stored]
+    version: int
+    token: str
+    remaining: int
+
+    def metadata(self, *, always_continue: bool = False) -> Object:
+        """ListMeta; lists of custom resources show an empty token, too."""
+        found: Object = {"resourceVersion": str(self.version)}
+        if always_continue:
+            found["continue"] = ""
+        if self.token:
+            found["continue"] = self.token
+            if self.remaining:
+                found["remainingItemCount"] = self.remaining
+        return found
+
+
+class _EventObjects:
+    """Encodes the objects of one watch."""
+
+    def __init__(
+        self, reader: ObjectReader, request: ServerRequest, resource: ServedResource, accepted: AcceptedForm
+    ) -> None:
+        self._reader = reader
+        self._request = request
+        self._resource = resource
+        self._accepted = accepted
+        self._first = True
+
+    def encode(self, stored: Stored, version: int) -> bytes:
+        resource, accepted = self._resource, self._accepted
+        if not accepted.as_kind and stored.version == version:
+            return resource.prefix + resource.data(stored)[1:]
+        obj = self._reader.object(resource, stored)
+        obj["metadata"]["resourceVersion"] = str(version)
+        if accepted.as_kind == "Table":
+            obj = self._reader.table_event(self._request, resource, obj, accepted, first=self._first)
+            self._first = False
+        elif accepted.as_kind:
+            obj = partial(obj, accepted.as_version)
+        return msgspec.json.encode(obj)
+
+
+def _bookmark(resource: ServedResource, accepted: AcceptedForm, version: int, *, initial_end: bool) -> bytes:
+    metadata: Object = {"resourceVersion": str(version)}
+    if initial_end:
+        metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+    kind, api_version = resource.kind, resource.api_version
+    if accepted.as_kind:
+        kind, api_version = accepted.as_kind, f"meta.k8s.io/{accepted.as_version}"
+    if kind == "Table":
+        row = {"cells": [], "object": {**_partial_head(accepted.as_version), "metadata": metadata}}
+        return msgspec.json.encode(
+            {"kind": kind, "apiVersion": api_version, "metadata": {"resourceVersion": str(version)}, "rows": [row]}
+        )
+    return msgspec.json.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
+
+
+def _partial_head(version: str) -> Object:
+    return {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{version}"}
+
+
+def partial(obj: Object, version: str) -> Object:
+    """PartialObjectMetadata of an object."""
+    return {**_partial_head(version), "metadata": obj.get("metadata", {})}
+
+
+def encode(value: Any, accepted: AcceptedForm, status: int = 200) -> ServerResponse:
+    """A value in the negotiated media type."""
+    if accepted.media_type == YAML:
+        return ServerResponse(status, dump_yaml(value).encode(), YAML)
+    if accepted.pretty:
+        return ServerResponse(status, json.dumps(value, indent=2, ensure_ascii=False).encode())
+    return ServerResponse(status, msgspec.json.encode(value))
+
+
+def too_large_version(version: int, current: int) -> StatusError:
+    """504 for a version that has not happened yet."""
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    details = {"causes": [cause], "retryAfterSeconds": 1}
+    message = f"Timeout: Too large resource version: {version}, current: {current}"
+    return failure(504, "Timeout", message, details, headers=[("Retry-After", "1")])
+
+
+def _internal_name(resource: ServedResource) -> str:
+    if resource.custom:
+        return "*unstructured.Unstructured"
+    return f"*{resource.group.split('.')[0] or 'core'}.{resource.kind}"
+
+
+def _not_an_object(resource: ServedResource) -> StatusError:
+    name = f"{_internal_name(resource)}List"
+    message = f"you requested PartialObjectMetadata, but the requested object is a list ({name})"
+    return failure(406, "NotAcceptable", message)
+
+
+def _not_a_list(resource: ServedResource) -> StatusError:
+    message = (
+        f"you requested PartialObjectMetadataList, but the requested object is not a list ({_internal_name(resource)})"
+    )
+    return failure(406, "NotAcceptable", message)

@@ -1,0 +1,1 @@
+"""A resource that is served: its catalog entry, ObjectMeta, strategy, field ownership, and objects that are held."""

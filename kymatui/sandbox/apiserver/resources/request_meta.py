@@ -1,0 +1,103 @@
+"""ObjectMeta on its way in: what the server sets, keeps and refuses (k8s.io/apiserver/pkg/registry/rest)."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from typing import Any
+
+from kymatui.sandbox.apimachinery.clock import timestamp
+from kymatui.sandbox.apimachinery.statuses import StatusError, bad_request, failure, modified
+from kymatui.sandbox.apiserver.resources.resource import Object, ServedResource
+
+_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX = 5
+_LONGEST_PREFIX = 63 - _SUFFIX
+
+
+def generate_name(prefix: str) -> str:
+    """A name for generateName: the prefix, cut to fit 63 characters, and five random letters."""
+    return prefix[:_LONGEST_PREFIX] + "".join(secrets.choice(_ALPHABET) for _ in range(_SUFFIX))
+
+
+def metadata_of(obj: Object) -> dict[str, Any]:
+    """The object's metadata, put there where it has none."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = obj["metadata"] = {}
+    return metadata
+
+
+def check_namespace(obj: Object, namespace: str, resource: ServedResource) -> None:
+    """Fills the request's namespace in; raises StatusError 400 where the object names another."""
+    metadata = metadata_of(obj)
+    if not resource.namespaced:
+        metadata.pop("namespace", None)
+        return
+    given = metadata.get("namespace") or ""
+    if given and given != namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    metadata["namespace"] = namespace
+
+
+def check_name(obj: Object, name: str) -> None:
+    """Raises StatusError 400 where the object has no name, or not the one of the URL."""
+    given = metadata_of(obj).get("name") or ""
+    if not given:
+        raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    if given != name:
+        raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
+
+
+def drop_system_fields(obj: Object) -> None:
+    """What a new object cannot bring."""
+    metadata = metadata_of(obj)
+    for name in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
+        metadata.pop(name, None)
+
+
+def fill_new(obj: Object, now: float) -> None:
+    """What a new object gets: uid, creationTimestamp, and its name where one is to be generated."""
+    metadata = metadata_of(obj)
+    if metadata.get("generateName") and not metadata.get("name"):
+        metadata["name"] = generate_name(metadata["generateName"])
+    metadata["uid"] = str(uuid.uuid4())
+    metadata["creationTimestamp"] = timestamp(now)
+
+
+def check_version(obj: Object, live: Object, resource: ServedResource, name: str, *, unconditional: bool) -> None:
+    """Optimistic locking; raises StatusError 409, 422, or 500 for a version that is no number."""
+    given = metadata_of(obj).get("resourceVersion") or ""
+    if given and not (given.isascii() and given.isdigit()):
+        raise failure(500, "", f'strconv.ParseUint: parsing "{given}": invalid syntax')
+    if not given or int(given) == 0:
+        if not unconditional:
+            raise _version_required(resource, name)
+        return
+    if given != live["metadata"]["resourceVersion"]:
+        raise modified(resource.full_name, name)
+
+
+def _version_required(resource: ServedResource, name: str) -> StatusError:
+    message = "Invalid value: 0: must be specified for an update"
+    cause = {"reason": "FieldValueInvalid", "message": message, "field": "metadata.resourceVersion"}
+    details = {"name": name, "group": resource.group, "kind": resource.name, "causes": [cause]}
+    text = f'{resource.full_name} "{name}" is invalid: metadata.resourceVersion: {message}'
+    return failure(422, "Invalid", text, {key: value for key, value in details.items() if value})
+
+
+def keep_system_fields(new: Object, live: Object) -> None:
+    """What an update cannot change: the server's own fields are those of the stored object.
+
+    Those that validation compares (uid and the fields of deletion) are only filled in.
+    """
+    metadata, stored = metadata_of(new), live["metadata"]
+    for name in ("creationTimestamp", "generation", "resourceVersion"):
+        if name in stored:
+            metadata[name] = stored[name]
+        else:
+            metadata.pop(name, None)
+    for name in ("uid", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        if not metadata.get(name) and name in stored:
+            metadata[name] = stored[name]
+    metadata.pop("selfLink", None)

@@ -1,0 +1,100 @@
+"""A resource at one version, as discovery shows it and as requests are served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from kymatui.sandbox.apimachinery.object_store import Stored, type_prefix
+from kymatui.sandbox.schemas.types.schema_node import ANY, Schema
+
+Object = dict[str, Any]
+Cause = Mapping[str, Any]
+
+
+class DecodingError(Exception):
+    """The body cannot be read as the kind; the text is the decoder's."""
+
+
+class KindSemantics(Protocol):
+    """What a kind's objects mean: types, defaults, rules, columns."""
+
+    def decode(self, obj: Object) -> tuple[Object, list[str]]:
+        """The object with defaults and without unknown fields, and what strict decoding says of those.
+
+        Raises `DecodingError`.
+        """
+
+    def prepare_create(self, obj: Object) -> None: ...
+
+    def prepare_update(self, new: Object, old: Object, subresource: str) -> None: ...
+
+    def validate_create(self, obj: Object) -> Sequence[Cause]: ...
+
+    def validate_update(self, new: Object, old: Object, subresource: str) -> Sequence[Cause]: ...
+
+    def columns(self) -> list[Object]: ...
+
+    def cells(self, obj: Object, now: float) -> list[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """One row of discovery under a resource: "status", "scale", "log"."""
+
+    name: str
+    kind: str
+    verbs: tuple[str, ...]
+    group: str = ""
+    version: str = ""
+
+
+@dataclass(slots=True)
+class ServedResource:
+    """A resource served at one version."""
+
+    group: str
+    version: str
+    name: str
+    singular: str
+    kind: str
+    namespaced: bool
+    verbs: tuple[str, ...]
+    semantics: KindSemantics
+    list_kind: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    storage_hash: str = ""
+    subresources: Mapping[str, Subresource] = field(default_factory=dict)
+    custom: bool = False
+    terminating: bool = False
+    unconditional_update: bool = True
+    creates_on_update: bool = False
+    returns_deleted: bool = False
+    selectable_fields: tuple[str, ...] = ()
+    scale_paths: dict[str, str] | None = None
+    schema: Schema = ANY
+    view: Callable[[Stored], bytes] | None = None
+
+    @property
+    def full_name(self) -> str:
+        """How the store and messages name it: "deployments.apps"."""
+        return f"{self.name}.{self.group}" if self.group else self.name
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def group_kind(self) -> str:
+        """How validation names it: "Deployment.apps"."""
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+    @property
+    def prefix(self) -> bytes:
+        return type_prefix(self.api_version, self.kind)
+
+    def data(self, stored: Stored) -> bytes:
+        """The object's JSON at this version, without kind and apiVersion."""
+        return stored.data if self.view is None else self.view(stored)

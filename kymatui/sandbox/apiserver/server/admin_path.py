@@ -1,0 +1,170 @@
+"""The admin path of a sandbox: faults are listed, switched on and off by whoever holds the admin's token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from kymatui.errors import UsageError
+from kymatui.sandbox.apimachinery.exchange import RequestUser, ServerRequest, ServerResponse
+from kymatui.sandbox.apimachinery.object_store import ObjectStore
+from kymatui.sandbox.apimachinery.statuses import bad_request, not_found
+from kymatui.sandbox.apiserver.auth.bearer_tokens import Tokens
+from kymatui.sandbox.apiserver.auth.rbac_authorizer import Attributes, refusal
+from kymatui.sandbox.apiserver.http.request_log import RequestLog
+from kymatui.sandbox.apiserver.http.server_faults import ADMIN_PATH, ServerFaults, parse_fault
+from kymatui.sandbox.apiserver.reads.watch_streams import WatchStreams
+from kymatui.sandbox.apiserver.resources.held_objects import HeldObjects
+
+FAULTS = ADMIN_PATH + "faults"
+HOLD_FINALIZER = "sandbox.kymatui.io/held"
+
+
+class FaultControl:
+    """GET, POST and DELETE of `faults`; POST of the one-time faults beside it; GET and DELETE of `requests`."""
+
+    def __init__(
+        self,
+        faults: ServerFaults,
+        watches: WatchStreams,
+        tokens: Tokens,
+        holding: HeldObjects,
+        store: ObjectStore,
+        requests: RequestLog | None = None,
+    ) -> None:
+        self._requests = requests or RequestLog()
+        self._faults = faults
+        self._watches = watches
+        self._tokens = tokens
+        self._holding = holding
+        self._store = store
+        self._actions: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            "end-watches": self._end_watches,
+            "expire-watches": self._expire_watches,
+            "revoke-token": self._revoke_token,
+            "restore-token": self._restore_token,
+            "hold": self._hold,
+            "release": self._release,
+        }
+
+    def answer(self, request: ServerRequest, user: RequestUser) -> ServerResponse | None:
+        """None for a path that is not served; raises StatusError 400, 403."""
+        if "system:masters" not in user.groups:
+            raise refusal(user, Attributes(request.method.lower(), path=request.path))
+        rest = request.path.removeprefix(ADMIN_PATH).strip("/").split("/")
+        if rest[0] == "faults":
+            return self._serve_faults(request, rest[1:])
+        if rest == ["requests"]:
+            return self._serve_requests(request)
+        action = self._actions.get(rest[0])
+        if action is None or request.method != "POST" or len(rest) > 1:
+            return None
+        return _json(action(_body(request)))
+
+    def _serve_requests(self, request: ServerRequest) -> ServerResponse | None:
+        if request.method not in ("GET", "DELETE"):
+            return None
+        told = self._requests.describe()
+        if request.method == "DELETE":
+            self._requests.clear()
+        return _json(told)
+
+    def _serve_faults(self, request: ServerRequest, rest: list[str]) -> ServerResponse | None:
+        if request.method == "GET" and not rest:
+            return _json({"faults": self._faults.describe(), "held": self._held()})
+        if request.method == "POST" and not rest:
+            try:
+                number = self._faults.add(parse_fault(_body(request)))
+            except UsageError as error:
+                raise bad_request(f"{error}: {error.hint}" if error.hint else str(error)) from error
+            return _json({"number": number}, 201)
+        if request.method == "DELETE":
+            return self._remove(rest)
+        return None
+
+    def _remove(self, rest: list[str]) -> ServerResponse:
+        if not rest:
+            self._faults.clear()
+        elif not (rest[0].isdigit() and self._faults.remove(int(rest[0]))):
+            raise not_found("faults", rest[0])
+        return _json({})
+
+    def _held(self) -> list[dict[str, str]]:
+        return [
+            {"resource": resource, "namespace": namespace, "name": name, "finalizer": finalizer}
+            for (resource, namespace, name), finalizer in self._holding.held.items()
+        ]
+
+    # -- faults that happen once
+
+    def _end_watches(self, given: dict[str, Any]) -> dict[str, Any]:
+        return {"ended": self._watches.end(given.get("resource", ""))}
+
+    def _expire_watches(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Ends the watches with 410, and forgets the versions they could resume from."""
+        resource = given.get("resource", "")
+        count = self._watches.expire(resource)
+        for name in [resource] if resource else self._store.resources():
+            self._store.forget(name)
+        return {"expired": count}
+
+    def _revoke_token(self, given: dict[str, Any]) -> dict[str, Any]:
+        self._tokens.revoked.add(str(given.get("token", "")))
+        return {}
+
+    def _restore_token(self, given: dict[str, Any]) -> dict[str, Any]:
+        self._tokens.revoked.discard(str(given.get("token", "")))
+        return {}
+
+    def _hold(self, given: dict[str, Any]) -> dict[str, Any]:
+        resource, namespace, name = _object(given)
+        stored = self._store.get(resource, namespace, name)
+        if stored is None:
+            raise not_found(resource, name)
+        finalizer = given.get("finalizer") or HOLD_FINALIZER
+        self._holding.hold(resource, namespace, name, finalizer)
+        body = stored.body()
+        self._holding.keep(resource, body)
+        self._store.put(resource, body)
+        return {"finalizer": finalizer}
+
+    def _release(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Lets the object go: takes the finalizer away, and the object with it where it was the last one."""
+        resource, namespace, name = _object(given)
+        finalizer = self._holding.held.get((resource, namespace, name))
+        if not self._holding.release(resource, namespace, name):
+            raise not_found(resource, name)
+        stored = self._store.get(resource, namespace, name)
+        if stored is None:
+            return {}
+        body = stored.body()
+        metadata = body["metadata"]
+        left = [held for held in metadata.get("finalizers") or () if held != finalizer]
+        metadata["finalizers"] = left
+        if not left:
+            del metadata["finalizers"]
+        if not left and metadata.get("deletionTimestamp"):
+            self._store.remove(resource, namespace, name)
+        else:
+            self._store.put(resource, body)
+        return {}
+
+
+def _object(given: dict[str, Any]) -> tuple[str, str, str]:
+    return str(given.get("resource", "")), str(given.get("namespace", "")), str(given.get("name", ""))
+
+
+def _body(request: ServerRequest) -> dict[str, Any]:
+    try:
+        value = msgspec.json.decode(request.body or b"{}")
+    except msgspec.DecodeError as error:
+        raise bad_request(str(error)) from None
+    if not isinstance(value, dict):
+        raise bad_request("the body is an object")
+    return value
+
+
+def _json(value: Any, status: int = 200) -> ServerResponse:
+    return ServerResponse(status, msgspec.json.encode(value))

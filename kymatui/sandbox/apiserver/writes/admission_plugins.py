@@ -1,0 +1,151 @@
+"""The admission plugins that a real API server has on by default, as far as its clients see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from kymatui.sandbox.apimachinery.exchange import RequestUser
+from kymatui.sandbox.apimachinery.object_store import ObjectStore
+from kymatui.sandbox.apimachinery.statuses import StatusError, forbidden, not_found
+from kymatui.sandbox.apiserver.auth.escalation_check import check_rbac_escalation
+from kymatui.sandbox.apiserver.auth.rbac_authorizer import Authorizer
+from kymatui.sandbox.apiserver.resources.request_meta import metadata_of
+from kymatui.sandbox.apiserver.resources.resource import Object, ServedResource
+
+IMMORTAL = ("default", "kube-system", "kube-public")
+_TOLERATED_SECONDS = 300
+_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+_WITHOUT_NAMESPACE = ("localsubjectaccessreviews.authorization.k8s.io",)
+
+
+class Admission:
+    """`create` may change the object; `validate` only refuses. Both raise StatusError."""
+
+    def __init__(self, store: ObjectStore, authorizer: Authorizer) -> None:
+        self._store = store
+        self._authorizer = authorizer
+        self._mutations: dict[str, Callable[[Object], None]] = {
+            "pods": self._pod,
+            "nodes": _node,
+            "persistentvolumeclaims": self._claim,
+            "persistentvolumes": _volume,
+        }
+
+    def create(self, resource: ServedResource, obj: Object, user: RequestUser) -> None:
+        """What creation needs, and what it adds."""
+        del user
+        if resource.namespaced:
+            self._check_namespace(resource, obj)
+        mutate = self._mutations.get(resource.full_name)
+        if mutate is not None:
+            mutate(obj)
+
+    def validate(self, resource: ServedResource, obj: Object, old: Object | None, user: RequestUser) -> None:
+        """Checks that need more than the object itself."""
+        if resource.group == "rbac.authorization.k8s.io":
+            check_rbac_escalation(self._authorizer, resource, obj, old, user)
+
+    def _check_namespace(self, resource: ServedResource, obj: Object) -> None:
+        metadata = metadata_of(obj)
+        name = metadata.get("namespace") or ""
+        if resource.full_name in _WITHOUT_NAMESPACE:
+            return
+        namespace = self._store.get("namespaces", "", name)
+        if namespace is None:
+            raise not_found("namespaces", name)
+        if namespace.body()["metadata"].get("deletionTimestamp"):
+            raise _terminating(resource, metadata.get("name") or metadata.get("generateName") or "", name)
+
+    # -- what plugins add
+
+    def _pod(self, obj: Object) -> None:
+        """Priority and DefaultTolerationSeconds."""
+        spec: dict[str, Any] = obj.setdefault("spec", {})
+        tolerations: list[Any] = spec.setdefault("tolerations", [])
+        for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
+            if not any(_tolerates(given, key) for given in tolerations):
+                tolerations.append(
+                    {
+                        "key": key,
+                        "operator": "Exists",
+                        "effect": "NoExecute",
+                        "tolerationSeconds": _TOLERATED_SECONDS,
+                    }
+                )
+        self._priority(obj, spec)
+
+    def _priority(self, pod: Object, spec: dict[str, Any]) -> None:
+        name = spec.get("priorityClassName") or ""
+        pod_name = metadata_of(pod).get("name") or ""
+        resource = "priorityclasses.scheduling.k8s.io"
+        if name:
+            found = self._store.get(resource, "", name)
+            if found is None:
+                raise forbidden("pods", pod_name, f"no PriorityClass with name {name} was found")
+            chosen = found.body()
+        else:
+            bodies = (stored.body() for stored in self._store.walk(resource))
+            chosen = next((body for body in bodies if body.get("globalDefault")), {})
+            if chosen:
+                spec["priorityClassName"] = chosen["metadata"]["name"]
+        value = chosen.get("value", 0)
+        if spec.get("priority") not in (None, value):
+            why = (
+                f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "
+                f"priority admission controller computed {value} from the given PriorityClass name"
+            )
+            raise forbidden("pods", pod_name, why)
+        spec["priority"] = value
+        spec.setdefault("preemptionPolicy", chosen.get("preemptionPolicy", "PreemptLowerPriority"))
+
+    def _claim(self, obj: Object) -> None:
+        """DefaultStorageClass and StorageObjectInUseProtection."""
+        _add_finalizer(obj, "kubernetes.io/pvc-protection")
+        spec: dict[str, Any] = obj.setdefault("spec", {})
+        annotations = metadata_of(obj).get("annotations") or {}
+        if "storageClassName" in spec or "volume.beta.kubernetes.io/storage-class" in annotations:
+            return
+        for stored in self._store.walk("storageclasses.storage.k8s.io"):
+            found = stored.body()["metadata"].get("annotations") or {}
+            if found.get(_DEFAULT_CLASS) == "true":
+                spec["storageClassName"] = stored.name
+                return
+
+
+def _tolerates(toleration: Any, key: str) -> bool:
+    return (
+        isinstance(toleration, dict)
+        and toleration.get("key") in (key, None, "")
+        and toleration.get("effect") in ("NoExecute", None, "")
+    )
+
+
+def _node(obj: Object) -> None:
+    """TaintNodesByCondition: a node that has not reported yet takes no pods."""
+    taints: list[Any] = obj.setdefault("spec", {}).setdefault("taints", [])
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    if not any(given.get("key") == taint["key"] for given in taints):
+        taints.append(taint)
+
+
+def _volume(obj: Object) -> None:
+    _add_finalizer(obj, "kubernetes.io/pv-protection")
+
+
+def _add_finalizer(obj: Object, name: str) -> None:
+    finalizers: list[str] = metadata_of(obj).setdefault("finalizers", [])
+    if name not in finalizers:
+        finalizers.append(name)
+
+
+def _terminating(resource: ServedResource, name: str, namespace: str) -> StatusError:
+    why = f"unable to create new content in namespace {namespace} because it is being terminated"
+    error = forbidden(resource.full_name, name, why)
+    cause = {
+        "reason": "NamespaceTerminating",
+        "message": f"namespace {namespace} is being terminated",
+        "field": "metadata.namespace",
+    }
+    error.status["details"] = {**error.status["details"], "causes": [cause]}
+    return error

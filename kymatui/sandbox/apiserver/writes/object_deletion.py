@@ -1,0 +1,226 @@
+"""DELETE: at once, gracefully, or not before the finalizers are gone (k8s.io/apiserver/pkg/registry/generic)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from kymatui.sandbox.apimachinery.clock import SandboxClock, timestamp
+from kymatui.sandbox.apimachinery.exchange import RequestUser, ServerRequest, ServerResponse
+from kymatui.sandbox.apimachinery.object_store import ObjectStore, Stored
+from kymatui.sandbox.apimachinery.statuses import StatusError, bad_request, conflict, success
+from kymatui.sandbox.apiserver.encoding.body_decoding import SCHEME, TYPE_STRUCT, as_json, go_type_name, parse_json
+from kymatui.sandbox.apiserver.encoding.content_negotiation import negotiate
+from kymatui.sandbox.apiserver.reads.object_reads import ObjectPage, ObjectReader, encode
+from kymatui.sandbox.apiserver.requests.request_info import RequestInfo
+from kymatui.sandbox.apiserver.requests.request_options import DeleteOptions, delete_options, list_options
+from kymatui.sandbox.apiserver.resources.request_meta import metadata_of
+from kymatui.sandbox.apiserver.resources.resource import Object, ServedResource
+from kymatui.sandbox.schemas.objects.typed_decoding import DecodeError, decode
+from kymatui.sandbox.schemas.types.builtin_schemas import builtin_schema
+
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+DEFAULT_POD_GRACE = 30
+
+
+class DeletionRules(Protocol):
+    """What some kinds do of their own before they are deleted."""
+
+    def before_delete(
+        self, resource: ServedResource, obj: Object, options: DeleteOptions, user: RequestUser
+    ) -> Object | None:
+        """Raises StatusError to refuse; returns an object to answer with where the kind deletes in its own way."""
+
+
+@dataclass(slots=True)
+class ObjectDeleter:
+    """Deletes one object or a collection."""
+
+    store: ObjectStore
+    clock: SandboxClock
+    reader: ObjectReader
+    rules: DeletionRules
+
+    def delete(
+        self, request: ServerRequest, info: RequestInfo, resource: ServedResource, user: RequestUser
+    ) -> ServerResponse:
+        accepted = negotiate(request)
+        options = delete_options(request, read_options(request))
+        stored = self.reader.require(resource, info.namespace if resource.namespaced else "", info.name)
+        left = self.delete_object(resource, stored, options, user)
+        if left is not None:
+            return encode(left, accepted)
+        if resource.returns_deleted:
+            return encode(self._last(resource, stored), accepted)
+        return encode(success(resource.full_name, stored.name, stored.uid), accepted)
+
+    def delete_object(
+        self, resource: ServedResource, stored: Stored, options: DeleteOptions, user: RequestUser
+    ) -> Object | None:
+        """Deletes or marks; returns the object where it stays (or is shown), None where it is gone."""
+        obj = self.reader.object(resource, stored)
+        _check_preconditions(resource, obj, options)
+        answered = self.rules.before_delete(resource, obj, options, user)
+        if answered is not None:
+            return answered
+        graceful, grace = self._grace(resource, obj, options)
+        finalizers = planned_finalizers(obj, options)
+        metadata = obj["metadata"]
+        before = msgspec.json.encode(obj)
+        set_or_drop(metadata, "finalizers", finalizers)
+        if not finalizers and not graceful:
+            if not options.dry_run:
+                self.store.remove(resource.full_name, stored.namespace, stored.name)
+            return None
+        self._mark(obj, grace)
+        if msgspec.json.encode(obj) == before:
+            return obj
+        if options.dry_run:
+            return obj
+        kept = self.store.put(resource.full_name, obj)
+        return self.reader.object(resource, kept)
+
+    def _mark(self, obj: Object, grace: int) -> None:
+        """Sets the deletion fields; a later deletion may only shorten the grace."""
+        metadata = obj["metadata"]
+        if "deletionTimestamp" in metadata:
+            if grace < (metadata.get("deletionGracePeriodSeconds") or 0):
+                metadata["deletionGracePeriodSeconds"] = grace
+                metadata["deletionTimestamp"] = timestamp(self.clock.now() + grace)
+            return
+        metadata["deletionTimestamp"] = timestamp(self.clock.now() + grace)
+        metadata["deletionGracePeriodSeconds"] = grace
+        if metadata.get("generation"):
+            metadata["generation"] += 1
+
+    def _grace(self, resource: ServedResource, obj: Object, options: DeleteOptions) -> tuple[bool, int]:
+        """(waits for the node, seconds); pods alone are deleted gracefully, once a node has them."""
+        if resource.full_name != "pods":
+            return False, 0
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        grace = options.grace if options.grace is not None else spec.get("terminationGracePeriodSeconds")
+        grace = DEFAULT_POD_GRACE if grace is None else max(grace, 1) if grace < 0 else grace
+        if not spec.get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
+            grace = 0
+        return grace > 0, grace
+
+    def _last(self, resource: ServedResource, stored: Stored) -> Object:
+        obj = self.reader.object(resource, stored)
+        if resource.full_name == "pods":
+            obj["metadata"].setdefault("deletionTimestamp", timestamp(self.clock.now()))
+            obj["metadata"]["deletionGracePeriodSeconds"] = 0
+        return obj
+
+    # -- collections
+
+    def delete_collection(
+        self, request: ServerRequest, info: RequestInfo, resource: ServedResource, user: RequestUser
+    ) -> ServerResponse:
+        accepted = negotiate(request)
+        wanted = list_options(request)
+        options = delete_options(request, read_options(request))
+        page = self.reader.select(info, resource, wanted)
+        shown: list[Stored] = []
+        for stored in page.items:
+            if self._delete_one_of(resource, stored, options, user):
+                shown.append(stored)
+        return self.reader.list_answer(
+            request, resource, ObjectPage(shown, page.version, page.token, page.remaining), accepted
+        )
+
+    def _delete_one_of(
+        self, resource: ServedResource, stored: Stored, options: DeleteOptions, user: RequestUser
+    ) -> bool:
+        try:
+            self.delete_object(resource, stored, options, user)
+        except StatusError as error:
+            if error.reason != "NotFound":
+                raise
+            return False
+        return True
+
+
+def finished(obj: Object) -> bool:
+    """Whether an object that is being deleted has nothing left to wait for."""
+    metadata = obj["metadata"]
+    return (
+        bool(metadata.get("deletionTimestamp"))
+        and not metadata.get("finalizers")
+        and not (metadata.get("deletionGracePeriodSeconds") or 0)
+        and not _keeps_itself(obj)
+    )
+
+
+def _keeps_itself(obj: Object) -> bool:
+    """Namespaces have finalizers of their own in their spec."""
+    return obj.get("kind") == "Namespace" and bool((obj.get("spec") or {}).get("finalizers"))
+
+
+def planned_finalizers(obj: Object, options: DeleteOptions) -> list[str]:
+    """The finalizers that the propagation policy leads to."""
+    finalizers = [name for name in metadata_of(obj).get("finalizers") or [] if name not in (ORPHAN, FOREGROUND)]
+    given = metadata_of(obj).get("finalizers") or []
+    if options.orphan is not None:
+        return [*finalizers, ORPHAN] if options.orphan else finalizers
+    if options.policy:
+        more = {"Orphan": [ORPHAN], "Foreground": [FOREGROUND]}.get(options.policy, [])
+        return finalizers + more
+    if obj.get("kind") == "Job":
+        return [*finalizers, ORPHAN]  # what deletion of jobs has always done where nothing was asked for
+    kept = [name for name in given if name in (ORPHAN, FOREGROUND)]
+    if ORPHAN in kept:
+        return [*finalizers, ORPHAN]
+    if FOREGROUND in kept:
+        return [*finalizers, FOREGROUND]
+    return finalizers
+
+
+def set_or_drop(metadata: dict[str, Any], name: str, value: Any) -> None:
+    """An empty value is a missing field."""
+    if value:
+        metadata[name] = value
+    else:
+        metadata.pop(name, None)
+
+
+def _check_preconditions(resource: ServedResource, obj: Object, options: DeleteOptions) -> None:
+    metadata = obj["metadata"]
+    name = metadata["name"]
+    kind = resource.group_kind
+    if options.uid is not None and options.uid != metadata["uid"]:
+        raise conflict(
+            kind,
+            name,
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({metadata['uid']}). "
+            "The object might have been deleted and then recreated",
+        )
+    if options.version is not None and options.version != metadata["resourceVersion"]:
+        raise conflict(
+            kind,
+            name,
+            f"the ResourceVersion in the precondition ({options.version}) does not match the ResourceVersion in record "
+            f"({metadata['resourceVersion']}). The object might have been modified",
+        )
+
+
+def read_options(request: ServerRequest) -> dict[str, Any] | None:
+    """The DeleteOptions of the body; None where there is no body. Raises StatusError 400, 415."""
+    if not request.body:
+        return None
+    try:
+        value = parse_json(as_json(request))
+    except ValueError as error:
+        raise bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+    if not isinstance(value, dict):
+        why = f"json: cannot unmarshal {go_type_name(value)} into Go value of type {TYPE_STRUCT}"
+        raise bad_request(f"couldn't get version/kind; json parse error: {why}")
+    kind, version = value.get("kind"), value.get("apiVersion") or ""
+    if kind and kind != "DeleteOptions":
+        raise bad_request(f'no kind "{kind}" is registered for version "{version}" {SCHEME}')
+    try:
+        decode(builtin_schema(("", "v1", "DeleteOptions")), value)
+    except DecodeError as error:
+        raise bad_request(str(error)) from None
+    return value

@@ -1,0 +1,74 @@
+"""How the fields of one endpoint are tracked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kymatui.errors import ServerError
+from kymatui.sandbox.apply.managed_fields_codec import ManagedFields, write_managed
+from kymatui.sandbox.schemas.types.schema_node import Object, Schema
+from kymatui.sandbox.schemas.values.field_sets import EMPTY, FieldSet, only, without
+
+NEVER_TRACKED = frozenset(
+    [("f:apiVersion",), ("f:kind",), ("f:metadata",)]
+    + [
+        ("f:metadata", f"f:{name}")
+        for name in (
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        )
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointTracking:
+    """How the fields of one endpoint are tracked.
+
+    `schema(version)` is the schema at an apiVersion, None where it is not served (any more). `reset` are the fields
+    that this endpoint never changes, and so never owns; `kept`, where given, the only ones it does. `default` fills in
+    the defaults of an applied object in place. `empty` is what a new object is before anything is set.
+    """
+
+    api_version: str
+    schema: Callable[[str], Schema | None]
+    subresource: str = ""
+    reset: FieldSet = EMPTY
+    kept: FieldSet | None = None
+    default: Callable[[Object], None] = lambda obj: None
+    empty: Object = field(default_factory=dict)
+
+    def tracked(self, fields: FieldSet) -> FieldSet:
+        left = without(fields, self.reset)
+        return left if self.kept is None else only(left, self.kept)
+
+    def own_schema(self) -> Schema:
+        found = self.schema(self.api_version)
+        if found is None:
+            raise ServerError(f"no schema for {self.api_version}", status=500)
+        return found
+
+
+def without_untracked(obj: Object) -> Object:
+    """The object without its managed fields."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or "managedFields" not in metadata:
+        return obj
+    return {**obj, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
+
+
+def put(obj: Object, managed: ManagedFields) -> None:
+    entries = write_managed(managed)
+    metadata = obj.setdefault("metadata", {})
+    if entries:
+        metadata["managedFields"] = entries
+    else:
+        metadata.pop("managedFields", None)

@@ -1,0 +1,120 @@
+"""metadata.managedFields: reading, writing, and the set of every manager."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from kymatui.sandbox.schemas.types.schema_node import Object
+from kymatui.sandbox.schemas.values.field_sets import FieldsError, FieldSet, from_fields, to_fields
+
+
+class Manager(NamedTuple):
+    """Who wrote: appliers are one manager at all versions (`version` is ""), updaters one at each."""
+
+    name: str
+    operation: str
+    version: str
+    subresource: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedFields:
+    """What a manager owns, at which version; `time` as the server shows it, or ""."""
+
+    fields: FieldSet
+    version: str
+    time: str = ""
+
+
+@dataclass(slots=True)
+class ManagedFields:
+    """The owners of an object's fields."""
+
+    owners: dict[Manager, OwnedFields] = field(default_factory=dict)
+
+
+def applier(name: str, subresource: str) -> Manager:
+    return Manager(name, "Apply", "", subresource)
+
+
+def updater(name: str, version: str, subresource: str) -> Manager:
+    return Manager(name, "Update", version, subresource)
+
+
+def read_managed(entries: Any) -> ManagedFields | None:
+    """The owners that the entries tell of; None where they cannot be read."""
+    managed = ManagedFields()
+    for entry in entries or ():
+        found = _read(entry)
+        if found is None:
+            return None
+        managed.owners[found[0]] = found[1]
+    return managed
+
+
+def _read(entry: Any) -> tuple[Manager, OwnedFields] | None:
+    if not isinstance(entry, dict) or entry.get("operation") not in ("Apply", "Update"):
+        return None
+    version = entry.get("apiVersion") or ""
+    if not version or entry.get("fieldsType") != "FieldsV1":
+        return None
+    try:
+        fields = from_fields(entry.get("fieldsV1") or {})
+    except FieldsError:
+        return None
+    applied = entry["operation"] == "Apply"
+    manager = Manager(
+        entry.get("manager") or "", entry["operation"], "" if applied else version, entry.get("subresource") or ""
+    )
+    return manager, OwnedFields(fields, version, entry.get("time") or "")
+
+
+def is_reset(entries: Any) -> bool:
+    """Whether a request asks to forget all managers: an empty list, or one with an empty entry."""
+    return entries is not None and (len(entries) == 0 or entries == [{}])
+
+
+def managed_of(live: Object, new: Object, *, subresource: str) -> ManagedFields:
+    """The owners to start from: those the request sends, or those of the live object."""
+    stored = read_managed((live.get("metadata") or {}).get("managedFields"))
+    if subresource:
+        return stored or ManagedFields()
+    given = (new.get("metadata") or {}).get("managedFields")
+    if is_reset(given):
+        return ManagedFields()
+    sent = read_managed(given)
+    return sent if sent is not None and sent.owners else stored or ManagedFields()
+
+
+def write_managed(managed: ManagedFields) -> list[Object]:
+    """The entries in the server's order."""
+    entries = [_write(manager, owned) for manager, owned in managed.owners.items()]
+    return sorted(entries, key=_rank)
+
+
+def _write(manager: Manager, owned: OwnedFields) -> Object:
+    entry: Object = {"manager": manager.name, "operation": manager.operation, "apiVersion": owned.version}
+    if owned.time:
+        entry["time"] = owned.time
+    entry["fieldsType"] = "FieldsV1"
+    entry["fieldsV1"] = to_fields(owned.fields)
+    if manager.subresource:
+        entry["subresource"] = manager.subresource
+    return entry
+
+
+def _rank(entry: Object) -> tuple[str, str, str, str, str]:
+    return (
+        entry["operation"],
+        entry.get("time", ""),
+        entry["manager"],
+        entry["apiVersion"],
+        entry.get("subresource", ""),
+    )
+
+
+def time_text(now: float) -> str:
+    """Seconds since the epoch as metav1.Time."""
+    return datetime.fromtimestamp(int(now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,183 @@
+"""Server-side apply: what is applied joins what is there, and what the applier left out goes.
+
+The order of steps is that of k8s.io/apimachinery/pkg/util/managedfields and of structured-merge-diff's updater.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kymatui.sandbox.apimachinery.json_copy import copy_json
+from kymatui.sandbox.apply.applied_object_check import check_applied_object
+from kymatui.sandbox.apply.apply_conflicts import ApplyConflictError, ApplyFailedError
+from kymatui.sandbox.apply.endpoint_tracking import NEVER_TRACKED, EndpointTracking, put, without_untracked
+from kymatui.sandbox.apply.managed_fields_codec import (
+    ManagedFields,
+    Manager,
+    OwnedFields,
+    applier,
+    read_managed,
+    time_text,
+    updater,
+)
+from kymatui.sandbox.apply.typed_values import (
+    TypedValueError,
+    compare,
+    field_set,
+    merge,
+    remove,
+    same_value,
+    with_named_fields,
+)
+from kymatui.sandbox.apply.update_tracking import reconciled, take_ownership, update_owners
+from kymatui.sandbox.schemas.types.schema_node import Object, Schema
+from kymatui.sandbox.schemas.values.field_sets import EMPTY, FieldSet
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_BEFORE_APPLY = "before-first-apply"
+
+
+def apply_object(
+    tracking: EndpointTracking, live: Object | None, wanted: Object, manager: str, now: float, *, force: bool = False
+) -> Object:
+    """The object after a server-side apply of `wanted`, with defaults and managed fields.
+
+    Raises `ApplyConflictError` (409) and `ApplyFailedError` (500). Where nothing changed, the live object comes back
+    with the owners as they are now.
+    """
+    before = copy_json(tracking.empty) if live is None else live
+    managed = read_managed((before.get("metadata") or {}).get("managedFields"))
+    if managed is None:
+        raise ApplyFailedError("failed to decode managed fields", status=500)
+    schema = tracking.own_schema()
+    try:
+        check_applied_object(schema, wanted)
+    except TypedValueError as error:
+        raise ApplyFailedError(f"failed to create typed patch object ({_place(wanted)}): {error}", status=500) from None
+    current = without_untracked(before)
+    if not managed.owners and live is not None:
+        first = updater(_BEFORE_APPLY, tracking.api_version, tracking.subresource)
+        update_owners(tracking, without_untracked(tracking.empty), current, managed, first, now)
+    writer = applier(manager, tracking.subresource)
+    try:
+        obj = _apply(tracking, current, wanted, managed, writer, now, force=force)
+    except ApplyConflictError as error:
+        if manager != "kubectl":
+            raise
+        _allow_last_applied(schema, current, error)
+        obj = _apply(tracking, current, wanted, managed, writer, now, force=True)
+    if manager == "kubectl":
+        _sync_last_applied(obj, wanted)
+    put(obj, managed)
+    return obj
+
+
+def _place(obj: Object) -> str:
+    """`namespace/name; group/version, Kind=Kind`."""
+    metadata = obj.get("metadata") or {}
+    api_version = obj.get("apiVersion") or ""
+    version = api_version if "/" in api_version else f"/{api_version}"
+    return f"{metadata.get('namespace') or ''}/{metadata.get('name') or ''}; {version}, Kind={obj.get('kind') or ''}"
+
+
+def _apply(
+    tracking: EndpointTracking,
+    live: Object,
+    wanted: Object,
+    managed: ManagedFields,
+    writer: Manager,
+    now: float,
+    *,
+    force: bool,
+) -> Object:
+    started = dict(managed.owners)
+    managed.owners = reconciled(tracking, live, managed.owners)
+    schema = tracking.own_schema()
+    last = managed.owners.get(writer)
+    merged: Object = merge(schema, live, wanted)
+    fields = tracking.tracked(field_set(schema, wanted))
+    managed.owners[writer] = OwnedFields(fields, tracking.api_version, last.time if last else "")
+    merged = _prune(tracking, merged, managed, last)
+    try:
+        take_ownership(tracking, live, merged, managed, writer, force=force)
+    except ApplyConflictError:
+        managed.owners = started
+        raise
+    unchanged = same_value(merged, live)
+    own = managed.owners.pop(writer)
+    stripped = own.fields - NEVER_TRACKED
+    if stripped:
+        managed.owners[writer] = OwnedFields(stripped, own.version, own.time if unchanged else time_text(now))
+    obj: Object = copy_json(merged)
+    tracking.default(obj)
+    return obj
+
+
+def _prune(tracking: EndpointTracking, merged: Object, managed: ManagedFields, last: OwnedFields | None) -> Object:
+    """Removes what the applier had, does not have any more, and nobody else has."""
+    if last is None or not last.fields:
+        return merged
+    schema = tracking.schema(last.version)
+    if schema is None:
+        return merged
+    last_named = with_named_fields(schema, last.fields)
+    pruned = remove(schema, merged, last_named)
+    merged_set = with_named_fields(schema, field_set(schema, merged))
+    for version, fields in _fields_by_version(managed, last.version).items():
+        at_version = tracking.schema(version)
+        if at_version is None:
+            continue
+        pruned_set = with_named_fields(at_version, field_set(at_version, pruned))
+        whole = with_named_fields(at_version, field_set(at_version, merged))
+        pruned = remove(at_version, merged, whole - (pruned_set | with_named_fields(at_version, fields)))
+    pruned_set = with_named_fields(schema, field_set(schema, pruned))
+    result = remove(schema, merged, (merged_set - pruned_set) & last_named)
+    return result if isinstance(result, dict) else {}
+
+
+def _fields_by_version(managed: ManagedFields, first: str) -> dict[str, FieldSet]:
+    """What anybody owns, by version, beginning with `first`."""
+    found: dict[str, FieldSet] = {first: EMPTY}
+    for owned in managed.owners.values():
+        found[owned.version] = found.get(owned.version, EMPTY) | owned.fields
+    return found
+
+
+# -- kubectl's own annotation
+
+
+def _allow_last_applied(schema: Schema, live: Object, error: ApplyConflictError) -> None:
+    """Raises what is left of the conflicts after those that client-side apply explains."""
+    allowed = _last_applied_fields(schema, live)
+    if allowed is None:
+        raise error
+    left = [conflict for conflict in error.conflicts if conflict[2] not in allowed]
+    if left:
+        raise ApplyConflictError(left) from None
+
+
+def _last_applied_fields(schema: Schema, live: Object) -> FieldSet | None:
+    text = ((live.get("metadata") or {}).get("annotations") or {}).get(LAST_APPLIED)
+    if not text:
+        return None
+    try:
+        applied: Any = json.loads(text)
+        if applied.get("apiVersion") != live.get("apiVersion"):
+            return None
+        check_applied_object(schema, applied)
+    except (ValueError, AttributeError):
+        return None
+    change = compare(schema, applied, live)
+    return field_set(schema, applied) - change.modified - change.added - change.removed
+
+
+def _sync_last_applied(obj: Object, wanted: Object) -> None:
+    annotations = (obj.get("metadata") or {}).get("annotations") or {}
+    if not annotations.get(LAST_APPLIED):
+        return
+    applied = copy_json(wanted)
+    given = (applied.get("metadata") or {}).get("annotations")
+    if given:
+        given.pop(LAST_APPLIED, None)
+    annotations[LAST_APPLIED] = json.dumps(applied, separators=(",", ":"), sort_keys=True, ensure_ascii=False) + "\n"

@@ -1,0 +1,141 @@
+"""What updates do to the owners of fields: create, update and patch.
+
+The order of steps is that of k8s.io/apimachinery/pkg/util/managedfields and of structured-merge-diff's updater.
+"""
+
+from __future__ import annotations
+
+from kymatui.sandbox.apply.apply_conflicts import ApplyConflictError, identifier
+from kymatui.sandbox.apply.atomic_field_sets import reconcile
+from kymatui.sandbox.apply.endpoint_tracking import NEVER_TRACKED, EndpointTracking, put, without_untracked
+from kymatui.sandbox.apply.managed_fields_codec import (
+    ManagedFields,
+    Manager,
+    OwnedFields,
+    managed_of,
+    time_text,
+    updater,
+)
+from kymatui.sandbox.apply.typed_values import TypedComparison, compare
+from kymatui.sandbox.schemas.types.schema_node import Object
+from kymatui.sandbox.schemas.values.field_sets import FieldPath, in_order
+
+MOST_UPDATERS = 10
+_ANCIENT = "ancient-changes"
+
+
+def track_update(tracking: EndpointTracking, live: Object | None, new: Object, manager: str, now: float) -> None:
+    """Sets the managed fields of `new` after it took the place of `live` (None: it was created)."""
+    before = tracking.empty if live is None else live
+    managed = managed_of(before, new, subresource=tracking.subresource)
+    if not managed.owners and live is not None:
+        new.get("metadata", {}).pop("managedFields", None)
+        return
+    writer = updater(manager or "unknown", tracking.api_version, tracking.subresource)
+    update_owners(tracking, without_untracked(before), without_untracked(new), managed, writer, now)
+    _cap(managed)
+    put(new, managed)
+
+
+def update_owners(
+    tracking: EndpointTracking, live: Object, new: Object, managed: ManagedFields, writer: Manager, now: float
+) -> None:
+    managed.owners = reconciled(tracking, live, managed.owners)
+    changes = take_ownership(tracking, live, new, managed, None, force=True)
+    taken = tracking.tracked(frozenset(changes.modified | changes.added)) - NEVER_TRACKED
+    if not taken:
+        return
+    previous = managed.owners.get(writer)
+    fields = taken | previous.fields if previous else taken
+    managed.owners[writer] = OwnedFields(fields, tracking.api_version, time_text(now))
+
+
+def take_ownership(
+    tracking: EndpointTracking,
+    live: Object,
+    new: Object,
+    managed: ManagedFields,
+    writer: Manager | None,
+    *,
+    force: bool,
+) -> TypedComparison:
+    """Takes what changed from all others; raises `ApplyConflictError` unless `force`."""
+    schema = tracking.own_schema()
+    own = _tracked(tracking, compare(schema, live, new))
+    changes: dict[str, TypedComparison] = {tracking.api_version: own}
+    conflicts: list[tuple[Manager, OwnedFields, FieldPath]] = []
+    left: dict[Manager, OwnedFields] = {}
+    for manager, owned in managed.owners.items():
+        if manager == writer:
+            left[manager] = owned
+            continue
+        change = _change_at(tracking, owned.version, changes, live, new)
+        if change is None:
+            continue
+        lost = owned.fields & (change.modified | change.added)
+        conflicts += [(manager, owned, path) for path in in_order(frozenset(lost))]
+        fields = owned.fields - lost - change.removed
+        if fields:
+            left[manager] = (
+                owned if len(fields) == len(owned.fields) else OwnedFields(fields, owned.version, owned.time)
+            )
+    if conflicts and not force:
+        raise ApplyConflictError(conflicts)
+    managed.owners = left
+    return own
+
+
+def _tracked(tracking: EndpointTracking, change: TypedComparison) -> TypedComparison:
+    return TypedComparison(
+        set(tracking.tracked(frozenset(change.removed))),
+        set(tracking.tracked(frozenset(change.modified))),
+        set(tracking.tracked(frozenset(change.added))),
+    )
+
+
+def _change_at(
+    tracking: EndpointTracking, version: str, known: dict[str, TypedComparison], live: Object, new: Object
+) -> TypedComparison | None:
+    """What changed as another version sees it; None where that version is not served."""
+    if version not in known:
+        schema = tracking.schema(version)
+        if schema is None:
+            return None
+        known[version] = _tracked(tracking, compare(schema, live, new))
+    return known[version]
+
+
+def reconciled(
+    tracking: EndpointTracking, live: Object, owners: dict[Manager, OwnedFields]
+) -> dict[Manager, OwnedFields]:
+    """Owners of what became atomic own the whole of it."""
+    found: dict[Manager, OwnedFields] = {}
+    for manager, owned in owners.items():
+        schema = tracking.schema(owned.version)
+        if schema is None:
+            continue
+        fields = reconcile(schema, owned.fields)
+        found[manager] = owned if fields == owned.fields else OwnedFields(fields, owned.version, owned.time)
+    return found
+
+
+def _cap(managed: ManagedFields) -> None:
+    """Joins the oldest updaters of a version where there are too many."""
+    updaters = [manager for manager in managed.owners if manager.operation == "Update"]
+    updaters.sort(key=lambda manager: (managed.owners[manager].time, identifier(manager)))
+    count = len(updaters)
+    first: dict[str, Manager] = {}
+    for manager in updaters:
+        if count <= MOST_UPDATERS:
+            return
+        owned = managed.owners[manager]
+        oldest = first.setdefault(owned.version, manager)
+        if oldest is manager:
+            continue
+        bucket = updater(_ANCIENT, owned.version, "")
+        if bucket not in managed.owners:
+            managed.owners[bucket] = managed.owners.pop(oldest)
+        fields = managed.owners[bucket].fields | owned.fields
+        del managed.owners[manager]
+        managed.owners[bucket] = OwnedFields(fields, owned.version, owned.time)
+        count -= 1

@@ -1,0 +1,62 @@
+"""APIServices: whether what they point at could answer.
+
+Nothing of a container runs here, so nothing is asked: a service with endpoints counts as an API that answers.
+"""
+
+from __future__ import annotations
+
+from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
+from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
+from kymatui.sandbox.controllers.framework.status_conditions import condition, with_condition
+from kymatui.sandbox.controllers.framework.store_reader import Obj
+from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
+
+RESOURCE = "apiservices.apiregistration.k8s.io"
+
+
+class ApiServices:
+    """Keys are those of the APIServices."""
+
+    name = "apiservices"
+
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+
+    def watch(self, queue: ControllerQueue) -> None:
+        queue.follow(RESOURCE)
+
+        def changed(change: StoreChange) -> None:
+            for service in self._context.observer.all(RESOURCE):
+                ref = service["spec"].get("service") or {}
+                if (ref.get("namespace"), ref.get("name")) == (change.current.namespace, change.current.name):
+                    queue.add(("", service["metadata"]["name"]))
+
+        queue.on_change("services", changed)
+        queue.on_change("endpoints", changed)
+
+    def reconcile(self, key: Key) -> float | None:
+        service = self._context.observer.get(RESOURCE, key)
+        if service is None:
+            return None
+        answers, reason, message = self._state(service)
+        made = condition("Available", answers, reason, message)
+        status = service.get("status") or {}
+        conditions = with_condition(status.get("conditions"), made, self._context.stamp)
+        self._context.write_status(RESOURCE, service, {**status, "conditions": conditions})
+        return None
+
+    def _state(self, service: Obj) -> tuple[bool, str, str]:
+        """(available, reason, message), in the words of the aggregator."""
+        ref = service["spec"].get("service")
+        if not ref:
+            return True, "Local", "Local APIServices are always available"
+        place, name = ref.get("namespace") or "", ref.get("name") or ""
+        shown = f'service/{name} in "{place}"'
+        if self._context.observer.get("services", (place, name)) is None:
+            return False, "ServiceNotFound", f"{shown} is not present"
+        endpoints = self._context.observer.get("endpoints", (place, name))
+        if endpoints is None:
+            return False, "EndpointsNotFound", f"cannot find endpoints for {shown}"
+        if not any(subset.get("addresses") for subset in endpoints.get("subsets") or ()):
+            return False, "MissingEndpoints", f"endpoints for {shown} have no addresses with port name"
+        return True, "Passed", "all checks passed"

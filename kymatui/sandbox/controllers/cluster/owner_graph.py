@@ -1,0 +1,115 @@
+"""Who owns whom: a graph over every object's uid and owner references, kept up to date by the store's changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from kymatui.sandbox.apimachinery.object_store import Key, ObjectStore, StoreChange, Stored
+
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+
+
+class GraphOwnerReference(msgspec.Struct, frozen=True, omit_defaults=True):
+    """metav1.OwnerReference."""
+
+    apiVersion: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    blockOwnerDeletion: bool | None = None
+
+
+class _Metadata(msgspec.Struct):
+    ownerReferences: tuple[GraphOwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    deletionTimestamp: str = ""
+
+
+class _Partial(msgspec.Struct):
+    metadata: _Metadata
+
+
+_DECODER = msgspec.json.Decoder(_Partial)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerNode:
+    """What the collector needs to know of an object."""
+
+    uid: str
+    resource: str
+    key: Key
+    owners: tuple[GraphOwnerReference, ...]
+    finalizers: tuple[str, ...]
+    deleting: bool
+
+    @property
+    def namespace(self) -> str:
+        return self.key[0]
+
+    @property
+    def deletes_dependents_first(self) -> bool:
+        return self.deleting and FOREGROUND in self.finalizers
+
+
+class OwnerGraph:
+    """Every object by uid, and for each uid the objects that name it as an owner (whether it exists or not)."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, OwnerNode] = {}
+        self._dependents: dict[str, set[str]] = {}
+
+    def fill(self, store: ObjectStore, ignored: frozenset[str]) -> None:
+        """Reads all that exists."""
+        for resource in store.resources():
+            if resource not in ignored:
+                for stored in store.walk(resource):
+                    self.put(resource, stored)
+
+    def node(self, uid: str) -> OwnerNode | None:
+        return self._nodes.get(uid)
+
+    def dependents(self, uid: str) -> list[OwnerNode]:
+        return [self._nodes[child] for child in sorted(self._dependents.get(uid, ())) if child in self._nodes]
+
+    def nodes(self) -> list[OwnerNode]:
+        return list(self._nodes.values())
+
+    def apply(self, change: StoreChange) -> tuple[OwnerNode | None, OwnerNode | None]:
+        """Takes a change in; returns what the object was and is (None: not there)."""
+        before = self._nodes.get(change.current.uid)
+        if change.kind == "DELETED":
+            self._drop(change.current.uid)
+            return before, None
+        return before, self.put(change.resource, change.current)
+
+    def put(self, resource: str, stored: Stored) -> OwnerNode:
+        self._drop(stored.uid)
+        found = _node(resource, stored)
+        self._nodes[found.uid] = found
+        for owner in found.owners:
+            self._dependents.setdefault(owner.uid, set()).add(found.uid)
+        return found
+
+    def _drop(self, uid: str) -> None:
+        node = self._nodes.pop(uid, None)
+        if node is None:
+            return
+        for owner in node.owners:
+            children = self._dependents.get(owner.uid)
+            if children is not None:
+                children.discard(uid)
+                if not children:
+                    del self._dependents[owner.uid]
+
+
+def _node(resource: str, stored: Stored) -> OwnerNode:
+    data = stored.data
+    if b'"ownerReferences"' not in data and b'"finalizers"' not in data and b'"deletionTimestamp"' not in data:
+        return OwnerNode(stored.uid, resource, stored.key, (), (), deleting=False)
+    metadata = _DECODER.decode(data).metadata
+    deleting = bool(metadata.deletionTimestamp)
+    return OwnerNode(stored.uid, resource, stored.key, metadata.ownerReferences, metadata.finalizers, deleting=deleting)

@@ -1,0 +1,195 @@
+"""Services: Endpoints and EndpointSlices of the pods that their selectors find, and an address for load balancers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kymatui.sandbox.apimachinery.object_store import Key, StoreChange
+from kymatui.sandbox.apimachinery.statuses import StatusError
+from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
+from kymatui.sandbox.controllers.framework.store_reader import Obj, is_terminating, key_of, matches, owner_reference
+from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
+from kymatui.sandbox.controllers.workloads.pod_claims import is_finished, is_ready
+
+SLICES = "endpointslices.discovery.k8s.io"
+SERVICE_NAME = "kubernetes.io/service-name"
+MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+SLICE_MANAGER = "endpointslice-controller.k8s.io"
+
+
+class Services:
+    """Keys are those of Services."""
+
+    name = "services"
+
+    def __init__(self, context: ControllerContext) -> None:
+        self._context = context
+        self._served: dict[str, bool] = {}
+
+    def watch(self, queue: ControllerQueue) -> None:
+        queue.follow("services")
+
+        def pod_changed(change: StoreChange) -> None:
+            labels = [s.labels for s in (change.current, change.previous) if s is not None]
+            for service in self._context.observer.all("services", change.current.namespace):
+                selector = service["spec"].get("selector")
+                if selector and any(matches({"matchLabels": selector}, found) for found in labels):
+                    queue.add(key_of(service))
+
+        queue.on_change("pods", pod_changed)
+
+    def reconcile(self, key: Key) -> float | None:
+        service = self._context.observer.get("services", key)
+        if service is None:
+            self._drop_endpoints(key)
+            return None
+        if is_terminating(service):
+            return None
+        self._give_address(service)
+        if service["spec"].get("selector") and service["spec"].get("type") != "ExternalName":
+            pods = self._pods(service)
+            self._write_endpoints(service, pods)
+            self._write_slice(service, pods)
+        return None
+
+    def _pods(self, service: Obj) -> list[Obj]:
+        selector = {"matchLabels": service["spec"]["selector"]}
+        found = self._context.observer.selected("pods", key_of(service)[0], selector)
+        return [p for p in found if (p.get("status") or {}).get("podIP") and not is_finished(p)]
+
+    def _give_address(self, service: Obj) -> None:
+        """A load balancer of the documentation's network, so that whoever waits for one does not wait for ever."""
+        if service["spec"].get("type") != "LoadBalancer":
+            return
+        status = service.get("status") or {}
+        if (status.get("loadBalancer") or {}).get("ingress"):
+            return
+        number = sum(ord(char) for char in "/".join(key_of(service))) % 250 + 2
+        balancer = {"ingress": [{"ip": f"198.51.100.{number}", "ipMode": "VIP"}]}
+        self._context.write_status("services", service, {**status, "loadBalancer": balancer})
+        self._context.recorder.event(
+            service, "Service", "v1", "EnsuredLoadBalancer", "Ensured load balancer", source="service-controller"
+        )
+
+    # -- Endpoints
+
+    def _write_endpoints(self, service: Obj, pods: list[Obj]) -> None:
+        subsets = self._subsets(service, pods)
+        key = key_of(service)
+        known = self._context.observer.get("endpoints", key)
+        if known is None:
+            labels = {
+                **(service["metadata"].get("labels") or {}),
+                "endpoints.kubernetes.io/managed-by": "endpoint-controller",
+            }
+            made: Obj = {"metadata": {"name": key[1], "labels": labels}}
+            if subsets:
+                made["subsets"] = subsets
+            self._create("endpoints", made, key[0])
+        elif (known.get("subsets") or []) != subsets:
+            self._context.client.update("endpoints", {**known, "subsets": subsets})
+
+    @staticmethod
+    def _subsets(service: Obj, pods: list[Obj]) -> list[Obj]:
+        publish = service["spec"].get("publishNotReadyAddresses")
+        here = [p for p in pods if not is_terminating(p) or publish]
+        ready = [_address(p) for p in here if is_ready(p) or publish]
+        waiting = [_address(p) for p in here if not (is_ready(p) or publish)]
+        if not ready and not waiting:
+            return []
+        found: Obj = {"addresses": ready} if ready else {}
+        if waiting:
+            found["notReadyAddresses"] = waiting
+        ports = _ports(service, here)
+        return [{**found, "ports": ports} if ports else found]
+
+    def _drop_endpoints(self, key: Key) -> None:
+        known = self._context.observer.get("endpoints", key)
+        if known is not None and "endpoints.kubernetes.io/managed-by" in (known["metadata"].get("labels") or {}):
+            self._context.delete("endpoints", known)
+
+    # -- EndpointSlices
+
+    def _write_slice(self, service: Obj, pods: list[Obj]) -> None:
+        namespace, name = key_of(service)
+        endpoints = [_endpoint(p) for p in pods]
+        ports = _ports(service, pods)
+        selector = {"matchLabels": {SERVICE_NAME: name, MANAGED_BY: SLICE_MANAGER}}
+        known = self._context.observer.selected(SLICES, namespace, selector)
+        if known:
+            slice_ = known[0]
+            if (slice_.get("endpoints") or []) != endpoints or (slice_.get("ports") or []) != ports:
+                self._context.client.update(SLICES, {**slice_, "endpoints": endpoints, "ports": ports})
+            return
+        made = {
+            "metadata": {
+                "generateName": f"{name}-",
+                "labels": {**(service["metadata"].get("labels") or {}), SERVICE_NAME: name, MANAGED_BY: SLICE_MANAGER},
+                "ownerReferences": [owner_reference("v1", "Service", service)],
+            },
+            "addressType": "IPv4",
+            "endpoints": endpoints,
+            "ports": ports,
+        }
+        self._create(SLICES, made, namespace)
+
+    def _create(self, resource: str, obj: Obj, namespace: str) -> None:
+        """Creates where the API serves the resource."""
+        if self._served.get(resource) is False:
+            return
+        try:
+            self._context.client.create(resource, obj, namespace=namespace)
+        except LookupError:
+            self._served[resource] = False
+        except StatusError as error:
+            if error.reason != "AlreadyExists" and "being terminated" not in str(error):
+                raise
+
+
+def _address(pod: Obj) -> Obj:
+    found: Obj = {"ip": pod["status"]["podIP"]}
+    if pod["spec"].get("nodeName"):
+        found["nodeName"] = pod["spec"]["nodeName"]
+    return {**found, "targetRef": _target(pod)}
+
+
+def _target(pod: Obj) -> Obj:
+    metadata = pod["metadata"]
+    return {"kind": "Pod", "namespace": metadata["namespace"], "name": metadata["name"], "uid": metadata["uid"]}
+
+
+def _endpoint(pod: Obj) -> Obj:
+    ready = is_ready(pod)
+    terminating = is_terminating(pod)
+    return {
+        "addresses": [pod["status"]["podIP"]],
+        "conditions": {"ready": ready and not terminating, "serving": ready, "terminating": terminating},
+        "nodeName": pod["spec"].get("nodeName", ""),
+        "targetRef": _target(pod),
+    }
+
+
+def _ports(service: Obj, pods: list[Obj]) -> list[Obj]:
+    found: list[Obj] = []
+    for port in service["spec"].get("ports") or []:
+        number = _target_port(port, pods)
+        if number is None:
+            continue
+        made: Obj = {"name": port.get("name", ""), "port": number, "protocol": port.get("protocol", "TCP")}
+        if port.get("appProtocol"):
+            made["appProtocol"] = port["appProtocol"]
+        found.append({k: v for k, v in made.items() if v})
+    return found
+
+
+def _target_port(port: Obj, pods: list[Obj]) -> Any:
+    """A number, or the container port of that name in the first pod that has one."""
+    target = port.get("targetPort", port["port"])
+    if isinstance(target, int):
+        return target or port["port"]
+    for pod in pods:
+        for container in pod["spec"]["containers"]:
+            for candidate in container.get("ports") or []:
+                if candidate.get("name") == target:
+                    return candidate["containerPort"]
+    return None

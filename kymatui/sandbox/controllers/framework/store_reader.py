@@ -1,0 +1,105 @@
+"""Reading the state of the cluster straight from the store: no request, always current, always the caller's copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kymatui.sandbox.apimachinery.object_store import Key, ObjectStore
+
+Obj = dict[str, Any]
+DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
+
+
+class StoreReader:
+    """Objects by resource and key, without `kind` and `apiVersion`."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self.store = store
+        self._types: dict[str, dict[str, str]] = {}
+
+    def get(self, resource: str, key: Key) -> Obj | None:
+        found = self.store.get(resource, *key)
+        return found.body() if found else None
+
+    def type_of(self, resource: str) -> dict[str, str]:
+        """`apiVersion` and `kind` of what a definition stores; {} for built-in resources, which do not need them."""
+        if resource not in self._types:
+            found = self.store.get(DEFINITIONS, "", resource)
+            if found is None:
+                return {}
+            spec = found.body()["spec"]
+            version = next(v["name"] for v in spec["versions"] if v["storage"])
+            self._types[resource] = {"apiVersion": f"{spec['group']}/{version}", "kind": spec["names"]["kind"]}
+        return self._types[resource]
+
+    def all(self, resource: str, namespace: str | None = None) -> Iterator[Obj]:
+        for stored in list(self.store.walk(resource, namespace)):
+            yield stored.body()
+
+    def selected(self, resource: str, namespace: str, selector: Mapping[str, Any] | None) -> list[Obj]:
+        """The objects of a namespace whose labels a LabelSelector matches; None selects nothing, {} everything."""
+        if selector is None:
+            return []
+        found = [s for s in self.store.walk(resource, namespace) if matches(selector, s.labels)]
+        return [stored.body() for stored in found]
+
+    def keys(self, resource: str, namespace: str | None = None) -> list[Key]:
+        return [stored.key for stored in self.store.walk(resource, namespace)]
+
+
+def matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """metav1.LabelSelector: matchLabels and matchExpressions, all of which must hold."""
+    for name, value in (selector.get("matchLabels") or {}).items():
+        if labels.get(name) != value:
+            return False
+    return all(_holds(rule, labels) for rule in selector.get("matchExpressions") or [])
+
+
+def _holds(rule: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, values = rule["key"], rule.get("values") or []
+    match rule["operator"]:
+        case "In":
+            return labels.get(key) in values
+        case "NotIn":
+            return labels.get(key) not in values
+        case "Exists":
+            return key in labels
+        case _:
+            return key not in labels
+
+
+def key_of(obj: Mapping[str, Any]) -> Key:
+    metadata = obj["metadata"]
+    return metadata.get("namespace") or "", metadata["name"]
+
+
+def controller_of(obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The owner reference that says `controller: true`."""
+    for reference in obj["metadata"].get("ownerReferences") or []:
+        if reference.get("controller"):
+            found: Mapping[str, Any] = reference
+            return found
+    return None
+
+
+def is_controlled_by(obj: Mapping[str, Any], uid: str) -> bool:
+    reference = controller_of(obj)
+    return reference is not None and reference.get("uid") == uid
+
+
+def is_terminating(obj: Mapping[str, Any]) -> bool:
+    return bool(obj["metadata"].get("deletionTimestamp"))
+
+
+def owner_reference(api_version: str, kind: str, obj: Mapping[str, Any]) -> Obj:
+    """The reference a controller puts on what it creates for `obj`."""
+    metadata = obj["metadata"]
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }

@@ -1,0 +1,1 @@
+"""The one node: scheduler and kubelet, containers, heartbeat, volumes."""

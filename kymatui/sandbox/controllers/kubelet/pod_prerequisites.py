@@ -1,0 +1,109 @@
+"""What a pod needs before it can start: a node that fits, its claims bound, its ConfigMaps and Secrets there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader, matches
+
+
+@dataclass(frozen=True)
+class MissingPrerequisite:
+    """What is missing: `reason` and `message` as the kubelet words them; `container` "" where it is a volume."""
+
+    reason: str
+    message: str
+    container: str = ""
+
+
+def unschedulable(pod: Obj, node: Obj | None, observer: StoreReader) -> str:
+    """Why no node takes the pod, in the scheduler's words; "" where the one node does."""
+    if node is None:
+        return "no nodes available to schedule pods"
+    spec = pod["spec"]
+    labels = node["metadata"].get("labels") or {}
+    wrong = "0/1 nodes are available: 1 "
+    end = " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+    if node.get("spec", {}).get("unschedulable"):
+        return f"{wrong}node(s) were unschedulable.{end}"
+    if not matches({"matchLabels": spec.get("nodeSelector") or {}}, labels):
+        return f"{wrong}node(s) didn't match Pod's node affinity/selector.{end}"
+    for taint in node.get("spec", {}).get("taints") or []:
+        if taint.get("effect") != "PreferNoSchedule" and not _tolerates(spec, taint):
+            return f"{wrong}node(s) had untolerated taint(s).{end}"
+    for claim in _claims(spec):
+        found = observer.get("persistentvolumeclaims", (pod["metadata"]["namespace"], claim))
+        if found is None:
+            return f'0/1 nodes are available: persistentvolumeclaim "{claim}" not found.{end}'
+        if (found.get("status") or {}).get("phase") == "Pending" and not found["spec"].get("storageClassName"):
+            return f"0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.{end}"
+    return ""
+
+
+def _tolerates(spec: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+    for toleration in spec.get("tolerations") or []:
+        if toleration.get("effect") not in (None, "", taint.get("effect")):
+            continue
+        if not toleration.get("key") and toleration.get("operator") == "Exists":
+            return True
+        if toleration.get("key") == taint.get("key") and (
+            toleration.get("operator") == "Exists" or toleration.get("value", "") == taint.get("value", "")
+        ):
+            return True
+    return False
+
+
+def _claims(spec: Mapping[str, Any]) -> Iterator[str]:
+    for volume in spec.get("volumes") or []:
+        if "persistentVolumeClaim" in volume:
+            yield volume["persistentVolumeClaim"]["claimName"]
+
+
+def missing_for(pod: Obj, observer: StoreReader) -> MissingPrerequisite | None:
+    """The first thing that is not there: a volume keeps the whole pod from starting, an environment one container."""
+    namespace = pod["metadata"]["namespace"]
+    spec = pod["spec"]
+    for volume in spec.get("volumes") or []:
+        for resource, name, kind in _sources(volume):
+            if observer.get(resource, (namespace, name)) is None:
+                message = f'MountVolume.SetUp failed for volume "{volume["name"]}" : {kind} "{name}" not found'
+                return MissingPrerequisite("FailedMount", message)
+    for container in [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]:
+        for resource, name, key in _references(container):
+            found = observer.get(resource, (namespace, name))
+            kind = resource.removesuffix("s")
+            if found is None:
+                return MissingPrerequisite(
+                    "CreateContainerConfigError", f'{kind} "{name}" not found', container["name"]
+                )
+            if key and key not in (found.get("data") or {}):
+                message = (
+                    f"couldn't find key {key} in {'Secret' if kind == 'secret' else 'ConfigMap'} {namespace}/{name}"
+                )
+                return MissingPrerequisite("CreateContainerConfigError", message, container["name"])
+    return None
+
+
+def _sources(volume: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    secret, config = volume.get("secret"), volume.get("configMap")
+    if secret and not secret.get("optional"):
+        yield "secrets", secret.get("secretName", ""), "secret"
+    if config and not config.get("optional"):
+        yield "configmaps", config.get("name", ""), "configmap"
+
+
+def _references(container: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """(resource, name, key) of what the environment is made of; the key is "" where the whole object is taken."""
+    for source in container.get("envFrom") or []:
+        for field, resource in (("secretRef", "secrets"), ("configMapRef", "configmaps")):
+            reference = source.get(field)
+            if reference and not reference.get("optional"):
+                yield resource, reference.get("name", ""), ""
+    for variable in container.get("env") or []:
+        origin = variable.get("valueFrom") or {}
+        for field, resource in (("secretKeyRef", "secrets"), ("configMapKeyRef", "configmaps")):
+            reference = origin.get(field)
+            if reference and not reference.get("optional"):
+                yield resource, reference.get("name", ""), reference.get("key", "")

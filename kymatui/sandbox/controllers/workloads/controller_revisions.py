@@ -1,0 +1,67 @@
+"""ControllerRevisions: the history of templates that StatefulSets and DaemonSets keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
+from kymatui.sandbox.controllers.framework.store_reader import Obj, is_controlled_by, owner_reference
+from kymatui.sandbox.controllers.workloads.template_hash import template_hash
+
+RESOURCE = "controllerrevisions.apps"
+
+
+class Revisions:
+    """The revisions of the objects of one kind, oldest first; the newest is that of the template of now."""
+
+    def __init__(self, context: ControllerContext, kind: str, hash_label: str) -> None:
+        self._context = context
+        self._kind = kind
+        self._hash_label = hash_label
+
+    def of(self, owner: Obj) -> list[Obj]:
+        namespace, uid = owner["metadata"].get("namespace", ""), owner["metadata"]["uid"]
+        found = [r for r in self._context.observer.all(RESOURCE, namespace) if is_controlled_by(r, uid)]
+        return sorted(found, key=lambda revision: revision["revision"])
+
+    def current(self, owner: Obj) -> Obj:
+        """The revision of the owner's template: found, brought to the front, or made."""
+        known = self.of(owner)
+        latest = known[-1]["revision"] if known else 0
+        data = {"spec": {"template": {**owner["spec"]["template"], "$patch": "replace"}}}
+        same = next((r for r in known if r["data"] == data), None)
+        if same is None:
+            return self._create(owner, data, latest + 1)
+        if same["revision"] < latest:
+            updated: Obj = self._context.client.update(RESOURCE, {**same, "revision": latest + 1})
+            return updated
+        return same
+
+    def _create(self, owner: Obj, data: Obj, revision: int) -> Obj:
+        digest = template_hash(data)
+        labels = (owner["spec"]["template"].get("metadata") or {}).get("labels") or {}
+        made = {
+            "metadata": {
+                "name": f"{owner['metadata']['name']}-{digest}",
+                "labels": {**labels, self._hash_label: digest},
+                "ownerReferences": [owner_reference("apps/v1", self._kind, owner)],
+            },
+            "data": data,
+            "revision": revision,
+        }
+        created: Obj = self._context.client.create(RESOURCE, made, namespace=owner["metadata"].get("namespace", ""))
+        return created
+
+    def clean_up(self, owner: Obj, used: Sequence[str]) -> None:
+        """Deletes what is neither in use nor within revisionHistoryLimit."""
+        limit = owner["spec"].get("revisionHistoryLimit", 10)
+        idle = [r for r in self.of(owner)[:-1] if r["metadata"]["name"] not in used and _digest(r) not in used]
+        for revision in idle[: max(len(idle) - limit, 0)]:
+            self._context.delete(RESOURCE, revision)
+
+
+def _digest(revision: Obj) -> str:
+    return str(revision["metadata"]["name"].rpartition("-")[2])
+
+
+digest_of_revision = _digest

@@ -1,0 +1,131 @@
+"""What controllers of pods have in common: claiming pods, judging them, creating and deleting them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from kymatui.sandbox.apimachinery.statuses import StatusError
+from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
+from kymatui.sandbox.controllers.framework.status_conditions import find_condition
+from kymatui.sandbox.controllers.framework.store_reader import (
+    Obj,
+    controller_of,
+    is_controlled_by,
+    is_terminating,
+    key_of,
+    matches,
+    owner_reference,
+)
+
+
+def seconds_of(stamp: str | None) -> float:
+    """A metav1.Time as seconds since the epoch; 0 for none."""
+    return datetime.fromisoformat(stamp).timestamp() if stamp else 0.0
+
+
+def is_ready(pod: Mapping[str, Any]) -> bool:
+    found = find_condition((pod.get("status") or {}).get("conditions"), "Ready")
+    return found is not None and found.get("status") == "True"
+
+
+def available_in(pod: Mapping[str, Any], min_ready: int, now: float) -> float | None:
+    """0 where the pod is available, the seconds until it will be, None where it is not ready."""
+    if not is_ready(pod):
+        return None
+    found = find_condition(pod["status"]["conditions"], "Ready") or {}
+    return max(0.0, seconds_of(found.get("lastTransitionTime")) + min_ready - now) if min_ready else 0.0
+
+
+def is_finished(pod: Mapping[str, Any]) -> bool:
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def is_active(pod: Mapping[str, Any]) -> bool:
+    return not is_finished(pod) and not is_terminating(pod)
+
+
+class PodClaims:
+    """Finds the objects a controller owns: those that name it, and orphans that its selector matches (adopted)."""
+
+    def __init__(self, context: ControllerContext, resource: str, api_version: str, kind: str) -> None:
+        self._context = context
+        self._resource = resource
+        self._api_version = api_version
+        self._kind = kind
+
+    def of(self, owner: Obj, selector: Mapping[str, Any] | None) -> list[Obj]:
+        """The owner's objects; adopts and releases where labels say so (never while the owner is being deleted)."""
+        uid = owner["metadata"]["uid"]
+        namespace = owner["metadata"].get("namespace", "")
+        found: list[Obj] = []
+        for obj in self._context.observer.all(self._resource, namespace):
+            labels = obj["metadata"].get("labels") or {}
+            matching = bool(selector) and matches(selector or {}, labels)
+            if is_controlled_by(obj, uid):
+                if matching or is_terminating(owner):
+                    found.append(obj)
+                else:
+                    self._release(obj, uid)
+            elif matching and self._may_adopt(obj, owner) and self._adopt(obj, owner):
+                found.append(obj)
+        return found
+
+    @staticmethod
+    def _may_adopt(obj: Obj, owner: Obj) -> bool:
+        return controller_of(obj) is None and not is_terminating(obj) and not is_terminating(owner)
+
+    def _adopt(self, obj: Obj, owner: Obj) -> bool:
+        references = obj["metadata"].get("ownerReferences") or []
+        reference = owner_reference(self._api_version, self._kind, owner)
+        return self._write_owners(obj, [*references, reference])
+
+    def _release(self, obj: Obj, uid: str) -> None:
+        references = [r for r in obj["metadata"].get("ownerReferences") or [] if r["uid"] != uid]
+        self._write_owners(obj, references)
+
+    def _write_owners(self, obj: Obj, references: Sequence[Obj]) -> bool:
+        namespace, name = key_of(obj)
+        patch = {"metadata": {"uid": obj["metadata"]["uid"], "ownerReferences": list(references) or None}}
+        try:
+            self._context.client.patch(self._resource, name, patch, namespace=namespace)
+        except StatusError as error:
+            if error.reason in ("NotFound", "Conflict", "Invalid"):
+                return False
+            raise
+        return True
+
+
+def pod_from(template: Mapping[str, Any], owner_ref: Obj, *, generate_name: str = "", name: str = "") -> Obj:
+    """A pod of a template, owned by `owner_ref`."""
+    metadata = template.get("metadata") or {}
+    made: Obj = {
+        "metadata": {
+            "labels": dict(metadata.get("labels") or {}),
+            "annotations": dict(metadata.get("annotations") or {}),
+            "ownerReferences": [owner_ref],
+        },
+        "spec": dict(template.get("spec") or {}),
+    }
+    if metadata.get("finalizers"):
+        made["metadata"]["finalizers"] = list(metadata["finalizers"])
+    made["metadata"] = {k: v for k, v in made["metadata"].items() if v}
+    made["metadata"].update({"generateName": generate_name} if generate_name else {"name": name})
+    return made
+
+
+def deletion_order(pods: Sequence[Obj]) -> list[Obj]:
+    """Which pods go first: without a node, pending, not ready, then the youngest (controller.ActivePods)."""
+
+    def rank(pod: Obj) -> tuple[bool, bool, bool, float, str]:
+        status = pod.get("status") or {}
+        return (
+            bool((pod.get("spec") or {}).get("nodeName")),
+            status.get("phase") not in (None, "", "Pending"),
+            is_ready(pod),
+            -seconds_of(pod["metadata"].get("creationTimestamp")),
+            pod["metadata"]["name"],
+        )
+
+    return sorted(pods, key=rank)

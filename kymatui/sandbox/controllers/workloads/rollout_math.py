@@ -1,0 +1,234 @@
+"""The arithmetic of a Deployment's rollout, apart from any cluster (kubernetes/pkg/controller/deployment/util)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kymatui.sandbox.controllers.framework.status_conditions import Condition
+from kymatui.sandbox.controllers.framework.store_reader import Obj
+from kymatui.sandbox.controllers.workloads.pod_claims import seconds_of
+
+REVISION = "deployment.kubernetes.io/revision"
+REVISION_HISTORY = "deployment.kubernetes.io/revision-history"
+DESIRED = "deployment.kubernetes.io/desired-replicas"
+MAXIMUM = "deployment.kubernetes.io/max-replicas"
+HASH_LABEL = "pod-template-hash"
+_NOT_COPIED = {"kubectl.kubernetes.io/last-applied-configuration", REVISION, REVISION_HISTORY, DESIRED, MAXIMUM}
+_NEVER = 2**31 - 1
+
+
+def replicas_of(obj: Mapping[str, Any]) -> int:
+    found: int = obj["spec"].get("replicas", 1)
+    return found
+
+
+def total(replica_sets: Sequence[Obj]) -> int:
+    return sum(replicas_of(rs) for rs in replica_sets)
+
+
+def status_total(replica_sets: Sequence[Obj], field: str) -> int:
+    return sum((rs.get("status") or {}).get(field, 0) for rs in replica_sets)
+
+
+def scaled(value: int | str, replicas: int, *, up: bool) -> int:
+    """An IntOrString of a strategy: a number, or a percentage of the replicas."""
+    if isinstance(value, int):
+        return value
+    part = int(value.removesuffix("%")) * replicas / 100
+    return math.ceil(part) if up else math.floor(part)
+
+
+def is_rolling(deployment: Mapping[str, Any]) -> bool:
+    kind: str = (deployment["spec"].get("strategy") or {}).get("type", "RollingUpdate")
+    return kind == "RollingUpdate"
+
+
+def bounds(deployment: Mapping[str, Any]) -> tuple[int, int]:
+    """(maxSurge, maxUnavailable) in pods; both 0 would never move, so one may then be unavailable."""
+    if not is_rolling(deployment):
+        return 0, 0
+    replicas = replicas_of(deployment)
+    rolling = (deployment["spec"].get("strategy") or {}).get("rollingUpdate") or {}
+    surge = scaled(rolling.get("maxSurge", "25%"), replicas, up=True)
+    unavailable = scaled(rolling.get("maxUnavailable", "25%"), replicas, up=False)
+    if surge == 0 and unavailable == 0:
+        unavailable = 1
+    return surge, min(unavailable, replicas)
+
+
+def has_deadline(deployment: Mapping[str, Any]) -> bool:
+    return bool(deployment["spec"].get("progressDeadlineSeconds", 600) != _NEVER)
+
+
+def same_template(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Equal but for the hash label that the controller adds."""
+    return _without_hash(one) == _without_hash(other)
+
+
+def _without_hash(template: Mapping[str, Any]) -> Obj:
+    metadata = dict(template.get("metadata") or {})
+    labels = {k: v for k, v in (metadata.get("labels") or {}).items() if k != HASH_LABEL}
+    metadata["labels"] = labels
+    metadata.pop("creationTimestamp", None)
+    return {**template, "metadata": {k: v for k, v in metadata.items() if v}}
+
+
+def age_order(replica_sets: Sequence[Obj]) -> list[Obj]:
+    return sorted(replica_sets, key=lambda rs: (rs["metadata"].get("creationTimestamp", ""), rs["metadata"]["name"]))
+
+
+def find_new(deployment: Obj, replica_sets: Sequence[Obj]) -> Obj | None:
+    """The ReplicaSet of the Deployment's template; the oldest where there are several."""
+    template = deployment["spec"]["template"]
+    return next((rs for rs in age_order(replica_sets) if same_template(rs["spec"]["template"], template)), None)
+
+
+def revision_of(obj: Mapping[str, Any]) -> int:
+    text = (obj["metadata"].get("annotations") or {}).get(REVISION, "")
+    return int(text) if text.isdigit() else 0
+
+
+def copied_annotations(deployment: Mapping[str, Any]) -> dict[str, str]:
+    """The annotations of a Deployment that its ReplicaSet gets too."""
+    return {k: v for k, v in (deployment["metadata"].get("annotations") or {}).items() if k not in _NOT_COPIED}
+
+
+def scale_annotations(deployment: Mapping[str, Any]) -> dict[str, str]:
+    surge, _ = bounds(deployment)
+    replicas = replicas_of(deployment)
+    return {DESIRED: str(replicas), MAXIMUM: str(replicas + surge)}
+
+
+def new_replicas(deployment: Obj, replica_sets: Sequence[Obj], new: Obj) -> int:
+    """How many the new ReplicaSet may have now: no more pods in all than replicas + maxSurge."""
+    if not is_rolling(deployment):
+        return replicas_of(deployment)
+    surge, _ = bounds(deployment)
+    room = replicas_of(deployment) + surge - total(replica_sets)
+    if room <= 0:
+        return replicas_of(new)
+    return replicas_of(new) + min(room, replicas_of(deployment) - replicas_of(new))
+
+
+def old_replicas(deployment: Obj, replica_sets: Sequence[Obj], new: Obj, olds: Sequence[Obj]) -> dict[str, int]:
+    """What the old ReplicaSets may shrink to now, by name: never below replicas - maxUnavailable available pods."""
+    if total(olds) == 0:
+        return {}
+    _, unavailable = bounds(deployment)
+    minimum = replicas_of(deployment) - unavailable
+    new_missing = replicas_of(new) - (new.get("status") or {}).get("availableReplicas", 0)
+    most = total(replica_sets) - minimum - new_missing
+    if most <= 0:
+        return {}
+    found: dict[str, int] = {}
+    most = _shrink_unhealthy(olds, most, found)
+    spare = status_total(replica_sets, "availableReplicas") - minimum
+    if spare > 0:
+        _shrink_healthy(olds, spare, found)
+    return {name: count for name, count in found.items() if count != _by_name(olds, name)}
+
+
+def _shrink_unhealthy(olds: Sequence[Obj], most: int, found: dict[str, int]) -> int:
+    for rs in age_order(olds):
+        have = replicas_of(rs)
+        broken = have - (rs.get("status") or {}).get("availableReplicas", 0)
+        gone = min(most, broken) if have and broken > 0 else 0
+        if gone > 0:
+            found[rs["metadata"]["name"]] = have - gone
+            most -= gone
+    return most
+
+
+def _shrink_healthy(olds: Sequence[Obj], spare: int, found: dict[str, int]) -> None:
+    for rs in age_order(olds):
+        name = rs["metadata"]["name"]
+        have = found.get(name, replicas_of(rs))
+        gone = min(have, spare)
+        if gone > 0:
+            found[name] = have - gone
+            spare -= gone
+
+
+def _by_name(replica_sets: Sequence[Obj], name: str) -> int:
+    return next(replicas_of(rs) for rs in replica_sets if rs["metadata"]["name"] == name)
+
+
+def proportions(deployment: Obj, active: Sequence[Obj]) -> dict[str, int]:
+    """What each active ReplicaSet gets when a Deployment is scaled in the middle of a rollout, by name."""
+    surge, _ = bounds(deployment)
+    allowed = replicas_of(deployment) + surge if replicas_of(deployment) > 0 else 0
+    to_add = allowed - total(active)
+    order = sorted(active, key=lambda rs: (replicas_of(rs), rs["metadata"].get("creationTimestamp", "")), reverse=True)
+    found: dict[str, int] = {}
+    added = 0
+    for rs in order:
+        share = _proportion(rs, deployment, to_add, added) if to_add else 0
+        found[rs["metadata"]["name"]] = replicas_of(rs) + share
+        added += share
+    if order and to_add != added:
+        first = order[0]["metadata"]["name"]
+        found[first] = max(0, found[first] + to_add - added)
+    return found
+
+
+def _proportion(rs: Obj, deployment: Obj, to_add: int, added: int) -> int:
+    if replicas_of(rs) == 0 or to_add == added:
+        return 0
+    if replicas_of(deployment) == 0:
+        return -replicas_of(rs)
+    surge, _ = bounds(deployment)
+    annotated = (rs["metadata"].get("annotations") or {}).get(MAXIMUM, "")
+    maximum = (
+        int(annotated)
+        if annotated.isdigit() and int(annotated)
+        else (deployment.get("status") or {}).get("replicas", 1)
+    )
+    share = round(replicas_of(rs) * (replicas_of(deployment) + surge) / max(maximum, 1)) - replicas_of(rs)
+    allowed = to_add - added
+    return min(share, allowed) if to_add > 0 else max(share, allowed)
+
+
+def with_progress(conditions: Sequence[Condition], new: Condition, now: str) -> list[Condition]:
+    """SetDeploymentCondition: an unchanged one stays as it is, a changed one goes to the end of the list."""
+    known = next((c for c in conditions if c["type"] == new["type"]), None)
+    if known is not None and known["status"] == new["status"] and known.get("reason") == new.get("reason"):
+        return list(conditions)
+    kept = known["lastTransitionTime"] if known is not None and known["status"] == new["status"] else now
+    made = {**new, "lastUpdateTime": now, "lastTransitionTime": kept}
+    return [*(c for c in conditions if c["type"] != new["type"]), made]
+
+
+def is_complete(deployment: Obj, status: Mapping[str, Any]) -> bool:
+    wanted = replicas_of(deployment)
+    return bool(
+        status.get("updatedReplicas", 0) == wanted
+        and status.get("replicas", 0) == wanted
+        and status.get("availableReplicas", 0) == wanted
+        and status.get("observedGeneration", 0) >= deployment["metadata"].get("generation", 1)
+    )
+
+
+def is_progressing(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether the new status is nearer to the end than the old one."""
+
+    def behind(status: Mapping[str, Any]) -> int:
+        return int(status.get("replicas", 0)) - int(status.get("updatedReplicas", 0))
+
+    return (
+        new.get("updatedReplicas", 0) > old.get("updatedReplicas", 0)
+        or behind(new) < behind(old)
+        or new.get("readyReplicas", 0) > old.get("readyReplicas", 0)
+        or new.get("availableReplicas", 0) > old.get("availableReplicas", 0)
+    )
+
+
+def seconds_left(deployment: Obj, progressing: Condition | None, now: float) -> float | None:
+    """Until the progress deadline, negative when it is over; None where there is none to wait for."""
+    if progressing is None or progressing.get("reason") == "NewReplicaSetAvailable":
+        return None
+    if progressing.get("reason") == "ProgressDeadlineExceeded":
+        return -1.0
+    deadline = deployment["spec"].get("progressDeadlineSeconds", 600)
+    return seconds_of(progressing.get("lastUpdateTime")) + float(deadline) - now

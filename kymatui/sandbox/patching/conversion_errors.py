@@ -1,0 +1,56 @@
+"""What goes wrong when a patched object is put back into its type (k8s.io/apimachinery/pkg/runtime/converter.go)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kymatui.sandbox.schemas.types.schema_node import Object, Schema
+
+_KINDS = ((bool, "bool"), (int, "int64"), (float, "float64"), (str, "string"), (list, "slice"), (dict, "map"))
+_NUMBERS = ("int32", "int64", "float64")
+_OWN_READERS = ("quantity", "date-time", "micro-time", "byte")
+
+
+def _kind(value: Any) -> str:
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "invalid")
+
+
+def conversion_problem(schema: Schema, obj: Object) -> str:
+    """The first value that does not fit, in the converter's words; "" where all do."""
+    for name, below in schema.properties.items():
+        if name not in ("kind", "apiVersion") and obj.get(name) is not None:
+            problem = _problem(below, obj[name])
+            if problem:
+                return problem
+    return ""
+
+
+def _problem(schema: Schema, value: Any) -> str:
+    found = _kind(value)
+    if value is None or schema.int_or_string or schema.format in _OWN_READERS:
+        return ""
+    if schema.properties:
+        if schema.go_type == "v1.JSONSchemaProps":
+            return ""
+        return conversion_problem(schema, value) if found == "map" else f"cannot restore struct from: {found}"
+    if schema.type == "array":
+        return _first(schema.items, value) if found == "slice" else f"cannot restore slice from {found}"
+    if schema.additional is not None:
+        return _first(schema.additional, value.values()) if found == "map" else f"cannot restore map from {found}"
+    return _scalar_problem(schema, found) if schema.type else ""
+
+
+def _first(schema: Schema | None, values: Any) -> str:
+    if schema is None:
+        return ""
+    return next((problem for problem in (_problem(schema, value) for value in values) if problem), "")
+
+
+def _scalar_problem(schema: Schema, found: str) -> str:
+    wanted = schema.go_type or schema.type
+    plain = "string" if schema.type == "string" else wanted
+    if found == plain or (found in _NUMBERS and wanted in _NUMBERS):
+        return ""
+    if found in ("slice", "map"):
+        return f"unrecognized type: {plain}"
+    return f"cannot convert {found} to {wanted}"

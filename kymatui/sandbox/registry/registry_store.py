@@ -1,0 +1,216 @@
+"""What a registry holds: blobs by digest, and for each repository its blobs, manifests and tags. All in memory.
+
+The world loads itself through this class without a socket (`push_blob`, `push_manifest`); the HTTP side uses the same
+methods, so what is pushed either way looks the same to a client.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kymatui.sandbox.registry.digest_rules import check_digest, check_name, check_tag, digest_of, is_digest, verify
+from kymatui.sandbox.registry.registry_errors import RegistryRefusal
+
+OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+OCI_INDEX = "application/vnd.oci.image.index.v1+json"
+MAX_MANIFEST_BYTES = 4 * 1024 * 1024
+
+_INDEXES = {OCI_INDEX, "application/vnd.docker.distribution.manifest.list.v2+json"}
+
+
+@dataclass(frozen=True)
+class StoredManifest:
+    """A manifest as it was pushed, byte by byte, with the media type it was pushed under."""
+
+    content: bytes
+    media_type: str
+    digest: str
+    document: Mapping[str, Any]
+
+    @property
+    def subject(self) -> str:
+        """The digest this manifest refers to, or ''."""
+        subject = self.document.get("subject")
+        return str(subject.get("digest", "")) if isinstance(subject, dict) else ""
+
+    @property
+    def artifact_type(self) -> str:
+        """`artifactType`, and for image manifests without one the media type of the configuration."""
+        given = self.document.get("artifactType")
+        if given:
+            return str(given)
+        config = self.document.get("config")
+        return str(config.get("mediaType", "")) if isinstance(config, dict) else ""
+
+    def descriptor(self) -> dict[str, Any]:
+        """How the referrers list tells of this manifest."""
+        found: dict[str, Any] = {"mediaType": self.media_type, "digest": self.digest, "size": len(self.content)}
+        if self.artifact_type:
+            found["artifactType"] = self.artifact_type
+        annotations = self.document.get("annotations")
+        if annotations:
+            found["annotations"] = annotations
+        return found
+
+
+@dataclass
+class Repository:
+    blobs: set[str] = field(default_factory=set)
+    manifests: dict[str, StoredManifest] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def referrers(self, digest: str, artifact_type: str = "") -> list[dict[str, Any]]:
+        """Descriptors of the manifests whose subject is `digest`, in order of their digests."""
+        found = (m for _, m in sorted(self.manifests.items()) if m.subject == digest)
+        return [m.descriptor() for m in found if not artifact_type or m.artifact_type == artifact_type]
+
+
+class RegistryStore:
+    """The content of one registry. Refuses with `RegistryRefusal`, as the HTTP side would."""
+
+    def __init__(self) -> None:
+        self._content: dict[str, bytes] = {}
+        self._repositories: dict[str, Repository] = {}
+
+    # -- repositories
+
+    def repositories(self) -> list[str]:
+        return sorted(self._repositories)
+
+    def repository(self, name: str) -> Repository:
+        found = self._repositories.get(name)
+        if found is None:
+            raise RegistryRefusal("NAME_UNKNOWN", "repository name not known to registry", detail={"name": name})
+        return found
+
+    def _opened(self, name: str) -> Repository:
+        return self._repositories.setdefault(check_name(name), Repository())
+
+    # -- blobs
+
+    def push_blob(self, repository: str, content: bytes, digest: str = "") -> str:
+        """Stores a blob; with `digest` it must be that. Returns its digest."""
+        if digest:
+            verify(content, digest)
+        else:
+            digest = digest_of(content)
+        self._opened(repository).blobs.add(digest)
+        self._content.setdefault(digest, content)
+        return digest
+
+    def mount_blob(self, repository: str, digest: str, source: str) -> bool:
+        """Makes a blob of `source` a blob of `repository`; False where `source` does not have it."""
+        found = self._repositories.get(source)
+        if found is None or digest not in found.blobs:
+            return False
+        self._opened(repository).blobs.add(digest)
+        return True
+
+    def has_blob(self, repository: str, digest: str) -> bool:
+        found = self._repositories.get(repository)
+        return found is not None and digest in found.blobs
+
+    def blob(self, repository: str, digest: str) -> bytes:
+        check_digest(digest)
+        if not self.has_blob(repository, digest):
+            raise RegistryRefusal("BLOB_UNKNOWN", "blob unknown to registry", detail=digest)
+        return self._content[digest]
+
+    def delete_blob(self, repository: str, digest: str) -> None:
+        self.blob(repository, digest)
+        self._repositories[repository].blobs.discard(digest)
+        if not any(digest in r.blobs for r in self._repositories.values()):
+            del self._content[digest]
+
+    # -- manifests
+
+    def push_manifest(self, repository: str, reference: str, content: bytes, media_type: str = OCI_MANIFEST) -> str:
+        """Stores a manifest under a tag or its digest; what it refers to must be there. Returns its digest."""
+        document = _parsed(content, media_type)
+        if is_digest(reference):
+            verify(content, reference)
+            digest = reference
+        else:
+            check_tag(reference)
+            digest = digest_of(content)
+        home = self._repositories.get(repository) or Repository()
+        self._check_references(home, document, media_type)
+        home = self._opened(repository)
+        home.manifests[digest] = StoredManifest(content, media_type, digest, document)
+        if not is_digest(reference):
+            home.tags[reference] = digest
+        return digest
+
+    def manifest(self, repository: str, reference: str) -> StoredManifest:
+        home = self.repository(repository)
+        if is_digest(reference):
+            check_digest(reference)
+        digest = reference if is_digest(reference) else home.tags.get(check_tag(reference), "")
+        found = home.manifests.get(digest)
+        if found is None:
+            raise RegistryRefusal(
+                "MANIFEST_UNKNOWN", "manifest unknown", detail={"name": repository, "reference": reference}
+            )
+        return found
+
+    def delete_manifest(self, repository: str, reference: str) -> None:
+        """By tag: the tag alone. By digest: the manifest and every tag that points at it."""
+        found = self.manifest(repository, reference)
+        home = self._repositories[repository]
+        if not is_digest(reference):
+            del home.tags[reference]
+            return
+        del home.manifests[found.digest]
+        home.tags = {tag: digest for tag, digest in home.tags.items() if digest != found.digest}
+
+    def tags(self, repository: str) -> list[str]:
+        return sorted(self.repository(repository).tags)
+
+    def referrers(self, repository: str, digest: str, artifact_type: str = "") -> list[dict[str, Any]]:
+        """Empty for a repository or a digest that is not there: the specification allows referrers to come first."""
+        check_digest(digest)
+        home = self._repositories.get(repository)
+        return home.referrers(digest, artifact_type) if home else []
+
+    @staticmethod
+    def _check_references(home: Repository, document: Mapping[str, Any], media_type: str) -> None:
+        for descriptor in _children(document, media_type):
+            digest = str(descriptor.get("digest", ""))
+            check_digest(digest)
+            known = home.manifests if media_type in _INDEXES else home.blobs
+            if digest not in known and not descriptor.get("urls"):
+                raise RegistryRefusal("MANIFEST_BLOB_UNKNOWN", "blob unknown to registry", detail={"digest": digest})
+
+
+def _parsed(content: bytes, media_type: str) -> Mapping[str, Any]:
+    if len(content) > MAX_MANIFEST_BYTES:
+        raise RegistryRefusal("MANIFEST_INVALID", f"manifest is larger than {MAX_MANIFEST_BYTES} bytes", status=413)
+    if not media_type:
+        raise RegistryRefusal("MANIFEST_INVALID", "manifest invalid: the request has no Content-Type")
+    try:
+        document = json.loads(content)
+    except ValueError as error:
+        raise RegistryRefusal("MANIFEST_INVALID", f"manifest invalid: {error}") from error
+    if not isinstance(document, dict):
+        raise RegistryRefusal("MANIFEST_INVALID", "manifest invalid: not a JSON object")
+    stated = document.get("mediaType")
+    if stated and stated != media_type:
+        text = f"mediaType in manifest should be '{media_type}' not '{stated}'"
+        raise RegistryRefusal("MANIFEST_INVALID", f"manifest invalid: {text}")
+    return document
+
+
+def _children(document: Mapping[str, Any], media_type: str) -> Iterator[Mapping[str, Any]]:
+    """The descriptors that must be in the repository before this manifest is."""
+    if media_type in _INDEXES:
+        listed = document.get("manifests") or []
+    else:
+        config = document.get("config")
+        listed = [*([config] if config else []), *(document.get("layers") or [])]
+    for descriptor in listed:
+        if not isinstance(descriptor, dict):
+            raise RegistryRefusal("MANIFEST_INVALID", "manifest invalid: a descriptor is not an object")
+        yield descriptor

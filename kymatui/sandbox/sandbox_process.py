@@ -1,0 +1,177 @@
+"""A sandbox in a process of its own, so that it never competes with a screen for the interpreter."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.errors import ClusterError, KymatuiError
+
+STARTUP_SECONDS = 60.0
+SHUTDOWN_SECONDS = 5.0
+_FLEET_A_SECOND = 40
+"""How many Kymas with all that belongs to them are made in a second at the least, on a machine that is busy."""
+PARENT_VARIABLE = "KYMATUI_SANDBOX_PARENT"
+"""Holds the process id whose end is the sandbox's end; see `follow_parent`."""
+
+
+@dataclass(slots=True)
+class RunningSandbox:
+    """A sandbox that answers; `close` (or leaving a `with`) ends it and removes its files.
+
+    `registry` is the address of its OCI registry ("127.0.0.1:5123"), "" where it has none.
+    """
+
+    kubeconfig: Path
+    registry: str
+    process: subprocess.Popen[str]
+    _folder: Path | None = field(default=None, repr=False)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(SHUTDOWN_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        for pipe in (self.process.stdout, self.process.stderr, self.process.stdin):
+            if pipe is not None:
+                pipe.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> RunningSandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def start_sandbox(
+    *,
+    clusters: Sequence[str] = (),
+    empty: bool = False,
+    viewer_token: str = "",
+    port: int = 0,
+    kubeconfig: Path | None = None,
+    settled: bool = False,
+    fleet: int | None = None,
+    timeout: float = STARTUP_SECONDS,
+) -> RunningSandbox:
+    """Starts `kymatui sandbox up` and waits until it answers; raises ClusterError where it does not.
+
+    `fleet` is the number of Kymas on a control plane. With `settled` it waits until the sample world has come to
+    rest. Without `kubeconfig` the file lies in a private folder that goes with the sandbox. The child ends with this
+    process, however that ends.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="kymatui-sandbox-")) if kubeconfig is None else None
+    path = kubeconfig or Path(str(folder), "kubeconfig")
+    command = [sys.executable, "-m", "kymatui", "sandbox", "up", "--kubeconfig", str(path), "--port", str(port)]
+    if clusters:
+        command += ["--clusters", ",".join(clusters)]
+    if viewer_token:
+        command += ["--viewer-token", viewer_token]
+    if empty:
+        command.append("--empty")
+    if settled:
+        command.append("--settled")
+    if fleet is not None:
+        command += ["--fleet", str(fleet)]
+        timeout += fleet / _FLEET_A_SECOND
+    try:
+        process = _spawn(command)
+    except OSError as error:
+        _remove(folder)
+        raise ClusterError(f"cannot start the sandbox: {error_reason(error)}") from error
+    running = RunningSandbox(path, "", process, folder)
+    try:
+        _await_ready(process, timeout)
+        running.registry = _registry_of(path)
+    except BaseException:
+        running.close()
+        raise
+    return running
+
+
+def _spawn(command: Sequence[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(  # noqa: S603
+        command,
+        stdin=subprocess.PIPE,  # closes with this process, which is how the child sees its end
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, PARENT_VARIABLE: str(os.getpid())},
+        start_new_session=True,  # Ctrl-C on the terminal is for the screen, which then closes its sandbox
+    )
+
+
+def _await_ready(process: subprocess.Popen[str], timeout: float) -> None:
+    watchdog = threading.Timer(timeout, process.kill)
+    watchdog.start()
+    try:
+        line = process.stdout.readline() if process.stdout else ""
+    finally:
+        watchdog.cancel()
+    if line.strip() == "ready":
+        threading.Thread(target=_drain, args=(process,), daemon=True, name="sandbox-stderr").start()
+        return
+    process.kill()
+    said = (process.stderr.read() if process.stderr else "").strip()
+    raise ClusterError(
+        "the sandbox did not start" + (f": {said.splitlines()[-1]}" if said else ""),
+        hint="`kymatui sandbox up --kubeconfig FILE` shows all that it says",
+    )
+
+
+def _drain(process: subprocess.Popen[str]) -> None:
+    """Takes what the child says, so that it never waits for a full pipe."""
+    with contextlib.suppress(ValueError, OSError):
+        for _ in process.stderr or ():
+            pass
+
+
+def _registry_of(kubeconfig: Path) -> str:
+    try:
+        value = msgspec.yaml.decode(kubeconfig.read_bytes())
+    except (OSError, msgspec.DecodeError) as error:
+        raise KymatuiError(f"the sandbox's kubeconfig cannot be read: {error_reason(error)}") from error
+    for extension in value.get("extensions") or ():
+        if extension.get("name") == "kymatui.io/sandbox":
+            return str(extension["extension"].get("registry", ""))
+    return ""
+
+
+def _remove(folder: Path | None) -> None:
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def follow_parent() -> None:
+    """Ends this process when the one that started it is gone: their common pipe closes then."""
+    if PARENT_VARIABLE not in os.environ:
+        return
+
+    def wait() -> None:
+        with contextlib.suppress(OSError, ValueError):
+            # not through sys.stdin, whose lock the interpreter needs when it ends
+            while os.read(0, 4096):
+                pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, daemon=True, name="parent").start()

@@ -1,0 +1,165 @@
+"""`kymatui sandbox up`: clusters and a registry, from the first socket to the last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kymatui.errors import ClusterError, ConfigurationError
+from kymatui.sandbox.apiserver.http.kubeconfig_file import kubeconfig_text, write_private
+from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
+from kymatui.sandbox.apiserver.server.server_semantics import standard_semantics
+from kymatui.sandbox.cluster import SandboxCluster, stop_all
+from kymatui.sandbox.registry.registry_server import SandboxRegistry
+from kymatui.sandbox.sandbox_process import follow_parent
+from kymatui.sandbox.world.story.file_loader import load
+from kymatui.sandbox.world.story.remote_world import RuntimeCluster, populate_remote
+from kymatui.sandbox.world.story.world_population import SampleWorld, populate
+
+GC_THRESHOLDS = (50_000, 50, 100)
+"""Most of what lives is reachable for good: the collector need not look at it after every few hundred requests."""
+_LOOK_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxOptions:
+    """What to serve; the second cluster listens on the port behind the first one's, where that is given.
+
+    `load` goes into the first cluster. With `fleet` the first cluster is a control plane with so many Kymas, of which
+    those of the other clusters are real; without, a control plane has a small fleet. With `settled` the sample world
+    has come to rest before anything is announced; with `overseen` a control plane has maintenance windows and Watchers.
+    """
+
+    kubeconfig: Path
+    clusters: Sequence[str] = ("kcp",)
+    port: int = 0
+    viewer_token: str = ""
+    empty: bool = False
+    load: Sequence[Path] = ()
+    settled: bool = False
+    fleet: int | None = None
+    overseen: bool = False
+
+
+def serve(wanted: SandboxOptions) -> int:
+    """Serves until SIGINT or SIGTERM; prints `ready` when everything answers. Returns the exit status."""
+    gc.set_threshold(*GC_THRESHOLDS)
+    follow_parent()
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_serve(wanted))
+    return 0
+
+
+async def _serve(wanted: SandboxOptions) -> None:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers; Ctrl-C raises there
+            loop.add_signal_handler(number, stopped.set)
+    async with start_servers(wanted) as served:
+        await asyncio.sleep(_LOOK_SECONDS)  # lets the loop see a signal that came meanwhile
+        if stopped.is_set():
+            return  # nobody is there any more who would read the file, or remove it
+        endpoints = [cluster.endpoint for cluster in served.clusters]
+        write_private(wanted.kubeconfig, kubeconfig_text(endpoints, served.registry.address))
+        preparing = asyncio.ensure_future(prepare(wanted, served))
+        interrupted = asyncio.ensure_future(stopped.wait())
+        await asyncio.wait((preparing, interrupted), return_when=asyncio.FIRST_COMPLETED)
+        if preparing.done():
+            await preparing
+            print("ready", flush=True)
+        else:
+            preparing.cancel()
+        await interrupted
+
+
+async def prepare(wanted: SandboxOptions, served: RunningServers) -> None:
+    """What is to be there before anybody is told that it is ready."""
+    if wanted.settled and served.world is not None:
+        await wait_until_at_rest(served.world)
+    if wanted.load:
+        await _load(wanted.load, served.clusters[0])
+
+
+async def wait_until_at_rest(world: SampleWorld) -> None:
+    """Waits until the sample world has come to rest; raises ClusterError where it does not."""
+    while not world.story.done:
+        if world.story.given_up:
+            raise ClusterError(
+                f"the sample world did not come to rest: {', '.join(world.story.waiting_for)}",
+                hint="the machine may be very busy; without --settled nothing waits for it",
+            )
+        await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def _load(paths: Sequence[Path], cluster: SandboxCluster) -> None:
+    """Loads files and folders; what was refused is told on standard error, and the rest is served all the same."""
+    report = load(cluster.server.client, cluster.server.store, paths)
+    while not report.done:
+        await asyncio.sleep(_LOOK_SECONDS)
+    for refused in report.failures:
+        print(f"kymatui: not loaded: {refused}", file=sys.stderr)
+    for left_out in report.skipped:
+        print(f"kymatui: left out: {left_out}", file=sys.stderr)
+    print(f"kymatui: {len(report.loaded)} objects loaded, {len(report.failures)} not", file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServers:
+    """What listens, and the sample world where there is one."""
+
+    clusters: Sequence[SandboxCluster]
+    registry: SandboxRegistry
+    world: SampleWorld | None
+
+
+@contextlib.asynccontextmanager
+async def start_servers(wanted: SandboxOptions) -> AsyncIterator[RunningServers]:
+    """What answers while the block lasts; the sample world comes about within it, see `prepare`."""
+    certificate = make_serving_certificate()
+    registry = SandboxRegistry()
+    world: SampleWorld | None = None
+    clusters: list[SandboxCluster] = []
+    try:
+        for offset, name in enumerate(wanted.clusters):
+            cluster = SandboxCluster(name, certificate, standard_semantics, wanted.viewer_token)
+            await _start(cluster, wanted.port + offset if wanted.port else 0)
+            clusters.append(cluster)
+        await registry.start()
+        if not wanted.empty:
+            world = _populate(clusters, registry, wanted)
+        yield RunningServers(clusters, registry, world)
+    finally:
+        if world is not None:
+            world.stop()
+        await stop_all(clusters)
+        await registry.stop()
+
+
+def _populate(clusters: Sequence[SandboxCluster], registry: SandboxRegistry, wanted: SandboxOptions) -> SampleWorld:
+    """The sample world: the first cluster is the control plane, the others are its runtimes."""
+    control, *runtimes = clusters
+    fleet = wanted.fleet
+    if not runtimes and fleet is None:
+        return populate(control.controllers, registry)
+    found = {
+        cluster.name: RuntimeCluster(cluster.controllers, kubeconfig_text([cluster.endpoint])) for cluster in runtimes
+    }
+    others = 12 if fleet is None else max(0, fleet - len(found))
+    return populate_remote(control.controllers, found, registry, others=others, overseen=wanted.overseen)
+
+
+async def _start(cluster: SandboxCluster, port: int) -> None:
+    try:
+        await cluster.start(port)
+    except OSError as error:
+        raise ConfigurationError(
+            f"port {port} of 127.0.0.1 cannot be used: {error.strerror or error}",
+            hint="leave --port out for a free one",
+        ) from error

@@ -1,0 +1,3 @@
+"""Whole objects against a schema: decoding, pruning, ObjectMeta, structural schemas and their constraints; no rule
+of a single kind.
+"""

@@ -1,0 +1,125 @@
+"""Custom resources on their way in: unknown fields and nulls go, defaults come (apiextensions' structural schemas)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kymatui.sandbox.apimachinery.json_copy import copy_json
+from kymatui.sandbox.schemas.objects.structural_schemas import object_meta
+from kymatui.sandbox.schemas.objects.typed_decoding import DecodeError, decode
+from kymatui.sandbox.schemas.types.schema_node import Object, Schema
+from kymatui.sandbox.schemas.values.field_errors import go_value
+
+
+def read_custom(schema: Schema, obj: Object) -> tuple[Object, list[str]]:
+    """The object pruned, with defaults, and the unknown fields that were dropped, in order.
+
+    Raises `DecodeError` where metadata (also that of an embedded object) has the wrong types. `obj` is changed.
+    """
+    unknown: list[str] = []
+    _coerce(obj, "", unknown)
+    prune(schema, obj, "", unknown)
+    drop_nulls(schema, obj)
+    apply_defaults(schema, obj)
+    return obj, [f'unknown field "{name}"' for name in sorted(unknown)]
+
+
+def _coerce(obj: Object, where: str, unknown: list[str]) -> None:
+    """Metadata as the typed decoder leaves it."""
+    if "metadata" not in obj:
+        return
+    given = obj["metadata"]
+    if given is None:
+        obj["metadata"] = {}
+        return
+    try:
+        if not isinstance(given, dict):
+            raise DecodeError("json: cannot unmarshal into Go value of type v1.ObjectMeta")
+        metadata, problems = decode(object_meta(), given)
+    except DecodeError as error:
+        if not where:
+            raise
+        raise DecodeError(f"{where}.metadata: Invalid value: {go_value(given)}: {error}") from None
+    obj["metadata"] = metadata
+    prefix = f"{where}.metadata." if where else "metadata."
+    unknown += [prefix + problem.partition('"')[2].rstrip('"') for problem in problems]
+
+
+def prune(schema: Schema, value: Any, where: str, unknown: list[str]) -> None:
+    """Drops what the schema does not know, and notes it."""
+    if isinstance(value, list):
+        if schema.items is not None:
+            for index, item in enumerate(value):
+                prune(schema.items, item, f"{where}[{index}]", unknown)
+        return
+    if not isinstance(value, dict):
+        return
+    if schema.embedded and where:
+        _coerce(value, where, unknown)
+    prefix = f"{where}." if where else ""
+    for name in list(value):
+        if name == "metadata" and (not where or schema.embedded):
+            continue
+        known = schema.properties.get(name) or schema.additional
+        if known is not None:
+            if isinstance(value[name], (dict, list)):
+                prune(known, value[name], prefix + name, unknown)
+        elif not schema.preserve:
+            unknown.append(prefix + name)
+            del value[name]
+
+
+def drop_nulls(schema: Schema, value: Any) -> None:
+    """Drops nulls of fields that do not allow them."""
+    if isinstance(value, list):
+        if schema.items is not None:
+            for item in value:
+                drop_nulls(schema.items, item)
+        return
+    if not isinstance(value, dict):
+        return
+    for name in list(value):
+        known = schema.properties.get(name) or schema.additional
+        if known is None:
+            continue
+        item = value[name]
+        if item is None:
+            if not known.nullable:
+                del value[name]
+        elif isinstance(item, (dict, list)):
+            drop_nulls(known, item)
+
+
+def _has_defaults(schema: Schema) -> bool:
+    """Whether there is any default at or under the node."""
+    known: bool | None = schema.compiled.get("defaults")
+    if known is None:
+        schema.compiled["defaults"] = False  # a schema that holds itself has no other defaults on that way
+        below = [*schema.properties.values(), schema.additional, schema.items]
+        known = schema.has_default or any(_has_defaults(node) for node in below if node is not None)
+        schema.compiled["defaults"] = known
+    return known
+
+
+def apply_defaults(schema: Schema, value: Any) -> None:
+    """Fills in what is not given, at every depth."""
+    if not _has_defaults(schema):
+        return
+    if isinstance(value, list):
+        if schema.items is not None:
+            for item in value:
+                apply_defaults(schema.items, item)
+        return
+    if not isinstance(value, dict):
+        return
+    for name, below in schema.properties.items():
+        if name == "metadata" and below is object_meta():
+            continue
+        if below.has_default and (name not in value or (value[name] is None and not below.nullable)):
+            value[name] = copy_json(below.default)
+        if isinstance(value.get(name), (dict, list)):
+            apply_defaults(below, value[name])
+    if schema.additional is not None:
+        for name, item in value.items():
+            if name not in schema.properties:
+                apply_defaults(schema.additional, item)

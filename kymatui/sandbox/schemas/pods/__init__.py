@@ -1,0 +1,1 @@
+"""Defaults and rules of pods, pod templates and the workloads that hold them."""

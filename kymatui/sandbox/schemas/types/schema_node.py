@@ -1,0 +1,76 @@
+"""The node that every schema is made of, for built-in kinds and for custom resources alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+Object = dict[str, Any]
+GVK = tuple[str, str, str]
+"""(group, version, kind); the group of core kinds is ""."""
+
+ListType = Literal["", "atomic", "set", "map"]
+Path = tuple[str | int, ...]
+
+
+class ValidationRule(NamedTuple):
+    """One entry of x-kubernetes-validations."""
+
+    rule: str
+    message: str = ""
+    message_expression: str = ""
+    reason: str = ""
+    field_path: str = ""
+    optional_old_self: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Schema:
+    """One value of an object: its type, what is under it, how it merges, and what it must satisfy.
+
+    `type` is "" where anything goes. `additional` is the schema of a map's values. `go_type` is how the decoder of a
+    built-in kind names the type ("int32", "v1.Container", "[]uint8"); "" in custom resources. `zero` says what an
+    encoder does with a value that is empty: "drop" it, "keep" it, "show" it even where it was not given, or show
+    "null" there.
+    """
+
+    type: str = ""
+    properties: dict[str, Schema] = field(default_factory=dict)
+    additional: Schema | None = None
+    items: Schema | None = None
+    required: tuple[str, ...] = ()
+    list_type: ListType = ""
+    map_keys: tuple[str, ...] = ()
+    atomic: bool = False
+    preserve: bool = False
+    embedded: bool = False
+    nullable: bool = False
+    int_or_string: bool = False
+    has_default: bool = False
+    default: Any = None
+    description: str = ""
+    merge_key: str = ""
+    patch_strategy: tuple[str, ...] = ()
+    rules: tuple[ValidationRule, ...] = ()
+    constraints: Object = field(default_factory=dict)
+    go_type: str = ""
+    format: str = ""
+    zero: Literal["drop", "keep", "show", "null"] = "drop"
+    # filled in by the compilers of the packages beside this one
+    compiled: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_granular_list(self) -> bool:
+        return self.list_type in ("set", "map")
+
+
+ANY = Schema(preserve=True)
+"""A value about which nothing is known."""
+
+
+def child(schema: Schema, name: str) -> Schema:
+    """The schema of a field or map value; `ANY` where it is not described."""
+    found = schema.properties.get(name)
+    if found is not None:
+        return found
+    return schema.additional if schema.additional is not None else ANY

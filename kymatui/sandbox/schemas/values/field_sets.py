@@ -1,0 +1,121 @@
+"""Sets of field paths, and their wire form, FieldsV1.
+
+A path is a tuple of FieldsV1 keys ("f:spec", 'k:{"name":"a"}', 'v:"x"', "i:0"); a set of paths is a frozenset of them.
+A path in the set does not mean that what is under it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kymatui.sandbox.schemas.values.field_errors import quoted
+
+FieldPath = tuple[str, ...]
+FieldSet = frozenset[FieldPath]
+EMPTY: FieldSet = frozenset()
+_COMPACT = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+
+
+class FieldsError(ValueError):
+    """FieldsV1 that cannot be read."""
+
+
+def compact(value: Any) -> str:
+    """JSON without blanks, keys in order, as FieldsV1 writes keys and values."""
+    return _COMPACT.encode(value)
+
+
+def to_fields(paths: Iterable[FieldPath]) -> dict[str, Any]:
+    """FieldsV1 of a set."""
+    root: dict[str, Any] = {}
+    marks: list[dict[str, Any]] = []
+    for path in sorted(paths):
+        node = root
+        for element in path:
+            node = node.setdefault(element, {})
+        marks.append(node)
+    for node in marks:
+        if node:
+            children = dict(node)
+            node.clear()
+            node["."] = {}
+            node.update(children)
+    return root
+
+
+def from_fields(fields: Any) -> FieldSet:
+    """The set of FieldsV1; raises `FieldsError`."""
+    found: list[FieldPath] = []
+    _collect(fields, (), found)
+    return frozenset(found)
+
+
+def _collect(node: Any, path: FieldPath, found: list[FieldPath]) -> None:
+    if not isinstance(node, dict):
+        raise FieldsError("expected an object")
+    for key, children in node.items():
+        if key == ".":
+            found.append(path)
+        elif key[1:2] != ":":
+            raise FieldsError(f"missing colon in path element {quoted(key)}")
+        elif key[0] not in "fkvi":
+            continue  # written by a newer server
+        elif children:
+            _collect(children, (*path, key), found)
+        else:
+            found.append((*path, key))
+
+
+def without(paths: FieldSet, removed: Iterable[FieldPath]) -> FieldSet:
+    """Leaves out the paths and everything under them (RecursiveDifference)."""
+    prefixes = frozenset(removed)
+    if not prefixes:
+        return paths
+    return frozenset(path for path in paths if not _is_under(path, prefixes))
+
+
+def only(paths: FieldSet, kept: Iterable[FieldPath]) -> FieldSet:
+    """Keeps the paths that are, or are under, one of `kept`."""
+    prefixes = frozenset(kept)
+    return frozenset(path for path in paths if _is_under(path, prefixes))
+
+
+def _is_under(path: FieldPath, prefixes: FieldSet) -> bool:
+    return any(path[:length] in prefixes for length in range(1, len(path) + 1))
+
+
+def show_path(path: FieldPath) -> str:
+    """As conflicts show it: `.spec.containers[name="a"].image`."""
+    return "".join(_show_element(element) for element in path)
+
+
+def _show_element(element: str) -> str:
+    text = element[2:]
+    if element[0] == "f":
+        return f".{text}"
+    if element[0] == "k":
+        keys = json.loads(text)
+        return "[" + ",".join(f"{name}={compact(keys[name])}" for name in sorted(keys)) + "]"
+    return f"[={text}]" if element[0] == "v" else f"[{text}]"
+
+
+def in_order(paths: FieldSet) -> Iterator[FieldPath]:
+    """Members of a level before what is under them, each in the order of path elements."""
+    return iter(_ordered(paths, 0))
+
+
+def _ordered(paths: Iterable[FieldPath], depth: int) -> list[FieldPath]:
+    members = sorted((path for path in paths if len(path) == depth + 1), key=lambda path: _rank(path[depth]))
+    groups: dict[str, list[FieldPath]] = {}
+    for path in paths:
+        if len(path) > depth + 1:
+            groups.setdefault(path[depth], []).append(path)
+    for element in sorted(groups, key=_rank):
+        members += _ordered(groups[element], depth + 1)
+    return members
+
+
+def _rank(element: str) -> tuple[int, str]:
+    return "fkvi".index(element[0]), element

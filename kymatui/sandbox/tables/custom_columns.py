@@ -1,0 +1,68 @@
+"""Columns of custom resources: those of their definition, or the age."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from kymatui.sandbox.schemas.objects.structural_schemas import object_meta
+from kymatui.sandbox.schemas.types.schema_node import Object
+from kymatui.sandbox.tables.human_durations import age
+from kymatui.sandbox.tables.kubectl_jsonpath import JsonPathError, find_values
+
+AGE: Object = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+
+
+def name_column() -> Object:
+    """The first column of every kind."""
+    return _column("Name", "string", object_meta().properties["name"].description, form="name")
+
+
+def _column(name: str, kind: str, description: str, *, form: str = "", priority: int = 0) -> Object:
+    return {"name": name, "type": kind, "format": form, "description": description, "priority": priority}
+
+
+def custom_columns(printed: Sequence[Object]) -> list[Object]:
+    """columnDefinitions; `printed` are the additionalPrinterColumns of the version."""
+    columns = [name_column()]
+    if not printed:
+        columns.append(_column("Age", "date", object_meta().properties["creationTimestamp"].description))
+    for column in printed:
+        description = column.get("description") or ""
+        if not description:
+            description = f"Custom resource definition column (in JSONPath format): {column['jsonPath']}"
+        form, priority = column.get("format") or "", column.get("priority") or 0
+        columns.append(_column(column["name"], column["type"], description, form=form, priority=priority))
+    return columns
+
+
+def custom_cells(printed: Sequence[Object], obj: Object, now: float) -> list[Any]:
+    """The cells of one object."""
+    cells: list[Any] = [(obj.get("metadata") or {}).get("name", "")]
+    return cells + [_cell(column, obj, now) for column in printed or (AGE,)]
+
+
+def _cell(column: Object, obj: Object, now: float) -> Any:
+    try:
+        found = find_values(column["jsonPath"], obj)
+    except JsonPathError:
+        return None
+    if not found or found[0] is None:
+        return None
+    value, kind = found[0], column["type"]
+    if kind == "string":
+        return " ".join(_text(item) for item in found) if len(found) > 1 else _text(value)
+    if kind == "date":
+        return age(value, now)
+    if kind == "integer":
+        return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    if kind == "number":
+        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    return value if isinstance(value, bool) else None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)

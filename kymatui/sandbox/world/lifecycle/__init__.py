@@ -1,0 +1,1 @@
+"""The simulated lifecycle-manager and the simulated module operators."""

@@ -1,0 +1,206 @@
+"""The manifest of a module's version: everything that installing it puts into a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from kymatui.sandbox.world.modules.sample_crds import module_definition, user_definition
+from kymatui.sandbox.world.modules.sample_module import SampleModule
+
+Obj = dict[str, Any]
+
+
+def manifest_objects(module: SampleModule, version: str) -> list[Obj]:
+    """The objects of a module at a version, in the order of a release's manifest."""
+    found: list[Obj] = []
+    if module.namespace != "kyma-system":
+        found.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": module.namespace}})
+    found += definitions_of(module)
+    found += [_service_account(module), *_roles(module), _configuration(module, version)]
+    if version == module.versions[0] and len(module.versions) > 1:
+        found.append(_legacy(module))
+    found += [_metrics(module), manager(module, version)]
+    return found
+
+
+_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class _PlainDumper(_DUMPER):  # type: ignore[misc, unused-ignore]
+    """Writes shared parts out each time: a reader of manifests should not meet anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def dump(*objects: Any) -> str:
+    """Objects as YAML, documents split by `---`."""
+    return yaml.dump_all(objects, Dumper=_PlainDumper, sort_keys=False, explicit_start=len(objects) > 1, width=10_000)
+
+
+def manifest_text(module: SampleModule, version: str) -> str:
+    """The manifest as YAML, documents split by `---`."""
+    return dump(*manifest_objects(module, version))
+
+
+def definitions_of(module: SampleModule) -> list[Obj]:
+    """The definitions a module brings: its own resource, and what its users create."""
+    own = module.resource
+    found = [module_definition(own.group, own.kind, own.plural, own.version)]
+    return found + [user_definition(k.group, k.kind, k.plural, k.version) for k in module.user_kinds]
+
+
+def default_resource(module: SampleModule) -> Obj:
+    """The resource that a template brings as its default."""
+    return {
+        "apiVersion": module.resource.api_version,
+        "kind": module.resource.kind,
+        "metadata": {"name": module.resource_name, "namespace": module.namespace},
+        "spec": dict(module.spec),
+    }
+
+
+def labels(module: SampleModule) -> dict[str, str]:
+    return {
+        "app.kubernetes.io/name": module.manager_name,
+        "app.kubernetes.io/part-of": module.name,
+        "kyma-project.io/module": module.name,
+    }
+
+
+def _metadata(module: SampleModule, name: str, *, namespaced: bool = True) -> Obj:
+    found: Obj = {"name": name, "labels": labels(module)}
+    return {**found, "namespace": module.namespace} if namespaced else found
+
+
+def _service_account(module: SampleModule) -> Obj:
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": _metadata(module, module.manager_name)}
+
+
+def _roles(module: SampleModule) -> list[Obj]:
+    kinds = (module.resource, *module.user_kinds)
+    rules: list[Obj] = [
+        {
+            "apiGroups": sorted({k.group for k in kinds}),
+            "resources": sorted({name for k in kinds for name in (k.plural, f"{k.plural}/status")}),
+            "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"],
+        },
+        {
+            "apiGroups": ["apps"],
+            "resources": ["deployments"],
+            "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"],
+        },
+        {"apiGroups": [""], "resources": ["events"], "verbs": ["create", "patch"]},
+    ]
+    if module.needs_secret:
+        rules.append({"apiGroups": [""], "resources": ["secrets"], "verbs": ["get", "list", "watch"]})
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": _metadata(module, f"{module.manager_name}-role", namespaced=False),
+        "rules": rules,
+    }
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": _metadata(module, f"{module.manager_name}-rolebinding", namespaced=False),
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": f"{module.manager_name}-role",
+        },
+        "subjects": [{"kind": "ServiceAccount", "name": module.manager_name, "namespace": module.namespace}],
+    }
+    return [role, binding]
+
+
+def _configuration(module: SampleModule, version: str) -> Obj:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": _metadata(module, f"{module.manager_name}-config"),
+        "data": {"config.yaml": f"module: {module.name}\nversion: {version}\nlogLevel: info\n"},
+    }
+
+
+def _legacy(module: SampleModule) -> Obj:
+    """Only the first version has it, so that an upgrade has something to prune."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": _metadata(module, f"{module.manager_name}-migration"),
+        "data": {"note": "kept for clusters that come from an older release"},
+    }
+
+
+def _metrics(module: SampleModule) -> Obj:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": _metadata(module, f"{module.manager_name}-metrics"),
+        "spec": {
+            "selector": {"app.kubernetes.io/name": module.manager_name},
+            "ports": [{"name": "metrics", "port": 8080, "targetPort": "metrics"}],
+        },
+    }
+
+
+def manager(module: SampleModule, version: str) -> Obj:
+    """The workload that makes the module work."""
+    pod = {
+        "serviceAccountName": module.manager_name,
+        "securityContext": {"runAsNonRoot": True},
+        "containers": [
+            {
+                "name": "manager",
+                "image": module.image(version),
+                "args": ["--leader-elect", "--metrics-bind-address=:8080"],
+                "env": [{"name": "MODULE_VERSION", "value": version}],
+                "ports": [{"name": "metrics", "containerPort": 8080}],
+                "livenessProbe": {"httpGet": {"path": "/healthz", "port": 8081}},
+                "readinessProbe": {"httpGet": {"path": "/readyz", "port": 8081}},
+                "resources": {
+                    "requests": {"cpu": "10m", "memory": "64Mi"},
+                    "limits": {"cpu": "500m", "memory": "256Mi"},
+                },
+                "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+            }
+        ],
+        "terminationGracePeriodSeconds": 10,
+    }
+    metadata = _metadata(module, module.manager_name)
+    metadata["labels"] = {**metadata["labels"], "app.kubernetes.io/version": version}
+    spec: Obj = {
+        "replicas": 1,
+        "selector": {"matchLabels": {"app.kubernetes.io/name": module.manager_name}},
+        "template": {"metadata": {"labels": labels(module)}, "spec": pod},
+    }
+    if version in module.broken:
+        # long enough to see it try; the ten minutes of a real cluster are too long for a demonstration
+        spec["progressDeadlineSeconds"] = 2
+    if module.stateful:
+        spec["serviceName"] = f"{module.manager_name}-metrics"
+    return {"apiVersion": "apps/v1", "kind": module.manager_kind, "metadata": metadata, "spec": spec}
+
+
+def operand(module: SampleModule, name: str, version: str) -> Obj:
+    """A workload that the module's operator creates for its resource."""
+    selector = {"app.kubernetes.io/name": name, "kyma-project.io/module": module.name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": module.namespace, "labels": selector},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": selector},
+            "template": {
+                "metadata": {"labels": selector},
+                "spec": {
+                    "containers": [{"name": name, "image": module.workload_image(name, version)}],
+                    "terminationGracePeriodSeconds": 5,
+                },
+            },
+        },
+    }

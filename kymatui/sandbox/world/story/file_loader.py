@@ -1,0 +1,208 @@
+"""Loads YAML and JSON files and folders into a cluster: definitions first, then namespaces, then everything else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kymatui.errors import ConfigurationError
+from kymatui.sandbox.apimachinery.local_client import LocalClient
+from kymatui.sandbox.apimachinery.object_store import ObjectStore
+from kymatui.sandbox.apimachinery.statuses import StatusError
+from kymatui.sandbox.controllers.framework.store_reader import Obj
+from kymatui.sandbox.world.lifecycle.kind_index import DEFINITIONS, KindIndex
+
+SUFFIXES = (".yaml", ".yml", ".json")
+PAUSE_SECONDS, PATIENCE_SECONDS = 0.1, 5.0
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_LOADER):  # type: ignore[misc, unused-ignore]
+    """Takes dates and a lone `=` as text, as Kubernetes' YAML reader does."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":value"))]
+    for first, resolvers in _LOADER.yaml_implicit_resolvers.items()
+}
+
+
+@dataclass
+class LoadReport:
+    """What came of it: `loaded` objects as "kind namespace/name", and for the others where and why not."""
+
+    loaded: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    done: bool = False
+
+
+@dataclass(frozen=True)
+class _Found:
+    path: Path
+    obj: Obj
+
+    @property
+    def rank(self) -> int:
+        return {"CustomResourceDefinition": 0, "Namespace": 1}.get(self.obj["kind"], 2)
+
+    @property
+    def title(self) -> str:
+        metadata = self.obj.get("metadata") or {}
+        place = "/".join(p for p in (metadata.get("namespace"), metadata.get("name")) if p)
+        return f"{self.obj['kind']} {place}"
+
+
+def load(client: LocalClient, store: ObjectStore, paths: Iterable[Path], *, namespace: str = "default") -> LoadReport:
+    """Creates (or replaces) every object of the files; `namespace` is for those that name none but need one.
+
+    Begins at once and goes on with the clock, because a new kind is served only when its definition is established:
+    the report is complete when it is `done`. A file that is no YAML, and an object the server refuses, end up in
+    `failures` and stop nothing else. Raises ConfigurationError where a path is not there.
+    """
+    report = LoadReport()
+    found = sorted(_objects(_files(paths), report), key=lambda f: f.rank)
+    _Loading(client, KindIndex(store), namespace, report).go_on(found)
+    return report
+
+
+class _Loading:
+    """Puts objects, and those whose kind is not served yet again a little later."""
+
+    def __init__(self, client: LocalClient, kinds: KindIndex, namespace: str, report: LoadReport) -> None:
+        self._client = client
+        self._kinds = kinds
+        self._namespace = namespace
+        self._report = report
+        self._end = client.clock.now() + PATIENCE_SECONDS
+
+    def go_on(self, found: Sequence[_Found]) -> None:
+        waiting = [one for one in found if not self._put(one)]
+        if waiting:
+            self._client.clock.call_later(PAUSE_SECONDS, lambda: self.go_on(waiting))
+        else:
+            self._report.done = True
+
+    def _put(self, one: _Found) -> bool:
+        """False where it is to be tried again."""
+        try:
+            note = _put(self._client, self._kinds, one.obj, self._namespace)
+        except LookupError as error:
+            if self._client.clock.now() < self._end:
+                return False
+            self._report.failures.append(f"{one.path}: {one.title}: {error.args[0]}")
+        except (StatusError, ValueError) as error:
+            self._report.failures.append(f"{one.path}: {one.title}: {error}")
+        else:
+            self._report.loaded.append(one.title)
+            if note:
+                self._report.skipped.append(f"{one.path}: {one.title}: {note}")
+        return True
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+        elif path.is_file():
+            yield path
+        else:
+            raise ConfigurationError(f"{path} is not there", hint="--load takes files and folders.")
+
+
+def _objects(files: Iterable[Path], report: LoadReport) -> Iterator[_Found]:
+    for path in files:
+        try:
+            documents = _documents(path)
+        except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
+            report.failures.append(f"{path}: {str(error).splitlines()[0]}")
+            continue
+        for document in documents:
+            for obj in _flattened(document):
+                if _is_object(obj):
+                    yield _Found(path, obj)
+                else:
+                    report.skipped.append(f"{path}: not a Kubernetes object")
+
+
+def _documents(path: Path) -> list[Any]:
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".json":
+        return [json.loads(text)]
+    return [d for d in yaml.load_all(text, Loader=_Loader) if d is not None]
+
+
+def _flattened(document: Any) -> Sequence[Any]:
+    if isinstance(document, dict) and str(document.get("kind", "")).endswith("List") and "items" in document:
+        return list(document["items"] or [])
+    return [document]
+
+
+def _is_object(obj: Any) -> bool:
+    return (
+        isinstance(obj, dict)
+        and isinstance(obj.get("kind"), str)
+        and isinstance(obj.get("apiVersion"), str)
+        and isinstance(obj.get("metadata"), dict)
+        and bool(obj["metadata"].get("name") or obj["metadata"].get("generateName"))
+    )
+
+
+def _put(client: LocalClient, kinds: KindIndex, obj: Obj, default: str) -> str:
+    """Creates or replaces the object and writes its status; returns why the status was left out, or ""."""
+    found = kinds.find(obj["apiVersion"], obj["kind"])
+    if found is None:
+        raise LookupError(f"no matches for kind {obj['kind']!r} in version {obj['apiVersion']!r}")
+    resource, namespaced = found
+    version = obj["apiVersion"].rpartition("/")[2]
+    metadata = {k: v for k, v in obj["metadata"].items() if k not in ("uid", "resourceVersion", "managedFields")}
+    if namespaced:
+        metadata["namespace"] = metadata.get("namespace") or default
+        _ensure_namespace(client, metadata["namespace"])
+    else:
+        metadata.pop("namespace", None)
+    made = {**obj, "metadata": metadata}
+    try:
+        created = client.create(resource, made, namespace=metadata.get("namespace", ""), version=version)
+    except StatusError as error:
+        if error.reason != "AlreadyExists":
+            raise
+        created = _replace(client, resource, made, version)
+    if obj.get("status") and resource not in ("namespaces", DEFINITIONS):
+        return _write_status(client, resource, created, obj["status"], version)
+    return ""
+
+
+def _replace(client: LocalClient, resource: str, obj: Obj, version: str) -> Obj:
+    """An update; a Job, which cannot be changed, is made again."""
+    metadata = obj["metadata"]
+    namespace = metadata.get("namespace", "")
+    if resource == "jobs.batch":
+        client.delete(resource, metadata["name"], namespace=namespace, propagation="Background")
+        return client.create(resource, obj, namespace=namespace, version=version)
+    live = client.get(resource, metadata["name"], namespace=namespace, version=version)
+    changed = {**obj, "metadata": {**metadata, "resourceVersion": live["metadata"]["resourceVersion"]}}
+    if resource == "services":
+        addresses = {k: live["spec"][k] for k in ("clusterIP", "clusterIPs") if k in live["spec"]}
+        changed["spec"] = {**addresses, **obj["spec"]}
+    return client.update(resource, changed, version=version)
+
+
+def _write_status(client: LocalClient, resource: str, created: Obj, status: Any, version: str) -> str:
+    """A kind without the subresource kept the status at once; one that the server refuses is left out and told."""
+    try:
+        client.update_status(resource, {**created, "status": status}, version=version)
+    except StatusError as error:
+        if error.reason not in ("NotFound", "MethodNotAllowed"):
+            return f"its status was left out: {error}"
+    return ""
+
+
+def _ensure_namespace(client: LocalClient, name: str) -> None:
+    if client.find("namespaces", name) is None:
+        client.create("namespaces", {"metadata": {"name": name}})

@@ -1,0 +1,170 @@
+"""Two clusters: a control plane with a small fleet, and the runtimes that are really there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kymatui.sandbox.apimachinery.local_client import LocalClient
+from kymatui.sandbox.apimachinery.object_store import Key
+from kymatui.sandbox.controllers.controller_manager import ControllerManager
+from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
+from kymatui.sandbox.controllers.framework.work_queue import ControllerQueue
+from kymatui.sandbox.registry.registry_server import SandboxRegistry
+from kymatui.sandbox.world.lifecycle.catalog_sync import CatalogSync, limits_of, synchronize
+from kymatui.sandbox.world.lifecycle.kind_index import KindIndex
+from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
+from kymatui.sandbox.world.lifecycle.kyma_controller import KymaController
+from kymatui.sandbox.world.lifecycle.manifest_controller import SimulatedManifestController
+from kymatui.sandbox.world.lifecycle.manifest_installer import Installer
+from kymatui.sandbox.world.modules.module_announcement import PREFIX
+from kymatui.sandbox.world.story import sample_fleet, world_population
+from kymatui.sandbox.world.story.control_plane_objects import add_control_plane_objects, is_routed, route
+from kymatui.sandbox.world.story.sample_situations import tell_situations
+from kymatui.sandbox.world.story.story_steps import Story, StoryStep
+
+CONTROL = sample_fleet.CONTROL
+SYSTEM = world_population.SYSTEM
+
+
+@dataclass(frozen=True)
+class RuntimeCluster:
+    """A runtime that is there: its controllers, and the kubeconfig that the control plane's Secret gets."""
+
+    controllers: ControllerManager
+    kubeconfig: str
+
+
+class _Echo:
+    """Tells the control plane's controllers of changes in a runtime: its Kyma, and its workloads."""
+
+    def __init__(self, name: str, kymas: KymaController, manifests: SimulatedManifestController) -> None:
+        self.name = f"echo/{name}"
+        self._kymas = kymas
+        self._manifests = manifests
+
+    def watch(self, queue: ControllerQueue) -> None:
+        queue.on_change(KYMAS, self._kymas.runtime_changed)
+        for resource in ("deployments.apps", "statefulsets.apps"):
+            queue.on_change(resource, self._manifests.workload_changed)
+
+    def reconcile(self, key: Key) -> float | None:
+        return None
+
+
+def populate_remote(
+    control: ControllerManager,
+    runtimes: Mapping[str, RuntimeCluster],
+    registry: SandboxRegistry,
+    *,
+    others: int = 12,
+    overseen: bool = False,
+) -> world_population.SampleWorld:
+    """Fills a control plane and its runtimes (by Kyma name); `others` more Kymas are there on paper only.
+
+    Of those, each way in which access can be wrong is there once; where the rest should be, nothing listens. With
+    `overseen` it has maintenance windows and Watchers, too.
+    """
+    client = control.context.client
+    packed = world_population.pack_all(registry)
+    world_population.prepare(client, namespaces=(CONTROL,))
+    for found in runtimes.values():
+        world_population.prepare(found.controllers.context.client)
+    story = Story(client.clock)
+    installers = {name: _installer(found) for name, found in runtimes.items()}
+
+    def fill() -> None:
+        world_population.announce(client, registry, packed, CONTROL)
+        _fill_fleet(control, runtimes, others, registry)
+        kymas, manifests = _lifecycle(control, runtimes, installers, registry)
+        for name, found in runtimes.items():
+            _prepare_runtime(control, found, name)
+            found.controllers.add(_Echo(name, kymas, manifests))
+            world_population.create(client, KYMAS, _control_kyma(name), CONTROL)
+            world_population.create(client, "secrets", sample_fleet.access_secret(name, found.kubeconfig), CONTROL)
+            tell_situations(story, found.controllers.context, installers[name], (control.context, (CONTROL, name)))
+        if overseen:
+            add_control_plane_objects(
+                client, CONTROL, [found.controllers.context.client for found in runtimes.values()]
+            )
+            story.add(
+                StoryStep(
+                    "the gateways are served",
+                    lambda: is_routed(control.context.observer),
+                    lambda: route(client, CONTROL),
+                )
+            )
+
+    observers = [control.context.observer, *(f.controllers.context.observer for f in runtimes.values())]
+    ready = StoryStep(
+        "the definitions are established", lambda: all(world_population.are_established(o) for o in observers), fill
+    )
+    story.add(ready)
+    story.begin()
+    return world_population.SampleWorld(story, packed)
+
+
+def _installer(found: RuntimeCluster) -> Installer:
+    return Installer(found.controllers.context, KindIndex(found.controllers.context.observer.store))
+
+
+def _lifecycle(
+    control: ControllerManager,
+    runtimes: Mapping[str, RuntimeCluster],
+    installers: Mapping[str, Installer],
+    registry: SandboxRegistry,
+) -> tuple[KymaController, SimulatedManifestController]:
+    def runtime(kyma: Obj) -> tuple[LocalClient, StoreReader] | None:
+        found = runtimes.get(kyma["metadata"]["name"])
+        return (found.controllers.context.client, found.controllers.context.observer) if found else None
+
+    def target(manifest: Obj) -> Installer | None:
+        return installers.get((manifest["metadata"].get("labels") or {}).get(f"{PREFIX}/kyma-name", ""))
+
+    def concerns(kyma: str) -> bool:
+        return kyma in runtimes
+
+    kymas = KymaController(control.context, registry.store, registry.address, runtime, concerns)
+    manifests = SimulatedManifestController(control.context, registry.store, target, concerns)
+    control.add(kymas)
+    control.add(manifests)
+    clients = {name: found.controllers.context.client for name, found in runtimes.items()}
+    control.add(CatalogSync(control.context.observer, clients))
+    return kymas, manifests
+
+
+def _control_kyma(name: str) -> Obj:
+    """The control plane's Kyma knows the runtime's data; its modules stand in the runtime."""
+    made = world_population.kyma()
+    labels = {**made["metadata"]["labels"], "kyma-project.io/runtime-id": name}
+    metadata = {**made["metadata"], "name": name, "namespace": CONTROL, "labels": labels}
+    return {**made, "metadata": metadata, "spec": {"channel": made["spec"]["channel"]}}
+
+
+def _prepare_runtime(control: ControllerManager, found: RuntimeCluster, name: str) -> None:
+    """What a runtime has from its control plane: the catalog, and its Kyma."""
+    client = found.controllers.context.client
+    made = world_population.kyma()
+    synchronize(control.context.observer, CONTROL, client, limits_of(made))
+    world_population.start_operators(found.controllers)
+    labels = {
+        **made["metadata"]["labels"],
+        "kyma-project.io/runtime-id": name,
+        f"{PREFIX}/watched-by": "kyma",
+        f"{PREFIX}/managed-by": "kyma",
+    }
+    annotations = {f"deprecated-{PREFIX}/owned-by": f"{CONTROL}/{name}"}
+    metadata = {**made["metadata"], "labels": labels, "annotations": annotations}
+    world_population.create(client, KYMAS, {**made, "metadata": metadata}, SYSTEM)
+
+
+def _fill_fleet(
+    control: ControllerManager, runtimes: Mapping[str, RuntimeCluster], others: int, registry: SandboxRegistry
+) -> None:
+    context = control.context
+    sample_fleet.fill(context.observer.store, others, now=context.now, registry=registry.address)
+    kubeconfig = next((found.kubeconfig for found in runtimes.values()), "")
+    for number, name in enumerate(sample_fleet.runtimes(others)):
+        wrong = sample_fleet.WRONG[number] if number < len(sample_fleet.WRONG) else "unreachable"
+        for secret in sample_fleet.wrong_secrets(name, wrong, kubeconfig):
+            world_population.create(context.client, "secrets", secret, CONTROL)

@@ -1,0 +1,79 @@
+"""Whether a cluster of the sample world has come to rest: nothing rolls out, every module has a state that lasts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from kymatui.sandbox.controllers.framework.status_conditions import find_condition
+from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
+from kymatui.sandbox.controllers.workloads.rollout_math import replicas_of
+from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
+from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
+from kymatui.sandbox.world.modules.sample_module import SampleModule
+
+WORKLOADS = ("deployments.apps", "statefulsets.apps")
+LOOKS = 3
+"""How often in a row everything must be quiet: operators and managers pause a moment between two of their steps."""
+
+
+def at_rest(
+    runtime: StoreReader, control: StoreReader, kyma: tuple[str, str], modules: Iterable[SampleModule]
+) -> Callable[[], bool]:
+    """A question to be asked again and again; true when the answer was yes `LOOKS` times in a row."""
+    watched = tuple(modules)
+    quiet = 0
+
+    def look() -> bool:
+        nonlocal quiet
+        rests = (
+            all(has_rolled_out(workload) for resource in WORKLOADS for workload in runtime.all(resource))
+            and _lasts(control, kyma)
+            and all(_is_reported(runtime, module) for module in watched)
+        )
+        quiet = quiet + 1 if rests else 0
+        return quiet >= LOOKS
+
+    return look
+
+
+def has_rolled_out(workload: Obj) -> bool:
+    """Whether a Deployment or StatefulSet is where it goes: all of it there, or given up."""
+    status = workload.get("status") or {}
+    if status.get("observedGeneration", 0) < workload["metadata"].get("generation", 1):
+        return False
+    progressing = find_condition(status.get("conditions"), "Progressing")
+    if progressing is not None and progressing["status"] == "False":
+        return True
+    wanted = replicas_of(workload)
+    return all(
+        status.get(field, 0) == wanted
+        for field in ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+    )
+
+
+def _lasts(control: StoreReader, kyma: tuple[str, str]) -> bool:
+    """Whether the Kyma's modules, and its Manifests, have a state that is not on the way to another."""
+    found = control.get(KYMAS, kyma)
+    modules = ((found or {}).get("status") or {}).get("modules") or []
+    manifests = [m for m in control.all(MANIFESTS, kyma[0]) if _owner(m) == kyma[1]]
+    states = [m["state"] for m in modules] + [(m.get("status") or {}).get("state", "") for m in manifests]
+    return bool(modules) and not {"", "Processing"} & set(states)
+
+
+def _owner(manifest: Obj) -> str:
+    return str((manifest["metadata"].get("labels") or {}).get("operator.kyma-project.io/kyma-name", ""))
+
+
+def _is_reported(runtime: StoreReader, module: SampleModule) -> bool:
+    """Whether the operator, where one is at work, has said something final about each resource of the module."""
+    kind = WORKLOADS[1] if module.stateful else WORKLOADS[0]
+    manager = runtime.get(kind, (module.namespace, module.manager_name))
+    if not ((manager or {}).get("status") or {}).get("availableReplicas"):
+        return True
+    return all(_is_final(resource) for resource in runtime.all(module.resource.resource))
+
+
+def _is_final(resource: Obj) -> bool:
+    status = resource.get("status") or {}
+    said = status.get("state") or status.get("phase") or ""
+    return said not in ("", "Processing", "Pending")

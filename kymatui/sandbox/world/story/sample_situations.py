@@ -1,0 +1,227 @@
+"""The situations of the sample world, one after another, each brought about the way it happens in a cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kymatui.sandbox.apimachinery.statuses import StatusError
+from kymatui.sandbox.controllers.framework.controller_context import ControllerContext
+from kymatui.sandbox.controllers.framework.store_reader import Obj
+from kymatui.sandbox.world.lifecycle.kind_index import DEFINITIONS
+from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
+from kymatui.sandbox.world.lifecycle.manifest_controller import RESOURCE as MANIFESTS
+from kymatui.sandbox.world.lifecycle.manifest_controller import SKIP
+from kymatui.sandbox.world.lifecycle.manifest_installer import Installer
+from kymatui.sandbox.world.modules.module_announcement import RELEASES
+from kymatui.sandbox.world.modules.module_manifest import default_resource, definitions_of, manifest_objects
+from kymatui.sandbox.world.modules.sample_module import SampleModule
+from kymatui.sandbox.world.modules.sample_modules import MODULES, module_named
+from kymatui.sandbox.world.story.rest_check import at_rest
+from kymatui.sandbox.world.story.story_steps import Story, StoryStep
+
+SYSTEM = "kyma-system"
+Kyma = tuple[str, str]
+DEFAULT: Kyma = (SYSTEM, "default")
+
+
+def tell_situations(
+    story: Story,
+    context: ControllerContext,
+    installer: Installer,
+    control: tuple[ControllerContext, Kyma] | None = None,
+) -> None:
+    """Adds all chapters. `control` is the control plane and the Kyma there, where that is another cluster."""
+    teller = _Teller(context, installer, *(control or (context, DEFAULT)))
+    story.add(*teller.behind("keda", "1.4.0"))
+    story.add(*teller.ahead("application-connector", "1.1.7"))
+    story.add(*teller.held_back("telemetry"))
+    story.add(*teller.waiting_for_a_window("nats", "1.1.0", "1.2.0"))
+    story.add(*teller.deleting("api-gateway"))
+    story.add(*teller.unmanaged("cloud-manager"))
+    story.add(*teller.used("serverless"))
+    story.add(*teller.orphan("cap-operator"))
+    story.add(*teller.community("docker-registry"))
+    story.end_with(teller.rest())
+
+
+class _Teller:
+    """Looks and acts as the people of the story: `kubectl` in most cases."""
+
+    def __init__(
+        self, context: ControllerContext, installer: Installer, control: ControllerContext, kyma: Kyma
+    ) -> None:
+        self._observer = context.observer
+        self._client = context.client.named("kubectl-edit")
+        self._installer = installer
+        self._control = control.client.named("kubectl-edit")
+        self._control_observer = control.observer
+        self._kyma = kyma
+
+    # -- looking
+
+    def _status(self, name: str) -> Obj:
+        kyma = self._control_observer.get(KYMAS, self._kyma) or {}
+        modules = (kyma.get("status") or {}).get("modules") or []
+        found: Obj = next((m for m in modules if m["name"] == name), {})
+        return found
+
+    def _is(self, name: str, *states: str, version: str = "") -> bool:
+        status = self._status(name)
+        return status.get("state") in states and version in ("", status.get("version"))
+
+    def _resource(self, module: SampleModule) -> Obj | None:
+        return self._observer.get(module.resource.resource, (module.namespace, module.resource_name))
+
+    def _is_working(self, module: SampleModule) -> bool:
+        """Its operator has taken the resource up."""
+        found = self._resource(module)
+        return bool(found and found["metadata"].get("finalizers") and found.get("status"))
+
+    # -- acting
+
+    def _edit_module(self, name: str, **fields: Any) -> None:
+        """Changes a module's entry in the Kyma; no fields: takes it out."""
+        namespace, title = DEFAULT
+        kyma = self._observer.get(KYMAS, DEFAULT)
+        if kyma is None:
+            raise LookupError(title)
+        entries = kyma["spec"]["modules"]
+        left = [e for e in entries if e["name"] != name]
+        if fields:
+            known = next((e for e in entries if e["name"] == name), {"name": name})
+            left.append({k: v for k, v in {**known, **fields}.items() if v is not None})
+        self._client.patch(KYMAS, title, {"spec": {"modules": left}}, namespace=namespace)
+
+    def _set_image(self, module: SampleModule, version: str) -> None:
+        patch = [
+            {"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": module.image(version)},
+        ]
+        resource = "statefulsets.apps" if module.stateful else "deployments.apps"
+        self._client.patch(resource, module.manager_name, patch, namespace=module.namespace, type="json")
+
+    def _release(self, name: str, version: str) -> None:
+        """The regular channel of a module gets another version."""
+        meta = self._control_observer.get(RELEASES, (self._kyma[0], name))
+        if meta is None:
+            raise LookupError(name)
+        channels = [{**c, "version": version} for c in meta["spec"]["channels"]]
+        self._control.patch(RELEASES, name, {"spec": {"channels": channels}}, namespace=self._kyma[0])
+
+    def _create(self, resource: str, obj: Obj) -> None:
+        try:
+            self._client.create(resource, obj, namespace=obj["metadata"].get("namespace", ""))
+        except StatusError as error:
+            if error.reason != "AlreadyExists":
+                raise
+
+    def _user_object(self, module: SampleModule, name: str, namespace: str, spec: Obj) -> None:
+        kind = module.user_kinds[0]
+        self._create("namespaces", {"metadata": {"name": namespace}})
+        metadata = {"name": name, "namespace": namespace}
+        self._create(
+            kind.resource, {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
+        )
+
+    # -- chapters
+
+    def rest(self) -> StoryStep:
+        """The end of the story: what was begun has come to where it stays."""
+        look = at_rest(self._observer, self._control_observer, self._kyma, MODULES)
+        return StoryStep("everything is at rest", look, lambda: None)
+
+    def behind(self, name: str, version: str) -> list[StoryStep]:
+        """Reconciliation was switched off, and somebody went back to an older manager."""
+        module = module_named(name)
+
+        def pause() -> None:
+            manifest = self._status(name)["manifest"]["metadata"]
+            labels = {"metadata": {"labels": {SKIP: "true"}}}
+            self._control.patch(MANIFESTS, manifest["name"], labels, namespace=manifest["namespace"])
+            self._set_image(module, version)
+
+        return [StoryStep(f"{name} is behind", lambda: self._is(name, "Ready") and self._is_working(module), pause)]
+
+    def ahead(self, name: str, version: str) -> list[StoryStep]:
+        """Somebody tried the next version's manager by hand."""
+        module = module_named(name)
+
+        def ready() -> bool:
+            return self._is(name, "Ready") and self._is_working(module)
+
+        return [StoryStep(f"{name} is ahead", ready, lambda: self._set_image(module, version))]
+
+    def held_back(self, name: str) -> list[StoryStep]:
+        """From the fast channel back to regular, which has a lower version."""
+
+        def ready() -> bool:
+            return self._is(name, "Ready")
+
+        return [StoryStep(f"{name} is held back", ready, lambda: self._edit_module(name, channel=None))]
+
+    def waiting_for_a_window(self, name: str, old: str, new: str) -> list[StoryStep]:
+        """Installed at the old version; the new one needs a downtime."""
+
+        def ready() -> bool:
+            return self._is(name, "Ready", version=old)
+
+        return [
+            StoryStep(f"{name} is released at {old}", lambda: True, lambda: self._release(name, old)),
+            StoryStep(f"{name} waits for a window", ready, lambda: self._release(name, new)),
+        ]
+
+    def deleting(self, name: str) -> list[StoryStep]:
+        """Taken out of the Kyma while two users still have what it made possible."""
+        module = module_named(name)
+
+        def use() -> None:
+            for place, host in (("shop", "orders"), ("billing", "invoices")):
+                rule = {"hosts": [host], "gateway": "kyma-system/kyma-gateway", "service": {"name": host, "port": 80}}
+                self._user_object(module, host, place, rule)
+
+        def ready() -> bool:
+            return self._is(name, "Ready") and self._is_working(module)
+
+        return [
+            StoryStep(f"{name} is used", ready, use),
+            StoryStep(f"{name} is being deleted", lambda: True, lambda: self._edit_module(name)),
+        ]
+
+    def unmanaged(self, name: str) -> list[StoryStep]:
+        def ready() -> bool:
+            return self._is(name, "Ready")
+
+        return [StoryStep(f"{name} is unmanaged", ready, lambda: self._edit_module(name, managed=False))]
+
+    def used(self, name: str) -> list[StoryStep]:
+        """Functions in two namespaces; the module that runs them cannot be deleted while they are there."""
+        module = module_named(name)
+
+        def use() -> None:
+            source = {"inline": {"source": "module.exports = { main: () => 'hello' }"}}
+            for place, title in (("shop", "price"), ("shop", "stock"), ("billing", "tax")):
+                self._user_object(module, title, place, {"runtime": "nodejs22", "source": source})
+
+        return [StoryStep(f"{name} is used", lambda: self._is_working(module), use)]
+
+    def orphan(self, name: str) -> list[StoryStep]:
+        """The definition and a resource, but nothing that would look after it."""
+        module = module_named(name)
+
+        def leave() -> None:
+            for definition in definitions_of(module):
+                self._create(DEFINITIONS, definition)
+            self._create("namespaces", {"metadata": {"name": module.namespace}})
+            self._create(module.resource.resource, default_resource(module))
+
+        return [StoryStep(f"{name} left its resource behind", lambda: True, leave)]
+
+    def community(self, name: str) -> list[StoryStep]:
+        """Installed by hand, some versions ago."""
+        module = module_named(name)
+
+        def install() -> None:
+            if not self._installer.apply(manifest_objects(module, module.versions[0])):
+                raise LookupError(name)
+            self._create(module.resource.resource, default_resource(module))
+
+        return [StoryStep(f"{name} is installed by hand", lambda: True, install)]

@@ -1,0 +1,91 @@
+"""A story: steps that each wait for the cluster to be somewhere, and then move it on.
+
+The situations of the sample world come about as they do in life: something was installed, then somebody changed it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kymatui.sandbox.apimachinery.clock import SandboxClock, Timer
+from kymatui.sandbox.apimachinery.statuses import StatusError
+
+log = logging.getLogger(__name__)
+LOOK_SECONDS = 0.2
+PATIENCE_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class StoryStep:
+    """`do` runs once, when `when` has become true."""
+
+    name: str
+    when: Callable[[], bool]
+    do: Callable[[], None]
+
+
+class Story:
+    """Tells its chapters (lists of steps, each in order) side by side; `done` when all are told."""
+
+    def __init__(self, clock: SandboxClock) -> None:
+        self._clock = clock
+        self._chapters: list[list[StoryStep]] = []
+        self._ends: list[list[StoryStep]] = []
+        self._timer: Timer | None = None
+        self._end = 0.0
+
+    def add(self, *steps: StoryStep) -> None:
+        self._chapters.append(list(steps))
+
+    def end_with(self, step: StoryStep) -> None:
+        """A step that has its turn when all chapters are told."""
+        self._ends.append([step])
+
+    def begin(self) -> None:
+        self._end = self._clock.now() + PATIENCE_SECONDS
+        self._look()
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    @property
+    def done(self) -> bool:
+        return not any(self._chapters) and not any(self._ends)
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the patience ended before the story did."""
+        return not self.done and self._end > 0 and self._clock.now() > self._end
+
+    @property
+    def waiting_for(self) -> list[str]:
+        """The names of the steps whose turn has not come."""
+        return [steps[0].name for steps in (*self._chapters, *self._ends) if steps]
+
+    def _look(self) -> None:
+        self._timer = None
+        for steps in self._chapters:
+            self._advance(steps)
+        if not any(self._chapters):
+            for steps in self._ends:
+                self._advance(steps)
+        if self.done:
+            return
+        if self._clock.now() > self._end:
+            log.warning("the sample world is not complete: %s", ", ".join(self.waiting_for))
+            return
+        self._timer = self._clock.call_later(LOOK_SECONDS, self._look)
+
+    @staticmethod
+    def _advance(steps: list[StoryStep]) -> None:
+        while steps and steps[0].when():
+            try:
+                steps[0].do()
+            except (LookupError, StatusError) as error:
+                log.debug("%s: %s", steps[0].name, error)
+                return
+            steps.pop(0)

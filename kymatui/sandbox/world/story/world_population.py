@@ -1,0 +1,184 @@
+"""Fills a cluster and a registry with the sample world, and starts what keeps it moving.
+
+world = populate(controllers, registry)      # returns at once; the situations come about within seconds
+world.story.done
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kymatui.sandbox.apimachinery.local_client import LocalClient
+from kymatui.sandbox.apimachinery.statuses import StatusError
+from kymatui.sandbox.controllers.controller_manager import ControllerManager
+from kymatui.sandbox.controllers.framework.status_conditions import find_condition
+from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
+from kymatui.sandbox.registry.registry_server import SandboxRegistry
+from kymatui.sandbox.world.lifecycle.kind_index import DEFINITIONS, KindIndex
+from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
+from kymatui.sandbox.world.lifecycle.kyma_controller import KymaController
+from kymatui.sandbox.world.lifecycle.manifest_controller import SimulatedManifestController
+from kymatui.sandbox.world.lifecycle.manifest_installer import Installer
+from kymatui.sandbox.world.lifecycle.module_operator import ModuleOperator
+from kymatui.sandbox.world.modules.module_announcement import (
+    API_VERSION,
+    PREFIX,
+    RELEASES,
+    TEMPLATES,
+    release_meta,
+    templates,
+)
+from kymatui.sandbox.world.modules.module_packages import PackedModule, pack
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
+from kymatui.sandbox.world.modules.sample_module import ModuleStyle, SampleModule
+from kymatui.sandbox.world.modules.sample_modules import MODULES
+from kymatui.sandbox.world.story.sample_situations import tell_situations
+from kymatui.sandbox.world.story.story_steps import Story, StoryStep
+
+SYSTEM = "kyma-system"
+PACKED = Mapping[str, Mapping[str, PackedModule]]
+
+
+@dataclass(frozen=True)
+class SampleWorld:
+    """What `populate` made: the story that is being told, and how to stop it."""
+
+    story: Story
+    packed: PACKED
+
+    def stop(self) -> None:
+        self.story.stop()
+
+
+def create(client: LocalClient, resource: str, obj: Mapping[str, Any], namespace: str = "") -> None:
+    """Creates an object where it is not there yet."""
+    try:
+        client.create(resource, obj, namespace=namespace)
+    except StatusError as error:
+        if error.reason != "AlreadyExists":
+            raise
+
+
+def pack_all(registry: SandboxRegistry, modules: tuple[SampleModule, ...] = MODULES) -> PACKED:
+    """Every version of every module into the registry."""
+    return {
+        module.name: {version: pack(registry.store, module, version, registry.address) for version in module.versions}
+        for module in modules
+    }
+
+
+def announce(client: LocalClient, registry: SandboxRegistry, packed: PACKED, namespace: str = SYSTEM) -> None:
+    """Templates and release metas of the managed modules, as the catalog of `namespace`; community ones in default."""
+    for module in MODULES:
+        place = "default" if module.style is ModuleStyle.COMMUNITY else namespace
+        meta = release_meta(module, place)
+        if meta is not None:
+            create(client, RELEASES, meta, place)
+        for template in templates(module, place, packed[module.name], registry.url):
+            create(client, TEMPLATES, template, place)
+
+
+def prepare(client: LocalClient, *, namespaces: tuple[str, ...] = (SYSTEM,)) -> None:
+    """The definitions of Kyma, and its namespaces."""
+    for definition in kyma_definitions():
+        create(client, DEFINITIONS, definition)
+    for name in namespaces:
+        labels = {f"{PREFIX}/managed-by": "kyma", "istio-injection": "enabled"} if name == SYSTEM else {}
+        create(client, "namespaces", {"metadata": {"name": name, "labels": labels}})
+
+
+def start_operators(controllers: ControllerManager) -> None:
+    """One simulated operator a module; they do nothing while no manager runs."""
+    for module in MODULES:
+        controllers.add(ModuleOperator(controllers.context, module))
+
+
+def populate(controllers: ControllerManager, registry: SandboxRegistry) -> SampleWorld:
+    """One cluster that is control plane and runtime at once, with the Kyma `kyma-system/default`."""
+    client = controllers.context.client
+    observer = controllers.context.observer
+    packed = pack_all(registry)
+    prepare(client)
+    story = Story(client.clock)
+    installer = Installer(controllers.context, KindIndex(observer.store))
+
+    def fill() -> None:
+        announce(client, registry, packed)
+        start_operators(controllers)
+        controllers.add(KymaController(controllers.context, registry.store, registry.address))
+        controllers.add(SimulatedManifestController(controllers.context, registry.store, lambda _: installer))
+        create(client, KYMAS, kyma(), SYSTEM)
+        create(client, "watchers.operator.kyma-project.io", watcher(), SYSTEM)
+        tell_situations(story, controllers.context, installer)
+
+    story.add(StoryStep("the definitions are established", lambda: are_established(observer), fill))
+    story.begin()
+    return SampleWorld(story, packed)
+
+
+def are_established(observer: StoreReader) -> bool:
+    """Whether the definitions of Kyma are served."""
+    return all(is_established(observer, wanted["metadata"]["name"]) for wanted in kyma_definitions())
+
+
+def is_established(observer: StoreReader, definition: str) -> bool:
+    """Whether the resources of a definition (by its name) are served."""
+    found = observer.get(DEFINITIONS, ("", definition)) or {}
+    established = find_condition((found.get("status") or {}).get("conditions"), "Established")
+    return established is not None and established["status"] == "True"
+
+
+def kyma() -> Obj:
+    """The Kyma of the sample, before anything went its own way."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Kyma",
+        "metadata": {
+            "name": "default",
+            "namespace": SYSTEM,
+            "labels": {
+                f"{PREFIX}/managed-by": "lifecycle-manager",
+                f"{PREFIX}/beta": "true",
+                "kyma-project.io/runtime-id": "3d1f0c6e-5a52-4f0e-9a53-0c6f4f2f9b11",
+                "kyma-project.io/global-account-id": "a7e1c9f2-0000-4000-8000-000000000001",
+                "kyma-project.io/broker-plan-name": "aws",
+                "kyma-project.io/region": "eu-central-1",
+                "kyma-project.io/platform-region": "cf-eu10",
+            },
+        },
+        "spec": {
+            "channel": "regular",
+            "modules": [
+                {"name": "serverless"},
+                {"name": "istio"},
+                {"name": "keda"},
+                {"name": "telemetry", "channel": "fast"},
+                {"name": "btp-operator"},
+                {"name": "api-gateway"},
+                {"name": "nats"},
+                {"name": "eventing"},
+                {"name": "application-connector"},
+                {"name": "cluster-ip"},
+                {"name": "cloud-manager"},
+                {"name": "transparent-proxy", "customResourcePolicy": "Ignore"},
+            ],
+        },
+    }
+
+
+def watcher() -> Obj:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "Watcher",
+        "metadata": {"name": "watcher", "namespace": SYSTEM, "labels": {f"{PREFIX}/managed-by": "lifecycle-manager"}},
+        "spec": {
+            "manager": "lifecycle-manager",
+            "labelsToWatch": {f"{PREFIX}/watched-by": "kyma"},
+            "resourceToWatch": {"group": PREFIX, "version": "*", "resource": "kymas"},
+            "field": "spec",
+            "serviceInfo": {"name": "lifecycle-manager-events", "namespace": SYSTEM, "port": 8082},
+            "gateway": {"selector": {"matchLabels": {f"{PREFIX}/watcher-gateway": "default"}}},
+        },
+    }

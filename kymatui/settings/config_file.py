@@ -1,0 +1,132 @@
+"""Reads the configuration file and the environment into `Settings`."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.errors import ConfigurationError
+from kymatui.settings.options_schema import COLUMN_NAMES, OPTIONS, THEME_NAMES, find_faults
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"", "0", "false", "no", "off"})
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class ContextSettings(NamedTuple):
+    """What holds for one cluster: production should look like production."""
+
+    accent: str = ""
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that is configured; the defaults are those of the schema."""
+
+    theme: str = "dark"
+    ascii: bool = False
+    mouse: bool = True
+    read_only: bool = False
+    bell: bool = False
+    columns: tuple[str, ...] = COLUMN_NAMES
+    sort: str = "name"
+    catalogs: tuple[str, ...] = ()
+    maintenance_policy: str = ""
+    restricted_modules: tuple[str, ...] = ()
+    keys: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    contexts: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
+
+    def context(self, name: str) -> ContextSettings:
+        """What is configured for a context: under its own name, else under the first pattern that fits."""
+        found = self.contexts.get(name)
+        if found is None:
+            found = next((body for p, body in self.contexts.items() if fnmatch.fnmatchcase(name, p)), _NOTHING)
+        return ContextSettings(str(found.get("accent", "")), bool(found.get("read_only", False)))
+
+
+def config_path(environment: Mapping[str, str]) -> Path:
+    """The file: `KYMATUI_CONFIG`, else `config.toml` in the platform's configuration folder."""
+    if environment.get("KYMATUI_CONFIG"):
+        return Path(environment["KYMATUI_CONFIG"]).expanduser()
+    from platformdirs import user_config_path
+
+    return user_config_path("kymatui", appauthor=False) / "config.toml"
+
+
+def load_settings(environment: Mapping[str, str]) -> Settings:
+    """The file's options over the defaults, the environment over both; a missing file is no error unless it is named.
+
+    Raises ConfigurationError with every fault of the file, each with its place.
+    """
+    path = config_path(environment)
+    body: dict[str, Any] = {}
+    if path.is_file():
+        body = _placed(read_file(path), path.parent)
+    elif environment.get("KYMATUI_CONFIG"):
+        raise ConfigurationError(f"{path} is not there", hint="KYMATUI_CONFIG names it")
+    return _with_environment(_settings(body), environment)
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """The checked content of a configuration file."""
+    import tomllib
+
+    try:
+        body = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} cannot be read: {error_reason(error)}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(
+            f"{path} is no TOML: {error}", hint="`kymatui config show` prints a valid one"
+        ) from error
+    found = list(find_faults(body))
+    if found:
+        lines = "\n  ".join(str(fault) for fault in found)
+        raise ConfigurationError(f"{path}:\n  {lines}", hint="`kymatui config schema` tells every option")
+    return body
+
+
+def _placed(body: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Paths are relative to the file that names them, wherever kymatui is started."""
+
+    def placed(source: str) -> str:
+        return source if "://" in source or not source else str(folder / Path(source).expanduser())
+
+    found = dict(body)
+    if "catalogs" in body:
+        found["catalogs"] = [placed(source) for source in body["catalogs"]]
+    if "maintenance_policy" in body:
+        found["maintenance_policy"] = placed(body["maintenance_policy"])
+    return found
+
+
+def _settings(body: Mapping[str, Any]) -> Settings:
+    found: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in body.items()}
+    return Settings(**found)
+
+
+def _with_environment(settings: Settings, environment: Mapping[str, str]) -> Settings:
+    found: dict[str, Any] = {}
+    for option in OPTIONS:
+        text = environment.get(option.environment) if option.environment else None
+        if text is None:
+            continue
+        found[option.name] = _flag(option.environment, text) if option.kind == "flag" else text
+    if found.get("theme", THEME_NAMES[0]) not in THEME_NAMES:
+        raise ConfigurationError(f"KYMATUI_THEME: {found['theme']!r} is none of {', '.join(THEME_NAMES)}")
+    return replace(settings, **found)
+
+
+def _flag(variable: str, text: str) -> bool:
+    lowered = text.strip().lower()
+    if lowered in _TRUE:
+        return True
+    if lowered in _FALSE:
+        return False
+    raise ConfigurationError(f"{variable}: {text!r} is neither yes nor no", hint=f"set {variable}=1 or {variable}=0")

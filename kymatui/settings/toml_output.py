@@ -1,0 +1,40 @@
+"""The configuration as a TOML text that could be the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kymatui.settings.config_file import Settings
+from kymatui.settings.options_schema import OPTIONS
+
+
+def as_toml(settings: Settings) -> str:
+    """Every option with its help and its value; tables come last, as TOML wants it."""
+    plain = [option for option in OPTIONS if option.kind not in ("keys", "contexts")]
+    lines: list[str] = []
+    for option in plain:
+        choices = f" ({', '.join(option.choices)})" if option.choices and option.kind == "text" else ""
+        lines += [f"# {option.help}{choices}", f"{option.name} = {_value(getattr(settings, option.name))}", ""]
+    lines += ["# keys by the id of a binding; `?` on the screen lists them", "[keys]", *_table(settings.keys), ""]
+    for pattern, body in settings.contexts.items():
+        lines += [f"[contexts.{_key(pattern)}]", *_table(body), ""]
+    return "\n".join(lines)
+
+
+def _table(body: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in body.items():
+        yield f"{_key(key)} = {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(_value(item) for item in value)}]"
+    return json.dumps(value, ensure_ascii=False)  # TOML's basic strings take JSON's escapes
+
+
+def _key(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else json.dumps(key)

@@ -1,0 +1,146 @@
+"""The commands that work on every screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.terminal.file_saving import save_file
+from kymatui.ui.terminal.themes import THEMES
+from kymatui.ui.viewmodels.sorting import SortOrder
+
+if TYPE_CHECKING:
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+
+TABS = ("overview", "resources", "checks", "versions", "events", "yaml", "history")
+
+
+def commands(app: KymatuiApp) -> tuple[ScreenCommand, ...]:
+    """In the order in which the help shows them."""
+    from kymatui.ui.application.module_commands import commands as acting
+
+    return (*_places(app), *acting(app), *_table(app), *_program(app))
+
+
+def _places(app: KymatuiApp) -> Iterator[ScreenCommand]:
+    yield ScreenCommand("modules", "the catalog", lambda _: app.ways.climb_to_catalog(), aliases=("mod", "catalog"))
+    yield ScreenCommand(
+        "module",
+        "one module, on one of its tabs",
+        lambda words: _module(app, words),
+        aliases=("m",),
+        usage=f"module NAME [{'|'.join(TABS)}]",
+        arguments=lambda: [line for name in _modules(app) for line in (name, *(f"{name} {tab}" for tab in TABS))],
+    )
+    yield ScreenCommand(
+        "tree",
+        "the resources of a module and their readiness",
+        lambda words: _module(app, [*words[:1], "resources"]),
+        aliases=("xray",),
+        usage="tree NAME",
+        arguments=lambda: _modules(app),
+    )
+    for kind, text, alias in (
+        ("channels", "all channels side by side", "matrix"),
+        ("problems", "everything that is wrong", "errors"),
+        ("changes", "what changed while kymatui was open", "history"),
+        ("jobs", "what is under way, and what came of the rest", "job"),
+    ):
+        yield ScreenCommand(kind, text, partial(_place, app, kind), aliases=(alias,))
+    yield ScreenCommand("back", "where you were before", lambda _: app.ways.back())
+    yield ScreenCommand("forward", "forward again", lambda _: app.ways.forward())
+
+
+def _place(app: KymatuiApp, kind: str, words: Sequence[str]) -> None:
+    del words
+    app.ways.open(ScreenStep(kind))
+
+
+def _modules(app: KymatuiApp) -> Sequence[str]:
+    return [row.name for row in app.catalog.rows] if app.catalog is not None else ()
+
+
+def _module(app: KymatuiApp, words: Sequence[str]) -> None:
+    names = _modules(app)
+    tab = words[1] if len(words) > 1 else TABS[0]
+    if not words or words[0] not in names:
+        app.problem(f"which module? {', '.join(names)}")
+    elif tab not in TABS:
+        app.problem(f"which tab? {', '.join(TABS)}")
+    else:
+        app.ways.open(ScreenStep("module", words[0], tab))
+
+
+def _table(app: KymatuiApp) -> Iterator[ScreenCommand]:
+    table = app.shown.table if app.shown is not None else None
+    if app.shown is not None:
+        yield ScreenCommand(
+            "save",
+            "write what is shown to a file",
+            lambda words: _save(app, words),
+            usage=f"save FILE.{'|'.join(app.shown.exports())}",
+        )
+    if table is None:
+        return
+    yield ScreenCommand("filter", "show only some lines", lambda words: _filter(app, " ".join(words)))
+    if table.order is not None:
+        columns = tuple(column.id for column in table.columns)
+        yield ScreenCommand(
+            "sort",
+            "order the lines",
+            lambda words: _sort(app, words),
+            usage="sort COLUMN[:desc]",
+            arguments=lambda: tuple(f"{column}{way}" for column in columns for way in ("", ":desc")),
+        )
+
+
+def _save(app: KymatuiApp, words: Sequence[str]) -> None:
+    assert app.shown is not None
+    try:
+        path = save_file(" ".join(words), app.shown.exports())
+    except ValueError as error:
+        app.problem(str(error))
+    else:
+        app.notify(f"saved {path}", markup=False)
+
+
+def _filter(app: KymatuiApp, text: str) -> None:
+    problem = app.shown.filter_changed(text) if app.shown is not None else ""
+    if problem:
+        app.problem(problem)
+
+
+def _sort(app: KymatuiApp, words: Sequence[str]) -> None:
+    table = app.shown.table if app.shown is not None else None
+    column, _, way = (words[0] if words else "").partition(":")
+    known = [one.id for one in table.columns] if table is not None else []
+    if table is None or column not in known or way not in ("", "asc", "desc"):
+        app.problem(f"sort by which column? {', '.join(known)}; `:desc` behind it turns the order")
+    else:
+        table.set_order(SortOrder(column, descending=way == "desc"))
+
+
+def _program(app: KymatuiApp) -> Iterator[ScreenCommand]:
+    names = tuple(theme.name.removeprefix("kymatui-") for theme in THEMES)
+    yield ScreenCommand(
+        "theme", "change the look", lambda words: _theme(app, words), usage="theme NAME", arguments=lambda: names
+    )
+    yield ScreenCommand("refresh", "ask the server again", lambda _: app.action_reconnect())
+    yield ScreenCommand("help", "every key and command", lambda _: _help(app))
+    yield ScreenCommand("quit", "leave kymatui", lambda _: app.leave(), aliases=("q", "q!"))
+
+
+def _theme(app: KymatuiApp, words: Sequence[str]) -> None:
+    name = f"kymatui-{words[0]}" if words else ""
+    if name in {theme.name for theme in THEMES}:
+        app.theme = name
+    else:
+        app.problem("which theme? " + ", ".join(theme.name.removeprefix("kymatui-") for theme in THEMES))
+
+
+def _help(app: KymatuiApp) -> None:
+    if app.shown is not None:
+        app.shown.action_help()

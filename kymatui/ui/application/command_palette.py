@@ -1,0 +1,88 @@
+"""The command palette: every key of the screen, every command and every module, found by what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.markup import escape
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.navigation.command_table import help_lines
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.navigation.key_help import key_name
+
+if TYPE_CHECKING:
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+
+
+_MOVING = ("table.", "document.")  # keys that everybody tries before he looks for them
+
+
+@dataclass(frozen=True, slots=True)
+class PaletteEntry:
+    """What is found, what it does in words, and the doing; `first` are shown before anything is typed."""
+
+    text: str
+    help: str
+    run: Callable[[], object]
+    first: bool = False
+
+
+class CommandProvider(Provider):
+    """Keys that are off are found too, with the reason: choosing them says it."""
+
+    async def discover(self) -> Hits:
+        for entry in self._entries():
+            if entry.first:
+                yield DiscoveryHit(entry.text, entry.run, help=escape(sanitize(entry.help)))
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        for entry in self._entries():
+            score = matcher.match(entry.text)
+            if score > 0:
+                yield Hit(
+                    score, matcher.highlight(entry.text), entry.run, text=entry.text, help=escape(sanitize(entry.help))
+                )
+
+    def _entries(self) -> Iterator[PaletteEntry]:
+        screen = self.screen
+        if isinstance(screen, FramedScreen):
+            yield from _keys(screen)
+            yield from _commands(screen)
+        app = cast("KymatuiApp", self.app)
+        for row in app.catalog.rows if app.catalog is not None else ():
+            yield PaletteEntry(
+                f"module {row.name}", row.reason.text, partial(app.ways.open, ScreenStep("module", row.name))
+            )
+
+
+def _keys(screen: FramedScreen) -> Iterator[PaletteEntry]:
+    seen = {"Command palette"}
+    for key, active in screen.active_bindings.items():
+        binding = active.binding
+        if binding.system or not binding.description or not binding.id or binding.description in seen:
+            continue
+        seen.add(binding.description)
+        off = screen.why_off(binding.action.partition("(")[0].rpartition(".")[2])
+        doing = partial(screen.app.run_action, binding.action, active.node)
+        run: Callable[[], object] = partial(screen.said, f"off: {off}") if off else doing
+        yield PaletteEntry(
+            binding.description,
+            f"{key_name(key)}{f'   off: {off}' if off else ''}",
+            run,
+            first=not off and not binding.id.startswith(_MOVING),
+        )
+
+
+def _commands(screen: FramedScreen) -> Iterator[PaletteEntry]:
+    for command in screen.all_commands():
+        if command.name in ("module", "tree", "back", "forward", "filter", "save"):
+            continue  # they want words, or are there as keys or modules
+        for line in help_lines(command) if command.name != "columns" else ():
+            yield PaletteEntry(f":{line}", command.help, partial(screen.run_line, line))

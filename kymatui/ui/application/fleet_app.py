@@ -1,0 +1,220 @@
+"""The application on a control plane: the fleet is its first screen, and each runtime has a catalog below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.connection.cluster_view import ClusterView
+from kymatui.ui.connection.connection_status import connection_banner
+from kymatui.ui.connection.fleet_view import FleetReading, FleetSource, FleetView, RuntimeViews
+from kymatui.ui.connection.mailbox import Mailbox
+from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.screens.fleet_screen import KYMA_FEED, FleetScreen
+from kymatui.ui.widgets.top_line import FrameFacts
+
+if TYPE_CHECKING:
+    from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+    from kymatui.domain.snapshot.snapshots import Feed
+
+FLEET = ScreenStep("fleet")
+PLACES = {
+    "matrix": "versions of modules, counted over the fleet",
+    "waits": "what waits for whom, over the fleet",
+    "recent": "what changed in the fleet in the last hour",
+}
+AT_RUNTIME = {
+    "compare": "this runtime and its control plane, side by side",
+    "sync": "which templates and release metas this runtime gets, which it has, and why not",
+}
+ANYWHERE = {
+    "windows": "the next maintenance windows, and the upgrades that wait for them",
+    "watchers": "whether what changes in a runtime reaches the control plane",
+}
+
+
+class FleetApp(KymatuiApp):
+    """Which cluster is on show follows from the screens above each other: the runtime of the nearest catalog."""
+
+    HOME: ClassVar[ScreenStep] = FLEET
+
+    def __init__(self, connect: Callable[[], FleetSource], *, allow_fleet_writes: bool = False, **options: Any) -> None:
+        self._connect_fleet = connect
+        self.may_edit_fleet = allow_fleet_writes
+        super().__init__(_nobody, **options)
+        self.runtimes = RuntimeViews(self._mailbox, self.clock, busy=self._is_busy)
+        self._went_straight = False
+
+    def first_view(self, connect: Callable[[], Any], mailbox: Mailbox) -> ClusterView:
+        del connect
+        self.fleet_view = FleetView(self._connect_fleet, mailbox, self.clock)
+        return self.fleet_view
+
+    def get_default_screen(self) -> Any:
+        return FleetScreen()
+
+    async def _look_back(self, context: str) -> None:
+        await super()._look_back(context)
+        place = self.fleet_view.place
+        if place is not None and context == place.name:
+            resuming = await self.desk.aside(lambda: import_module("kymatui.ui.flows.resume"))
+            await resuming.look_around(self, context)
+
+    def _is_busy(self, key: RuntimeKey) -> bool:
+        """Whether a job is at work on a runtime: what it works with must not be let go of."""
+        view = self.runtimes.known(key)
+        place = view.place if view is not None else None
+        return place is not None and any(job.place == place.name for job in self.desk.going)
+
+    # what is on show
+
+    @property
+    def fleet(self) -> FleetReading | None:
+        """The fleet, once there is something of it."""
+        return self.fleet_view.seen
+
+    @property
+    def runtime_key(self) -> RuntimeKey | None:
+        """The runtime that the screens are about; None where they are about the fleet."""
+        from kymatui.ui.presenters.fleet.runtime_rows import key_of
+
+        steps = (screen.step for screen in reversed(self.ways.framed))
+        return next((key_of(step.about) for step in steps if step.kind == "modules" and step.about), None)
+
+    @property
+    def view(self) -> ClusterView:
+        key, source = self.runtime_key, self.fleet_view.fleet_link.session
+        if key is None or source is None:
+            return self.fleet_view
+        return self.runtimes.of(key, source)
+
+    def on_unmount(self) -> None:
+        self.runtimes.close()
+        super().on_unmount()
+
+    def _deliver(self, values: Mapping[str, object]) -> None:
+        for place in self.runtimes.deliver(values):
+            self.look_back(place)
+        super()._deliver(values)
+        if self.fleet is not None and self.fleet.wanted and not self._went_straight:
+            self._go_straight(self.fleet)
+
+    def _go_straight(self, seen: FleetReading) -> None:
+        """To the runtime that was asked for; that there is none is said when all are known."""
+        if seen.straight_to is not None:
+            self._went_straight = True
+            if len(self.ways.framed) == 1:
+                self.look_at(seen.straight_to)
+        elif seen.picture.feeds[KYMA_FEED].state is FeedState.LIVE:
+            self._went_straight = True
+            self.problem(f"this control plane has no runtime {sanitize(seen.wanted)}, or several of that name")
+
+    def look_at(self, key: RuntimeKey, module: str = "") -> None:
+        """Shows a runtime's catalog, with the cursor on a module."""
+        from kymatui.ui.presenters.fleet.runtime_rows import key_text
+
+        self.ways.open(ScreenStep("modules", key_text(key), module))
+
+    @property
+    def runtime_feed(self) -> Feed | None:
+        """How the runtime on show itself is doing, apart from its control plane; None where none is on show."""
+        key = self.runtime_key
+        return self.runtimes.feeds().get(key) if key is not None else None
+
+    @property
+    def frame_facts(self) -> FrameFacts:
+        facts = super().frame_facts
+        seen = self.fleet
+        if self.runtime_key is None and seen is not None:
+            feeds = self.runtimes.feeds()
+            from kymatui.ui.presenters.fleet.runtime_rows import count_runtimes as counted  # not before the first paint
+
+            counts = counted(seen.picture, feeds.values())
+            return replace(facts, counts=counts, banner=connection_banner(self.connection, self.failure))
+        feed = self.runtime_feed
+        if feed is not None and feed.state is FeedState.FAILED:
+            words = f"▲ the runtime cannot be looked at: {sanitize(feed.message)}; this is what its control plane says"
+            return replace(facts, banner=words, connection="control plane only", tone="warning")
+        if feed is not None and feed.state is FeedState.SYNCING:
+            return replace(facts, connection="dialling", tone="processing")
+        return facts
+
+    @property
+    def why_no_writes(self) -> str:
+        feed = self.runtime_feed
+        if self.read_only:
+            return self.why_read_only
+        if self.runtime_key is None:
+            return self.why_no_fleet_writes
+        if feed is None:
+            return "the runtime is not connected yet"
+        if feed.state is not FeedState.LIVE:
+            return "the runtime cannot be looked at"
+        return super().why_no_writes
+
+    @property
+    def why_no_fleet_writes(self) -> str:
+        """Why many runtimes cannot be edited from here; "" where they can."""
+        if self.read_only:
+            return self.why_read_only
+        if not self.may_edit_fleet:
+            return "many runtimes are edited only with --allow-fleet-writes; enter opens one"
+        if self.connection.stale_since or self.failure is not None:
+            return "what is shown is not current"
+        return "" if self.fleet is not None else "the control plane has not answered yet"
+
+    def commands(self) -> Sequence[ScreenCommand]:
+        """Those of the fleet, and those of every screen."""
+        own = [ScreenCommand("fleet", "all runtimes", lambda _: self.ways.climb_to(0))]
+        own += [ScreenCommand(kind, text, partial(self._place_of, kind)) for kind, text in PLACES.items()]
+        own.append(
+            ScreenCommand(
+                "runtime",
+                "the catalog of one runtime",
+                self._runtime,
+                aliases=("rt",),
+                usage="runtime NAME",
+                arguments=self._names,
+            )
+        )
+        own += [ScreenCommand(kind, text, partial(self._at_runtime, kind)) for kind, text in AT_RUNTIME.items()]
+        own += [ScreenCommand(kind, text, partial(self._anywhere, kind)) for kind, text in ANYWHERE.items()]
+        return (*own, *super().commands())
+
+    def _at_runtime(self, kind: str, words: Sequence[str]) -> None:
+        del words
+        if self.runtime_key is None:
+            self.problem("which runtime? enter opens one")
+        else:
+            self.ways.open(ScreenStep(kind))
+
+    def _anywhere(self, kind: str, words: Sequence[str]) -> None:
+        del words
+        self.ways.open(ScreenStep(kind))
+
+    def _place_of(self, kind: str, words: Sequence[str]) -> None:
+        del words
+        self.ways.climb_to(0)
+        self.ways.open(ScreenStep(kind))
+
+    def _names(self) -> Sequence[str]:
+        return [name for _, name in self.fleet.picture.runtimes] if self.fleet is not None else ()
+
+    def _runtime(self, words: Sequence[str]) -> None:
+        found = self.fleet.picture.named(words[0]) if self.fleet is not None and words else None
+        if found is None:
+            self.problem(f"there is no runtime {' '.join(words)}" if words else "which runtime?")
+            return
+        self.ways.climb_to(0)
+        self.look_at((found.ref.namespace, found.name))
+
+
+def _nobody() -> Any:
+    raise AssertionError("a fleet has no cluster of its own")

@@ -1,0 +1,327 @@
+"""The application: one connection, a stack of screens, themes, problems. Screens have the rest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
+
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.settings.config_file import Settings
+from kymatui.settings.options_schema import ACCENTS
+from kymatui.ui.application.navigator import Navigator
+from kymatui.ui.application.screen_registry import HOME
+from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.connection.cluster_link import ClusterConnection, ClusterSession, FollowedObjects
+from kymatui.ui.connection.cluster_view import ClusterView
+from kymatui.ui.connection.connection_status import ConnectionStatus, connection_banner
+from kymatui.ui.connection.mailbox import Mailbox
+from kymatui.ui.flows.job_controller import JOBS, JobDesk
+from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.screens.catalog_screen import CatalogScreen
+from kymatui.ui.terminal.ascii_filter import AsciiFilter
+from kymatui.ui.terminal.glyphs import SIGNS
+from kymatui.ui.terminal.stylesheets import styles_dir
+from kymatui.ui.terminal.themes import THEMES
+from kymatui.ui.widgets.top_line import FrameFacts
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from kymatui.domain.catalog.change_history import ChangeHistory
+    from kymatui.domain.catalog.rows import Catalog
+    from kymatui.domain.snapshot.object_index import ObjectIndex
+    from kymatui.domain.snapshot.snapshots import Snapshot
+
+
+_PALETTE_LINES = 10
+
+
+def _palette() -> type[Provider]:
+    from kymatui.ui.application.command_palette import CommandProvider
+
+    return CommandProvider
+
+
+class KymatuiApp(App[int]):
+    """`connect` opens the session; it is called in a thread after the first paint."""
+
+    TITLE = "kymatui"
+    CSS_PATH = [styles_dir() / "app.tcss"]  # noqa: RUF012 (Textual declares it so)
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS = {_palette}  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "quit", "Quit", id="app.quit"),
+        Binding("ctrl+r", "reconnect", "Ask the server again", show=False, id="app.refresh"),
+        Binding("ctrl+p", "command_palette", "Command palette", show=False, id="app.palette"),
+        Binding("ctrl+c", "interrupt", "Quit (twice)", show=False, id="app.interrupt", priority=True),
+    ]
+
+    HOME: ClassVar[ScreenStep] = HOME
+    """What leads to the first screen."""
+
+    def __init__(
+        self,
+        connect: Callable[[], ClusterSession],
+        *,
+        context: str = "",
+        namespace: str = "",
+        read_only: bool = False,
+        audit: bool = False,
+        settings: Settings | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__()
+        for look in THEMES:
+            self.register_theme(look)
+        self.settings = settings or Settings()
+        self._start_with(f"kymatui-{self.settings.theme}")
+        self.set_keymap(self.settings.keys)
+        self.clock = clock
+        self._ascii = AsciiFilter(self.settings.ascii)
+        self.ways = Navigator(self)
+        self.fatal: KymatuiError | None = None
+        self.problems: list[str] = []
+        self._place, self._namespace, self.read_only = context, namespace, read_only or audit
+        self._audit = audit
+        self._mailbox = Mailbox(self._deliver)
+        self._view = self.first_view(connect, self._mailbox)
+        self.desk = JobDesk(self, self._mailbox.put)
+        self._interrupted_at = float("-inf")
+        self.has_begun = False
+
+    def _start_with(self, theme: str) -> None:
+        """The look before anything is drawn. Assigning a theme parses all styles a second time before the first paint;
+        dark ones, whose terminal colours are those that an app begins with, are put in place instead."""
+        look = self.available_themes[theme]
+        if not look.dark or look.ansi:
+            self.theme = theme
+            return
+        self.set_reactive(App.theme, theme)
+        self.stylesheet.set_variables(self.get_css_variables())
+        self.update_classes({f"-theme-{theme}": True, "-dark-mode": True}, update=False)
+
+    # what is known of the cluster on show
+
+    def first_view(self, connect: Callable[[], ClusterSession], mailbox: Mailbox) -> ClusterView:
+        """What the app begins with."""
+        return ClusterView(connect, mailbox, self.clock)
+
+    @property
+    def view(self) -> ClusterView:
+        """The cluster that the screens are about."""
+        return self._view
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        return self.view.snapshot
+
+    @property
+    def catalog(self) -> Catalog | None:
+        return self.view.catalog
+
+    @property
+    def failure(self) -> KymatuiError | None:
+        return self.view.failure
+
+    @property
+    def history(self) -> ChangeHistory | None:
+        return self.view.history
+
+    @property
+    def locations(self) -> ObjectIndex:
+        return self.view.locations
+
+    # life
+
+    def get_default_screen(self) -> CatalogScreen:
+        return CatalogScreen()
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """Behind the first paint: everything that it need not wait for."""
+        self.has_begun = True
+        for screen in self.ways.framed:
+            screen.call_later(screen.prepare_prompt)
+        self._mailbox.open()
+        self._view.start()
+        self.set_interval(1, self._tick)
+        if self.settings.keys:
+            self._check_keys()
+
+    def on_unmount(self) -> None:
+        self.desk.close()
+        self._mailbox.close()
+        self._view.close()
+
+    def follow(self, looker: object, looks: FollowedObjects) -> None:
+        """A screen says what it shows; nothing ends that. The last to come is served first."""
+        self.view.follow(looker, looks)
+
+    def _tick(self) -> None:
+        """Let time pass on the screen; a picture in which no age reads otherwise costs nothing."""
+        if self.desk.going and self.shown is not None and self.shown.step.kind in ("jobs", "job"):
+            self.shown.catch_up()
+            return
+        if self.connection.stale_since or self._audit:
+            self.show_frame()
+        if self.shown is not None and self.shown.is_whole:
+            self.shown.advance(self.clock())
+
+    # what arrives from the cluster
+
+    def _deliver(self, values: Mapping[str, object]) -> None:
+        place, failure = self._view.deliver(values)
+        jobs = values.get(JOBS)
+        if isinstance(jobs, tuple):
+            self.desk.deliver(jobs)
+        if place is not None:
+            self._arrive(place)
+        if failure is not None:
+            self._failed(failure)
+        if self.shown is not None:
+            self.shown.catch_up()
+
+    def _arrive(self, place: ClusterConnection) -> None:
+        """The accent of the context colours the frame, so that production looks like production."""
+        self._place = place.context
+        self._namespace, self.read_only = place.namespace, place.read_only
+        self.look_back(place)
+        accent = self.settings.context(place.context).accent
+        for name in ACCENTS:
+            self.set_class(name == accent, f"-accent-{name}")
+
+    def look_back(self, place: ClusterConnection) -> None:
+        """Tells what an earlier run left unfinished there."""
+        self.desk.beside(self._look_back(place.name))
+
+    async def _look_back(self, context: str) -> None:
+        """Whether an earlier run left something unfinished here; what reads it is imported beside the first rows."""
+        resuming = await self.desk.aside(lambda: import_module("kymatui.ui.flows.resume"))
+        await resuming.look_back(self, context)
+
+    def _failed(self, failure: KymatuiError) -> None:
+        if isinstance(failure, ConfigurationError):  # there is nothing to wait for: the words belong on the terminal
+            self.fatal = failure
+            self.exit(failure.exit_code, return_code=failure.exit_code)
+
+    @property
+    def connection(self) -> ConnectionStatus:
+        return self.view.connection
+
+    @property
+    def frame_facts(self) -> FrameFacts:
+        connection = self.connection
+        counts = ""
+        if self.catalog is not None:
+            from kymatui.ui.presenters.catalog.problem_rows import (
+                count_problems as catalog_counts,  # not before the first paint
+            )
+
+            counts = catalog_counts(self.catalog)
+        going, session = len(self.desk.going), self.view.session
+        charge = self.view.charge
+        return FrameFacts(
+            cluster=self._place or (self.snapshot.cluster if self.snapshot else ""),
+            namespace=self._namespace,
+            mode="AUDIT" if self._audit else "READ-ONLY" if self.read_only else "RW",
+            connection=connection.word,
+            tone=connection.tone,
+            counts=counts,
+            sign=SIGNS.get(connection.tone, ""),
+            banner=connection_banner(connection, self.failure) if self.catalog is not None else "",
+            jobs=format_count(going, "job") if going else "",
+            manager=charge.word if charge is not None else "",
+            manager_short=charge.short if charge is not None else "",
+            traffic=session.traffic if self._audit and session is not None else None,
+        )
+
+    @property
+    def shown(self) -> FramedScreen | None:
+        """The screen that is seen, perhaps behind a question."""
+        return self.ways.shown
+
+    def show_frame(self) -> None:
+        if self.shown is not None and self.shown.is_whole:
+            self.shown.show_frame(self.frame_facts)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), *([self._ascii] if self._ascii.enabled else [])]
+
+    def _check_keys(self) -> None:
+        """Says once what is wrong with the configured keys."""
+        from kymatui.ui.application.screen_registry import key_scopes
+        from kymatui.ui.navigation.keymaps import keymap_problems
+
+        for problem in keymap_problems(self.settings.keys, key_scopes(type(self))):
+            self.problem(problem)
+
+    # what the person asks for
+
+    @property
+    def why_read_only(self) -> str:
+        """Why this session never writes, which no other reason precedes; empty where it may."""
+        if not self.read_only:
+            return ""
+        return "kymatui runs as an audit, which only reads" if self._audit else "kymatui runs read-only"
+
+    @property
+    def why_no_writes(self) -> str:
+        """Why nothing can be written now; empty where it can."""
+        if self.read_only:
+            return self.why_read_only
+        if self.connection.stale_since or self.failure is not None:
+            return "what is shown is not current"
+        return "" if self.catalog is not None else "the cluster has not answered yet"
+
+    def commands(self) -> Sequence[ScreenCommand]:
+        """The commands that work on every screen."""
+        from kymatui.ui.application.app_commands import commands
+
+        return commands(self)
+
+    def problem(self, text: str, *, seconds: float | None = None) -> None:
+        """Notify the person of what went wrong, for so many seconds, else for the usual time."""
+        self.problems.append(text)
+        self.notify(text, severity="warning", markup=False, timeout=seconds)
+
+    def action_command_palette(self) -> None:
+        """Not where there is no room for its list: paging through it would end the program."""
+        if self.size.height < _PALETTE_LINES:
+            self.problem("the terminal is too low for the palette; `:` takes commands")
+        else:
+            super().action_command_palette()
+
+    def action_reconnect(self) -> None:
+        self.view.retry()
+        if self.shown is not None:
+            self.shown.ask_again()
+
+    def action_interrupt(self) -> None:
+        now = self.clock()
+        if now - self._interrupted_at < 2:
+            self.exit(130, return_code=130)
+            return
+        self._interrupted_at = now
+        stops = f", which stops {format_count(len(self.desk.going), 'job')}" if self.desk.going else ""
+        self.notify(f"press ctrl-c again to quit{stops}", timeout=2)
+
+    async def action_quit(self) -> None:
+        self.leave()
+
+    def leave(self) -> None:
+        """Ends the program; with jobs under way only after a yes."""
+        if self.desk.going:
+            self.desk.flow(self.desk.leave())
+        else:
+            self.exit(0)

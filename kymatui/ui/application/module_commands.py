@@ -1,0 +1,186 @@
+"""The commands behind `:` that lead to a plan. None of them writes before the plan is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kymatui.composition.direct_install import InstallRequest
+from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma_edit.label_edit import LABELS
+from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.ui.flows import manifest
+from kymatui.ui.flows.deletion import start_deletion
+from kymatui.ui.flows.direct_install import adopt, install, install_several, upgrade, upgrade_all
+from kymatui.ui.flows.kyma_edit import OWN, SAME, edit_modules
+from kymatui.ui.flows.module_actions import Flow, open_action_menu, run_label_command
+from kymatui.ui.flows.restore import run_restore_command
+from kymatui.ui.flows.resume import resume_job
+from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.screens.module_action_screen import ModuleActionScreen
+
+if TYPE_CHECKING:
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+
+_HELP = {
+    EditVerb.ENABLE: ("enable modules in the Kyma", "enable NAME… [CHANNEL]"),
+    EditVerb.DISABLE: ("take modules out of the Kyma", "disable NAME…"),
+    EditVerb.CHANNEL: ("move modules to another channel", "channel NAME… [CHANNEL]"),
+    EditVerb.MANAGE: ("let lifecycle-manager manage modules", "manage NAME…"),
+    EditVerb.UNMANAGE: ("keep modules, and let nobody update them", "unmanage NAME…"),
+    EditVerb.POLICY: ("what becomes of default resources", f"policy NAME… [{'|'.join(Policy)}]"),
+}
+
+
+def commands(app: KymatuiApp) -> Iterator[ScreenCommand]:
+    """Without a name they are about the modules that the screen is about."""
+    for verb, (text, usage) in _HELP.items():
+        names = partial(_names, app)
+        yield ScreenCommand(verb.value, text, partial(_toggle, app, verb), usage=usage, arguments=names)
+    yield ScreenCommand(
+        "label",
+        "allow beta or internal modules to the Kyma, or no longer",
+        lambda words: app.desk.flow(run_label_command(app, words)),
+        usage=f"label {'|'.join(LABELS)} on|off",
+        arguments=lambda: [f"{name} {word}" for name in LABELS for word in ("on", "off")],
+    )
+    yield ScreenCommand(
+        "install",
+        "install a module directly, or a chart under a name",
+        partial(_install, app),
+        usage="install NAME…, install NAME CHART [NAMESPACE]",
+        arguments=partial(_names, app),
+    )
+    yield ScreenCommand(
+        "manifest",
+        "install or move a module by a Manifest",
+        partial(_several, app, manifest.start_manifest_job, "manifest NAME…"),
+        usage="manifest NAME…",
+        arguments=partial(_names, app),
+    )
+    yield ScreenCommand(
+        "adopt",
+        "take over what somebody else installed",
+        partial(_several, app, adopt, "adopt NAME…"),
+        usage="adopt NAME…",
+        arguments=partial(_names, app),
+    )
+    yield ScreenCommand(
+        "upgrade",
+        "upgrade what was installed directly",
+        partial(_upgrade, app),
+        usage="upgrade NAME…|all",
+        arguments=lambda: [*_names(app), "all"],
+    )
+    yield ScreenCommand(
+        "delete",
+        "the guided deletion of modules",
+        partial(_delete, app),
+        usage="delete NAME…",
+        arguments=partial(_names, app),
+    )
+    yield ScreenCommand(
+        "restore",
+        "create again what a deletion kept",
+        lambda words: app.desk.flow(run_restore_command(app, words)),
+        usage="restore [NAME|FILE]",
+        arguments=partial(_names, app),
+    )
+    yield ScreenCommand(
+        "resume",
+        "go on with what was cut off",
+        lambda words: app.desk.flow(resume_job(app, words)),
+        usage="resume [NAME]",
+    )
+    yield ScreenCommand(
+        "act", "everything that can be done with modules", partial(_menu, app), arguments=partial(_names, app)
+    )
+
+
+def _names(app: KymatuiApp) -> list[str]:
+    return [row.name for row in app.catalog.rows] if app.catalog is not None else []
+
+
+def target_modules(app: KymatuiApp, words: Sequence[str]) -> list[str]:
+    """The modules of a command line, or else those that the screen is about; none where a word is no module."""
+    if words:
+        known = set(_names(app))
+        return list(dict.fromkeys(words)) if known.issuperset(words) else []
+    return list(app.shown.targets) if isinstance(app.shown, ModuleActionScreen) else []
+
+
+def _toggle(app: KymatuiApp, verb: EditVerb, words: Sequence[str]) -> None:
+    known = set(_names(app))
+    last = words[-1] if len(words) > 1 and words[-1] not in known else ""
+    names = target_modules(app, words[:-1] if last else words)
+    if not names:
+        app.problem(f"which module? {', '.join(sorted(known))}")
+        return
+    given: dict[str, str] | None = None
+    if last and verb in (EditVerb.ENABLE, EditVerb.CHANNEL):
+        given = {"channel": OWN if last == "default" else last, "policy": SAME}
+    elif last and verb is EditVerb.POLICY and last in set(Policy):
+        given = {"policy": last}
+    elif last:
+        app.problem(f"`{last}` is no module, and {verb.value} takes nothing else; {_HELP[verb][1]}")
+        return
+    app.desk.flow(edit_modules(app, verb, names, given))
+
+
+def _install(app: KymatuiApp, words: Sequence[str]) -> None:
+    if len(words) in (2, 3) and not set(words[1:]) <= set(_names(app)):
+        chart, namespace = words[1], words[2] if len(words) == 3 else ""
+        app.desk.flow(install(app, words[0], InstallRequest(words[0], chart=chart, namespace=namespace)))
+    elif names := target_modules(app, words):
+        app.desk.flow(install(app, names[0]) if len(names) == 1 else install_several(app, names))
+    else:
+        app.problem("which module? install NAME…, or install NAME CHART [NAMESPACE]")
+
+
+def _one(app: KymatuiApp, start: Callable[[KymatuiApp, str], Flow], usage: str, words: Sequence[str]) -> None:
+    names = target_modules(app, words)
+    if len(names) == 1:
+        app.desk.flow(start(app, names[0]))
+    else:
+        app.problem(f"which module? {usage}")
+
+
+def _several(
+    app: KymatuiApp, start: Callable[[KymatuiApp, Sequence[str]], Flow], usage: str, words: Sequence[str]
+) -> None:
+    names = target_modules(app, words)
+    if names:
+        app.desk.flow(start(app, names))
+    else:
+        app.problem(f"which modules? {usage}")
+
+
+def _upgrade(app: KymatuiApp, words: Sequence[str]) -> None:
+    if list(words) == ["all"]:
+        app.desk.flow(upgrade_all(app))
+    elif names := list(dict.fromkeys(words)) or target_modules(
+        app, words
+    ):  # a chart's release is no module of the catalog
+        app.desk.flow(upgrade(app, names))
+    else:
+        app.problem("which modules? upgrade NAME…|all")
+
+
+def _delete(app: KymatuiApp, words: Sequence[str]) -> None:
+    names = target_modules(app, words)
+    if len(names) == 1:
+        app.ways.open(ScreenStep("delete", names[0]))
+    elif names:
+        app.desk.flow(start_deletion(app, names))
+    else:
+        app.problem("which modules? delete NAME…")
+
+
+def _menu(app: KymatuiApp, words: Sequence[str]) -> None:
+    names = target_modules(app, words)
+    if names:
+        app.desk.flow(open_action_menu(app, names))
+    else:
+        app.problem(f"which module? {', '.join(_names(app))}")

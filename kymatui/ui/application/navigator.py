@@ -1,0 +1,87 @@
+"""The ways between screens: down into one, up again, back and forward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kymatui.ui.application.screen_registry import screen_for
+from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.navigation.history import ScreenStep, Trail, VisitHistory
+
+if TYPE_CHECKING:
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+
+
+class Navigator:
+    """Puts screens on the app's stack and takes them away; every way is remembered."""
+
+    def __init__(self, app: KymatuiApp) -> None:
+        self._app = app
+        self.visits = VisitHistory((app.HOME,))
+
+    @property
+    def framed(self) -> list[FramedScreen]:
+        """The screens above each other, without those that ask something."""
+        return [screen for screen in self._app.screen_stack if isinstance(screen, FramedScreen)]
+
+    @property
+    def shown(self) -> FramedScreen | None:
+        """The screen that is seen, perhaps behind a question."""
+        framed = self.framed
+        return framed[-1] if framed else None
+
+    def trail_to(self, screen: FramedScreen) -> Trail:
+        """The steps that lead to a screen."""
+        framed = self.framed
+        place = framed.index(screen) + 1 if screen in framed else len(framed)
+        return tuple(one.step for one in framed[:place])
+
+    def open(self, step: ScreenStep) -> None:
+        """Shows another screen above this one; the one that is there stays where it is."""
+        framed = self.framed
+        if framed and framed[-1].step.same_screen(step):
+            self._app.call_later(framed[-1].show_tab, step.tab)
+            return
+        self.visits.visit((*(screen.step for screen in framed), step))
+        self._app.push_screen(screen_for(step))
+
+    def climb(self) -> None:
+        """Up one step."""
+        self.climb_to(len(self.framed) - 2)
+
+    def climb_to(self, number: int) -> None:
+        """Up to a crumb."""
+        framed = self.framed
+        if 0 <= number < len(framed) - 1:
+            self.visits.visit(tuple(screen.step for screen in framed[: number + 1]))
+            self._restore(self.visits.current)
+
+    def climb_to_catalog(self) -> None:
+        """Up to the catalog that the screens are about."""
+        places = [number for number, screen in enumerate(self.framed) if screen.step.kind == "modules"]
+        self.climb_to(places[-1] if places else 0)
+
+    def back(self) -> None:
+        self._restore(self.visits.go(-1))
+
+    def forward(self) -> None:
+        self._restore(self.visits.go(1))
+
+    def toggle(self) -> None:
+        """Between the last two places."""
+        self._restore(self.visits.toggle())
+
+    def _restore(self, trail: Trail) -> None:
+        """Shows a trail that was visited; screens that are there already stay as they are."""
+        framed = self.framed
+        same = 0
+        for screen, step in zip(framed, trail, strict=False):
+            if not screen.step.same_screen(step):
+                break
+            same += 1
+        for _ in framed[same:]:
+            self._app.pop_screen()
+        if same == len(trail):
+            self._app.call_later(framed[same - 1].show_tab, trail[-1].tab)
+        for step in trail[same:]:
+            self._app.push_screen(screen_for(step))

@@ -1,0 +1,132 @@
+"""From a step to its screen. Screens are imported when somebody goes there: the first paint waits for none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kymatui.ui.navigation.history import ScreenStep
+
+if TYPE_CHECKING:
+    from kymatui.ui.base.framed_screen import FramedScreen
+    from kymatui.ui.navigation.keymaps import KeyScope
+
+HOME = ScreenStep("modules")
+KINDS = ("modules", "module", "object", "channels", "problems", "changes", "jobs", "job", "delete")
+
+
+def key_scopes(app: type) -> Iterator[KeyScope]:
+    """The keys that work at the same time: those of each screen, with those of its tables and tabs."""
+    from kymatui.ui.base.help_screen import HelpScreen
+    from kymatui.ui.dialogs.action_menu import MenuScreen
+    from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+    from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+    from kymatui.ui.dialogs.form_dialog import FormScreen
+    from kymatui.ui.dialogs.plan_dialog import PlanScreen
+    from kymatui.ui.navigation.keymaps import key_scope
+    from kymatui.ui.screens.catalog_columns_dialog import ColumnsScreen
+    from kymatui.ui.screens.catalog_screen import CatalogScreen
+    from kymatui.ui.screens.changes_screen import ChangesScreen
+    from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
+    from kymatui.ui.screens.compare_screen import CompareScreen
+    from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
+    from kymatui.ui.screens.deletion_screen import DeletionScreen
+    from kymatui.ui.screens.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
+    from kymatui.ui.screens.fleet_screen import FleetScreen, RuntimeTable
+    from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
+    from kymatui.ui.screens.module_screen import PANES, ModuleScreen
+    from kymatui.ui.screens.object_screen import ObjectScreen
+    from kymatui.ui.screens.problems_screen import ProblemsScreen
+    from kymatui.ui.widgets.document import Document
+    from kymatui.ui.widgets.live_table import LiveTable
+    from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable
+    from kymatui.ui.widgets.prompt import Prompt
+
+    for screen in (
+        CatalogScreen,
+        ChannelMatrixScreen,
+        ProblemsScreen,
+        ChangesScreen,
+        JobsScreen,
+        JobScreen,
+        DeletionScreen,
+    ):
+        yield key_scope(app, screen, LiveTable)
+    yield key_scope(app, ObjectScreen, Document)
+    yield key_scope(app, FleetScreen, RuntimeTable)
+    fleets = (
+        VersionMatrixScreen,
+        WaitingScreen,
+        RecentChangesScreen,
+        CompareScreen,
+        SyncScreen,
+        WindowsScreen,
+        WatchersScreen,
+    )
+    yield from (key_scope(app, sight, LiveTable) for sight in fleets)
+    for pane in PANES:
+        found = key_scope(app, ModuleScreen, pane, Document if pane.TITLE == "yaml" else LiveTable)
+        yield found if pane.TABLE_OPENS else {name: keys for name, keys in found.items() if name != "table.open"}
+    yield from (key_scope(app, PlanScreen, part) for part in (PlanTable, DiffView))
+    yield from (key_scope(app, question, PlanTable) for question in (MenuScreen, ChoiceScreen))
+    yield from (key_scope(app, question) for question in (HelpScreen, ColumnsScreen, ConfirmScreen, FormScreen, Prompt))
+
+
+def screen_for(step: ScreenStep) -> FramedScreen:
+    """A new screen; a step that leads nowhere is a defect."""
+    if step.kind == "modules":
+        from kymatui.ui.screens.catalog_screen import CatalogScreen
+
+        return CatalogScreen(step.about, step.tab)
+    if step.kind in ("matrix", "waits", "recent"):
+        from kymatui.ui.screens.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
+
+        sights: dict[str, type[FramedScreen]] = {
+            "matrix": VersionMatrixScreen,
+            "waits": WaitingScreen,
+            "recent": RecentChangesScreen,
+        }
+        return sights[step.kind]()
+    if step.kind == "module":
+        from kymatui.ui.screens.module_screen import ModuleScreen
+
+        return ModuleScreen(step.about, step.tab)
+    if step.kind == "compare":
+        from kymatui.ui.screens.compare_screen import CompareScreen
+
+        return CompareScreen()
+    if step.kind in ("sync", "windows", "watchers"):
+        from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
+
+        explained: dict[str, type[FramedScreen]] = {
+            "sync": SyncScreen,
+            "windows": WindowsScreen,
+            "watchers": WatchersScreen,
+        }
+        return explained[step.kind]()
+    if step.kind == "channels":
+        from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
+
+        return ChannelMatrixScreen()
+    if step.kind == "problems":
+        from kymatui.ui.screens.problems_screen import ProblemsScreen
+
+        return ProblemsScreen()
+    if step.kind in ("jobs", "job"):
+        from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
+
+        return JobScreen(step.about) if step.about else JobsScreen()
+    if step.kind == "delete":
+        from kymatui.ui.screens.deletion_screen import DeletionScreen
+
+        return DeletionScreen(step.about)
+    if step.kind == "object":
+        from kymatui.ui.navigation.history import object_reference
+        from kymatui.ui.screens.object_screen import ObjectScreen
+
+        return ObjectScreen(object_reference(step))
+    if step.kind == "changes":
+        from kymatui.ui.screens.changes_screen import ChangesScreen
+
+        return ChangesScreen()
+    raise AssertionError(f"no screen is called {step.kind}")

@@ -1,0 +1,142 @@
+"""What the screens know of one cluster, and the link that tells it. An app may have several, one of them on show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kymatui.errors import KymatuiError
+from kymatui.ui.connection.cluster_link import (
+    CATALOG,
+    CLUSTER,
+    FAILURE,
+    ClusterConnection,
+    ClusterLink,
+    ClusterReading,
+    ClusterSession,
+    FollowedObjects,
+)
+from kymatui.ui.connection.connection_status import ConnectionStatus, describe_connection
+from kymatui.ui.connection.mailbox import Mailbox, MailSlot
+
+if TYPE_CHECKING:
+    from kymatui.actions.operator_lease import OperatorWatch
+    from kymatui.domain.catalog.change_history import ChangeHistory
+    from kymatui.domain.catalog.rows import Catalog
+    from kymatui.domain.plans.cluster_management import ClusterManagement, Operator
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.snapshot.object_index import ObjectIndex
+    from kymatui.domain.snapshot.read_cache import ReadCache
+    from kymatui.domain.snapshot.snapshots import Object, Snapshot
+
+
+class ClusterView:
+    """`name` tells its values from those of other views in the one mailbox; what comes under another is not its."""
+
+    locations: ObjectIndex
+
+    def __init__(
+        self, connect: Callable[[], ClusterSession], mailbox: Mailbox, clock: Callable[[], float], name: str = ""
+    ) -> None:
+        self.snapshot: Snapshot | None = None
+        self.catalog: Catalog | None = None
+        self.failure: KymatuiError | None = None
+        self.history: ChangeHistory | None = None
+        self.place: ClusterConnection | None = None
+        self.charge: ClusterManagement | None = None
+        self._clock = clock
+        self._memory: ReadCache | None = None
+        self._operators: OperatorWatch | None = None
+        self._looked_at: dict[object, FollowedObjects] = {}
+        self._hole = MailSlot(mailbox, name)
+        self.link = ClusterLink(connect, self._read, self._hole)
+
+    @property
+    def session(self) -> ClusterSession | None:
+        """The connection, once it is open."""
+        return self.link.session
+
+    @property
+    def target(self) -> ClusterTarget | None:
+        """The cluster, as plans and questions name it; None before there is a session."""
+        return self.link.session.target if self.link.session is not None else None
+
+    @property
+    def writing(self) -> ClusterSession | None:
+        """What flows read before they write, and write to; None where nothing can be written."""
+        return self.session
+
+    @property
+    def kymas(self) -> Sequence[Object]:
+        """The Kymas as they are where they are edited."""
+        return self.snapshot.kymas if self.snapshot is not None else ()
+
+    def start(self) -> None:
+        """Connects, in a thread."""
+        self.link.start()
+
+    def retry(self) -> None:
+        self.link.retry()
+
+    def close(self) -> None:
+        """Returns at once."""
+        self.link.close()
+
+    def _read(self, snapshot: Snapshot) -> Catalog:
+        """Runs in the link's thread, and so do the imports, which the first paint must not wait for."""
+        from kymatui.domain.catalog.catalog import build_catalog
+        from kymatui.domain.catalog.change_history import ChangeHistory
+        from kymatui.domain.plans.cluster_management import detect_management
+        from kymatui.domain.snapshot.object_index import index_objects
+        from kymatui.domain.snapshot.read_cache import ReadCache
+
+        if self._memory is None or self.history is None:
+            self._memory, self.history = ReadCache(), ChangeHistory()
+        found = build_catalog(snapshot, self._clock(), memory=self._memory)
+        self.locations = index_objects(snapshot, self._memory)
+        self.history.see(found, snapshot, self.locations, self._clock())
+        self.charge = detect_management(snapshot, self._operator)
+        return found
+
+    def _operator(self) -> Operator | None:
+        """kymatui's operator; asked for only where it has left traces, in the link's thread."""
+        from kymatui.actions.operator_lease import OperatorWatch
+        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
+
+        session = self.link.session
+        home = getattr(session, "home", None)  # of a runtime the control plane, whose operator it is
+        client = getattr(session, "client", None) if home is None else None
+        cluster = home if client is None else cluster_of(client)
+        if cluster is None:
+            return None
+        if self._operators is None:
+            self._operators = OperatorWatch()
+        return self._operators.of(cluster)
+
+    def follow(self, looker: object, looks: FollowedObjects) -> None:
+        """A screen says what it shows; nothing ends that. The last to come is served first."""
+        if self._looked_at.get(looker, FollowedObjects()) == looks:
+            return
+        self._looked_at.pop(looker, None)
+        if looks:
+            self._looked_at[looker] = looks
+        newest = list(reversed(self._looked_at.values()))
+        events = tuple(ref for found in newest for ref in found.events)
+        self.link.follow(FollowedObjects(events, tuple(ref for found in newest for ref in found.owned)))
+
+    def deliver(self, values: Mapping[str, object]) -> tuple[ClusterConnection | None, KymatuiError | None]:
+        """Takes what came out of the mailbox; the place where it is told for the first time, and the last failure."""
+        mine = self._hole.mine(values)
+        place, seen = mine.get(CLUSTER), mine.get(CATALOG)
+        if isinstance(place, ClusterConnection):
+            self.place = place
+        if isinstance(seen, ClusterReading):
+            self.snapshot, self.catalog, self.failure = seen.snapshot, seen.catalog, None
+        failures = [found for found in (seen, mine.get(FAILURE)) if isinstance(found, KymatuiError)]
+        if failures:
+            self.failure = failures[-1]
+        return (place if isinstance(place, ClusterConnection) else None), (failures[-1] if failures else None)
+
+    @property
+    def connection(self) -> ConnectionStatus:
+        return describe_connection(self.snapshot.feeds if self.snapshot else {}, self._clock(), self.failure)

@@ -1,0 +1,63 @@
+"""How current the picture is, in one word and a tone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, is_namespaced_feed
+from kymatui.errors import KymatuiError
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionStatus:
+    """`stale_since` is set where rows are of the past, with the reason; they are dimmed and writes are locked."""
+
+    word: str
+    tone: str
+    stale_since: float = 0.0
+    why: str = ""
+
+
+def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None = None) -> ConnectionStatus:
+    """The worst that matters: stale, then loading, then live; what is forbidden or absent is a problem, not stale.
+
+    Catalogs from outside say nothing of the cluster.
+    """
+    if failure is not None:
+        return ConnectionStatus("offline", "error")
+    feeds = {name: feed for name, feed in feeds.items() if not name.startswith(CATALOG_FEED)}
+    # What is followed for one screen is said on that screen, unless the connection is lost.
+    feeds = {n: feed for n, feed in feeds.items() if feed.state is FeedState.STALE or not is_namespaced_feed(n)}
+    states = [feed.state for feed in feeds.values()]
+    if not states:
+        return ConnectionStatus("connecting", "processing")
+    if FeedState.STALE in states:
+        from kymatui.domain.versions.messages import (
+            format_duration,  # with all that it has words for: the first paint needs none of them
+        )
+
+        stale = [feed for feed in feeds.values() if feed.state is FeedState.STALE]
+        since = min(feed.since for feed in stale)
+        why = next((feed.message for feed in stale if feed.message), "")
+        return ConnectionStatus(f"stale {format_duration(now - since)}", "error", since or now, why)
+    if FeedState.FAILED in states and not {FeedState.LIVE, FeedState.SYNCING}.intersection(states):
+        return ConnectionStatus("offline", "error")
+    waiting = states.count(FeedState.SYNCING)
+    if waiting:
+        return ConnectionStatus(f"loading {len(states) - waiting}/{len(states)}", "processing")
+    if FeedState.FAILED in states:
+        return ConnectionStatus("partly live", "warning")
+    return ConnectionStatus("live", "ready")
+
+
+def connection_banner(connection: ConnectionStatus, failure: KymatuiError | None) -> str:
+    """The line above everything where what is shown may not be true any more; empty where it is."""
+    if failure is not None:
+        return sanitize(f"▲ what you see is not current: {failure}")
+    if connection.stale_since:
+        age = connection.word.removeprefix("stale ")
+        why = sanitize(connection.why) or "the server does not answer"
+        return f"▲ what you see is {age} old: {why}; kymatui keeps asking, ctrl-r asks now"
+    return ""

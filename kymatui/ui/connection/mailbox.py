@@ -1,0 +1,93 @@
+"""The one crossing from worker threads to the event loop.
+
+Values that arrive under the same key between two drains replace each other, so a burst of watch events costs one paint.
+A `put` is a dictionary store under a lock (0.3 µs); only the first after a drain wakes the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable, Mapping
+
+
+class Mailbox:
+    """Collects the latest value a key; `deliver(values)` runs on the loop at most once in `interval` seconds."""
+
+    def __init__(self, deliver: Callable[[Mapping[str, object]], None], *, interval: float = 0.25) -> None:
+        self._deliver = deliver
+        self._interval = interval
+        self._lock = threading.Lock()
+        self._values: dict[str, object] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._context: contextvars.Context | None = None
+        self._scheduled = False
+        self._drained_at = float("-inf")
+
+    def open(self) -> None:
+        """Binds to the running loop; values that were put before are delivered now."""
+        self._loop = asyncio.get_running_loop()
+        # Else what is delivered would run in the context of the thread that put it, where there is no app.
+        self._context = contextvars.copy_context()
+        if self._values:
+            self._wake()
+
+    def close(self) -> None:
+        """Drops what is left and takes nothing more."""
+        with self._lock:
+            self._loop = None
+            self._values.clear()
+
+    def put(self, key: str, value: object) -> None:
+        """May be called from any thread; never blocks on the loop."""
+        with self._lock:
+            self._values[key] = value
+            wake = not self._scheduled and self._loop is not None
+            self._scheduled = self._scheduled or wake
+        if wake:
+            self._wake()
+
+    def _wake(self) -> None:
+        loop = self._loop
+        if loop is None:
+            return
+        try:
+            loop.call_soon_threadsafe(self._plan, context=self._context)
+        except RuntimeError:  # the loop closed between the look and the call; there is nobody left to tell
+            self.close()
+
+    def _plan(self) -> None:
+        loop = asyncio.get_running_loop()
+        wait = self._drained_at + self._interval - loop.time()
+        if wait <= 0:
+            self._drain()
+        else:
+            loop.call_later(wait, self._drain)
+
+    def _drain(self) -> None:
+        with self._lock:
+            values, self._values = self._values, {}
+            self._scheduled = False
+        self._drained_at = asyncio.get_running_loop().time()
+        if values:
+            self._deliver(values)
+
+
+class MailSlot:
+    """A part of a mailbox: what is put in under a name of its own, so that several can share one crossing."""
+
+    def __init__(self, mailbox: Mailbox, name: str) -> None:
+        self._mailbox = mailbox
+        self._prefix = f"{name}\n" if name else ""
+
+    def put(self, key: str, value: object) -> None:
+        """May be called from any thread; never blocks on the loop."""
+        self._mailbox.put(self._prefix + key, value)
+
+    def mine(self, values: Mapping[str, object]) -> Mapping[str, object]:
+        """Of what was delivered that which was put in here, by the keys it was put in under."""
+        if not self._prefix:
+            return {key: value for key, value in values.items() if "\n" not in key}
+        length = len(self._prefix)
+        return {key[length:]: value for key, value in values.items() if key.startswith(self._prefix)}

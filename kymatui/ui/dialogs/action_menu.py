@@ -1,0 +1,113 @@
+"""What can be done with the modules that are marked, or with the one under the cursor; what is off says why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.display_text import as_screen_commands
+from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.widgets.plan_widgets import PlanTable
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.tone_styles import with_tone
+
+_AROUND, _WORDS, _LEAST = 9, 4, 4  # lines: frame and reason; who is in charge; of the shortest list
+
+
+@dataclass(frozen=True, slots=True)
+class MenuItem:
+    """One action; `off` says why it can do nothing now, `key` opens it without the menu.
+
+    What `destroys` is never where the cursor is at first: enter pressed twice must not lead to it.
+    """
+
+    id: str
+    label: str
+    key: str = ""
+    off: str = ""
+    destroys: bool = False
+
+
+class MenuScreen(FirstPaintModal[str | None]):
+    """Gives the id of what was chosen, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "take", "Choose", id="menu.take"),
+        Binding("escape,q,a", "dismiss(None)", "Back", id="menu.cancel"),
+    ]
+
+    def __init__(self, title: str, items: Sequence[MenuItem], words: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._items = {item.id: item for item in items}
+        self._words = words
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="menu") as box:
+            box.border_title = sanitize(self._title)
+            box.border_subtitle = "enter chooses, esc leaves"
+            yield Static(with_tone(sanitize(self._words), "muted"), id="menu-words")
+            yield PlanTable(_columns(self._items.values()), id="menu-items")
+            yield Static("", id="menu-off")
+
+    def on_mount(self) -> None:
+        table = self.query_one(PlanTable)
+        table.set_rows(map(_row, self._items.values()))
+        first = next((item.id for item in self._items.values() if not item.off and not item.destroys), None)
+        if first is not None:
+            table.move_to(first)
+        table.focus()
+        self.on_resize()
+        self._show_off()
+
+    def on_resize(self) -> None:
+        """The list scrolls where there is no room for all of it: what is below it says why something is off."""
+        words = self.query_one("#menu-words")
+        words.display = self.app.size.height >= len(self._items) + _AROUND + _WORDS
+        room = self.app.size.height - _AROUND - (_WORDS if words.display else 0)
+        self.query_one(PlanTable).styles.height = max(min(len(self._items) + 1, room), _LEAST)
+
+    @property
+    def _chosen(self) -> MenuItem | None:
+        return self._items.get(self.query_one(PlanTable).cursor_key or "")
+
+    @on(RowTable.Highlighted)
+    def _show_off(self) -> None:
+        """The whole reason: in the list it may be cut."""
+        item = self._chosen
+        said = (
+            with_tone(as_screen_commands(sanitize(f"off: {item.off}")), "warning")
+            if item is not None and item.off
+            else Content()
+        )
+        self.query_one("#menu-off", Static).update(said)
+
+    def action_take(self) -> None:
+        item = self._chosen
+        if item is not None and not item.off:
+            self.dismiss(item.id)
+
+
+def _columns(items: Iterable[MenuItem]) -> tuple[Column, ...]:
+    """What can be done is never cut; of the reasons there is as much as fits beside it."""
+    label = max((len(item.label) for item in items), default=0)
+    return (Column("key", "", 6), Column("label", "", label), Column("off", "", 12, flex=1, priority=1))
+
+
+def _row(item: MenuItem) -> Row:
+    tone = "muted" if item.off else ""
+    cells = {"key": Cell(item.key, tone or "accent"), "label": Cell(item.label, tone)}
+    return Row(
+        item.id, {**cells, "off": Cell(as_screen_commands(sanitize(f"off: {item.off}")) if item.off else "", "muted")}
+    )

@@ -1,0 +1,114 @@
+"""A few questions with a few answers each: which channel, which policy. The line under the cursor is the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Static
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.viewmodels.columns import GAP, Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.widgets.plan_widgets import PlanTable
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.tone_styles import with_tone
+
+_AROUND, _LEAST = 7, 4  # lines around the questions, and of the shortest list: its title, two answers, a gap
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceOption:
+    """One answer; `value` is what the caller gets."""
+
+    value: str
+    label: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question; `chosen` is the value of the answer that is proposed."""
+
+    id: str
+    title: str
+    options: tuple[ChoiceOption, ...]
+    chosen: str = ""
+
+
+class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
+    """`await app.push_screen_wait(ChoiceScreen("enable keda", questions))`: values by the questions' ids, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "take", "Go on", id="choice.take"),
+        Binding("tab", "other(1)", "Next question", id="choice.next"),
+        Binding("shift+tab", "other(-1)", "Question before", id="choice.before"),
+        Binding("escape,q", "dismiss(None)", "Back", id="choice.cancel"),
+    ]
+
+    def __init__(self, title: str, questions: Sequence[Question]) -> None:
+        super().__init__()
+        self._title = title
+        self._questions = tuple(questions)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="choice") as box:
+            box.border_title = sanitize(self._title)
+            several = "tab next question, " if len(self._questions) > 1 else ""
+            box.border_subtitle = f"j and k choose, {several}enter goes on"
+            for question in self._questions:
+                yield PlanTable(_columns(question), id=f"choice-{question.id}")
+            yield Static("", id="choice-note")
+
+    def on_mount(self) -> None:
+        for question, table in zip(self._questions, self.query(PlanTable), strict=True):
+            table.set_rows(_row(option) for option in question.options)
+            table.move_to(question.chosen)
+        self.on_resize()
+        self.query(PlanTable).first().focus()
+
+    def on_resize(self) -> None:
+        """Every question stays in sight: where there is no room for all answers, the longest lists scroll."""
+        tables = list(self.query(PlanTable))
+        heights = [len(question.options) + 2 for question in self._questions]
+        while sum(heights) > self.app.size.height - _AROUND and max(heights) > _LEAST:
+            heights[heights.index(max(heights))] -= 1
+        for table, height in zip(tables, heights, strict=False):
+            table.styles.height = height
+        self.call_after_refresh(self._tell)
+
+    @on(RowTable.Highlighted)
+    def _tell(self) -> None:
+        """The whole note of the answer under the cursor, where the list cuts it."""
+        for question, table in zip(self._questions, self.query(PlanTable), strict=False):
+            if table.has_focus:
+                note = next((one.note for one in question.options if one.value == table.cursor_key), "")
+                is_cut = len(note) > table.size.width - _columns(question)[0].width - GAP
+                self.query_one("#choice-note", Static).update(with_tone(sanitize(note), "muted") if is_cut else "")
+
+    def on_descendant_focus(self) -> None:
+        self._tell()
+
+    def action_take(self) -> None:
+        tables = self.query(PlanTable)
+        self.dismiss({one.id: table.cursor_key or "" for one, table in zip(self._questions, tables, strict=True)})
+
+    def action_other(self, by: int) -> None:
+        tables = list(self.query(PlanTable))
+        place = next((number for number, table in enumerate(tables) if table.has_focus), 0)
+        self.set_focus(tables[(place + by) % len(tables)])  # at once: keys may wait already that are meant for it
+
+
+def _columns(question: Question) -> tuple[Column, ...]:
+    longest = max(len(question.title), *(len(option.label) for option in question.options))
+    return (Column("label", question.title.upper(), longest + 1), Column("note", "", 10, flex=1, priority=1))
+
+
+def _row(option: ChoiceOption) -> Row:
+    return Row(option.value, {"label": Cell(sanitize(option.label)), "note": Cell(sanitize(option.note), "muted")})

@@ -1,0 +1,54 @@
+"""One question that is answered by y; enter is no answer, so that nobody agrees by pressing it twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.widgets.target_line import TargetLine
+
+if TYPE_CHECKING:
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+
+
+class ConfirmScreen(FirstPaintModal[bool]):
+    """`await app.push_screen_wait(ConfirmScreen("Quit?", "one job still runs"))`; every key but y is a no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "Yes", id="confirm.yes"),
+        Binding("n,escape", "answer(False)", "No", id="confirm.no"),
+    ]
+
+    def __init__(
+        self, question: str, words: str = "", *, alarming: bool = False, targets: Sequence[ClusterTarget] = ()
+    ) -> None:
+        super().__init__()
+        self._targets = targets
+        self._question = question
+        self._words = words
+        self._alarming = alarming
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="confirm", classes="-alarming" if self._alarming else "") as box:
+            box.border_title = sanitize(self._question)
+            box.border_subtitle = "y goes on, any other key goes back"
+            yield TargetLine(*self._targets)
+            yield Static(Content("\n".join(map(sanitize, self._words.splitlines()))), id="confirm-words")
+
+    def action_answer(self, answer: bool) -> None:
+        self.dismiss(answer)
+
+    def on_key(self, event: events.Key) -> None:
+        """Whatever is no yes."""
+        if event.key not in ("y", "n", "escape", "ctrl+c"):
+            event.stop()
+            self.dismiss(False)

@@ -1,0 +1,154 @@
+"""A document to be filled in: as a form that was made of its schema, and as YAML for everything else.
+
+document = await app.push_screen_wait(FormScreen("resource of keda", fields, document))     # None: gone back
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import yaml
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.widgets import Input, Label, Static, TextArea
+
+from kymatui.adapters.files.yaml_output import dump_yaml
+from kymatui.domain.kubernetes.schema_forms import FormField, format_value, parse_value, value_at, with_value
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.widgets.tone_styles import with_tone
+
+Json = dict[str, Any]
+
+
+class FormScreen(FirstPaintModal[Json | None]):
+    """Gives the document as it was filled in; what is wrong is said while it is typed, and keeps it from going on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+g", "take", "Go on", id="form.take"),
+        Binding("ctrl+y", "turn", "Form or YAML", id="form.turn", priority=True),
+        Binding("tab", "app.focus_next", "Next field", id="form.next"),
+        Binding("shift+tab", "app.focus_previous", "Field before", id="form.before"),
+        Binding("escape", "dismiss(None)", "Back", id="form.cancel", priority=True),
+    ]
+
+    def __init__(self, title: str, fields: Sequence[FormField], document: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._title = title
+        self._fields = {field.label: field for field in fields}
+        self._document: Json = dict(document)
+        self._shows_form = bool(fields)
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="form") as box:
+            box.border_title = sanitize(self._title)
+            ways = "tab next field, ctrl-y form or YAML, " if self._fields else ""
+            box.border_subtitle = f"{ways}ctrl-g goes on, esc leaves"
+            with VerticalScroll(id="form-fields", can_focus=False):
+                for field in self._fields.values():
+                    with Horizontal(classes="form-row"):
+                        yield Label(sanitize(field.label), classes="form-label", markup=False)
+                        yield Input(
+                            format_value(value_at(self._document, field.path)),
+                            placeholder=field.hint,
+                            name=field.label,
+                            classes="typing form-value",
+                            compact=True,
+                        )
+            yield TextArea(self._yaml(), id="form-yaml", show_line_numbers=True, compact=True)
+            yield Static("", id="form-about")
+
+    def on_mount(self) -> None:
+        self._show()
+
+    def _yaml(self) -> str:
+        return dump_yaml(self._document)
+
+    def _show(self) -> None:
+        self.query_one("#form-fields").display = self._shows_form
+        self.query_one("#form-yaml").display = not self._shows_form
+        target = self.query(Input).first() if self._shows_form else self.query_one(TextArea)
+        target.focus()
+        self._tell()
+
+    # what is wrong
+
+    def _tell(self) -> None:
+        """What is wrong, or else what the field under the cursor is for."""
+        said = self._wrong()
+        about = (
+            "" if said else self._about() if self._fields else "its schema declares no fields: it is filled in as YAML"
+        )
+        self.query_one("#form-about", Static).update(with_tone(sanitize(said or about), "error" if said else "muted"))
+
+    def _about(self) -> str:
+        field = self._fields.get(str(self.focused.name)) if isinstance(self.focused, Input) else None
+        return f"{field.hint}. {field.about}" if field is not None else ""
+
+    def _wrong(self) -> str:
+        try:
+            self._filled()
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    def _filled(self) -> Json:
+        """The document as it stands there. Raises ValueError with what is wrong with it."""
+        return self._from_form() if self._shows_form else self._from_yaml()
+
+    def _from_form(self) -> Json:
+        made = self._document
+        for line in self.query(Input):
+            field = self._fields[str(line.name)]
+            if line.value != format_value(value_at(self._document, field.path)):
+                made = with_value(made, field.path, parse_value(field, line.value))
+        return made
+
+    def _from_yaml(self) -> Json:
+        try:
+            made = yaml.safe_load(self.query_one(TextArea).text)
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
+            raise ValueError(f"no YAML: {where}{getattr(error, 'problem', None) or error}") from None
+        if made is not None and not isinstance(made, dict):
+            raise ValueError("this is no map of names and values")
+        for name in ("apiVersion", "kind"):
+            if name in self._document and (made or {}).get(name) != self._document[name]:
+                raise ValueError(f"{name} stays {self._document[name]}")
+        return made or {}
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def _changed(self) -> None:
+        self._tell()
+
+    def on_descendant_focus(self) -> None:
+        self._tell()
+
+    # what the person does
+
+    def action_turn(self) -> None:
+        """The other way to look at it; only what is right goes along."""
+        if self._shows_form and self._wrong():
+            self._tell()
+            return
+        try:
+            self._document = self._filled()
+        except ValueError:
+            self._tell()
+            return
+        self._shows_form = not self._shows_form and bool(self._fields)
+        for line in self.query(Input):
+            line.value = format_value(value_at(self._document, self._fields[str(line.name)].path))
+        self.query_one(TextArea).load_text(self._yaml())
+        self._show()
+
+    def action_take(self) -> None:
+        try:
+            self.dismiss(self._filled())
+        except ValueError:
+            self._tell()

@@ -1,0 +1,275 @@
+"""The plan before anything is written: what happens to which object, the difference, and what has to be agreed to.
+
+    answer = await app.push_screen_wait(PlanScreen(preview))      # in a flow, see `kymatui.ui.flows.job_controller`
+    if answer.is_yes:
+        app.desk.start(Work(…))
+
+Enter asks, and y answers. Where nothing may be written the plan is shown all the same; enter is off with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewAnswer, PreviewVerdict
+from kymatui.ui.base.disabled_keys import DisabledKeysScreen
+from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.navigation.key_help import KeyHelp, key_name
+from kymatui.ui.viewmodels.display_text import as_screen_commands
+from kymatui.ui.widgets.key_bar import KeyBar
+from kymatui.ui.widgets.plan_widgets import TONES, DiffView, PlanTable, Tick, line_columns
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.target_line import TargetLine
+from kymatui.ui.widgets.tone_styles import with_tone
+
+if TYPE_CHECKING:
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+
+_LOOKS = 0.5  # seconds between two looks at whether the plan still holds
+
+
+class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswer]):
+    """`outdated` tells why the plan does not hold any more, "" as long as it does; it is asked while it is shown."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "accept", "Carry out (asks)", id="plan.accept", priority=True),
+        Binding("n", "change(1)", "Next change", id="plan.next"),
+        Binding("N", "change(-1)", "Change before", show=False, id="plan.before"),
+        Binding("o", "only_changes", "Only changes", id="plan.only-changes"),
+        Binding("tab", "pane(1)", "Other pane", id="plan.pane", priority=True),
+        Binding("shift+tab", "pane(-1)", "Pane before", show=False, id="plan.pane-before", priority=True),
+        Binding("space", "agree", "Agree", id="plan.agree"),
+        Binding("e", "edit", "Choose anew", id="plan.edit"),
+        Binding("ctrl+s", "save", "Save the plan", id="plan.save", priority=True),
+        Binding("question_mark", "help", "Help", id="plan.help", key_display="?"),
+        Binding("escape", "cancel", "Back", id="plan.cancel"),
+    ]
+
+    WRITES: ClassVar[frozenset[str]] = frozenset({"accept"})
+    """The actions that lead to a change of a cluster; they are off wherever nothing may be written."""
+
+    def __init__(self, preview: Preview, outdated: Callable[[], str] = str) -> None:
+        super().__init__()
+        self.preview = preview
+        self._outdated = outdated
+        self._why_outdated = ""
+        self._only_changes = False
+        self._asked = False
+
+    @property
+    def kymatui(self) -> KymatuiApp:
+        return cast("KymatuiApp", self.app)
+
+    @property
+    def _targets(self) -> tuple[ClusterTarget, ...]:
+        target = self.kymatui.desk.target
+        return (target,) if target is not None else ()
+
+    # what is shown
+
+    def compose(self) -> ComposeResult:
+        asked = () if self.preview.is_refused else self.preview.consents
+        ticks = [one for one in asked if not one.typed]
+        typed = [one for one in asked if one.typed]
+        with Vertical(id="plan") as box:
+            box.border_title = sanitize(self.preview.title)
+            yield TargetLine(*self._targets)
+            yield Static(self._head(), id="plan-head")
+            without = not any(line.diff for line in self.preview.lines)
+            with Container(id="plan-panes", classes="-without-diff" if without else ""):
+                yield PlanTable(line_columns(self.preview.lines), id="plan-lines")
+                yield DiffView(id="plan-diff")
+            with VerticalScroll(id="plan-notes", can_focus=False):
+                yield Static(self._notes(), id="plan-words")
+            yield from map(Tick, ticks)
+            for one in typed:
+                yield Static(Content(sanitize(f"{one.words}: type {one.typed}")), classes="plan-ask")
+                yield Input(placeholder="type it here", name=one.id, classes="typing plan-typed", compact=True)
+            yield Static("", id="plan-off")
+        yield KeyBar(id="keys")
+
+    def on_mount(self) -> None:
+        self._draw()
+        self._to_first_change()
+        self.query_one(PlanTable).focus()
+        self.query_one("#plan-notes").display = bool(self._notes().plain)
+        self._look()
+        self.set_interval(_LOOKS, self._look)
+
+    def _to_first_change(self) -> None:
+        """What stays the same may be many lines, and nobody comes for them."""
+        first = next(
+            (place for place, line in enumerate(self.preview.lines) if line.mark is not PlannedChange.SAME), None
+        )
+        if first is not None:
+            self.query_one(PlanTable).move_to(str(first))
+            self._show_diff()
+
+    def _head(self) -> Content:
+        parts = [with_tone(sanitize(self.preview.charge), "muted"), Content("\n")] if self.preview.charge else []
+        for mark, number in self.preview.counts:
+            parts.append(
+                with_tone(f"{mark.value} {mark.word} {number}   ", TONES[mark] if number else "muted", bold=number > 0)
+            )
+        return Content.assemble(*parts)
+
+    def _notes(self) -> Content:
+        preview = self.preview
+        said = [("refused: ", as_screen_commands(text), "error") for text in preview.refusals]
+        said += [("you lack the right to ", text, "error") for text in preview.missing]
+        said += [("▲ ", text, "warning") for text in preview.warnings]
+        said += [("▲ new rights: ", text, "warning") for text in preview.grants]
+        return Content("\n").join([with_tone(before + sanitize(text), tone) for before, text, tone in said])
+
+    def _draw(self) -> None:
+        self.query_one(PlanTable).show_lines(self.preview.lines, only_changes=self._only_changes)
+        self._show_diff()
+
+    @on(RowTable.Highlighted)
+    def _show_diff(self) -> None:
+        key = self.query_one(PlanTable).cursor_key
+        self.query_one(DiffView).show_line(self.preview.lines[int(key)] if key is not None else None)
+
+    def _look(self) -> None:
+        """Whether the plan still holds, and whether anything may be written."""
+        self._why_outdated = self._outdated()
+        off = self.why_off("accept")
+        asked = next(self.preview.not_agreed(self.ticked, self.typed), None) if self._asked else None
+        said = with_tone(sanitize(f"off: {off}"), "error") if off else with_tone(sanitize(_asking(asked)), "warning")
+        self.query_one("#plan-off", Static).update(said)
+        self.query_one("#plan-off").display = bool(said.plain)
+        self.refresh_bindings()
+
+    def why_off(self, action: str) -> str:
+        """Why an action can do nothing now; empty where it can."""
+        if action == "accept":
+            if self.kymatui.read_only:
+                return self.kymatui.why_read_only
+            if self.preview.is_refused:
+                return "the plan is refused; nothing was changed"
+            if self.preview.missing:
+                return "you lack a right that it needs; nothing was changed"
+            if self._why_outdated:
+                again = "; e plans anew" if self.preview.editable else "; go back and plan anew"
+                return f"{self._why_outdated}{again}"
+            return self.kymatui.why_no_writes
+        if action == "edit" and not self.preview.editable:
+            return "there is nothing to choose"
+        if action == "agree" and not self.query(Tick):
+            return "there is nothing to agree to"
+        if action == "save" and self.preview.document is None:
+            return "this plan cannot be kept"
+        return ""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        del parameters
+        return None if self.why_off(action) else True
+
+    # what the person does
+
+    @property
+    def typed(self) -> dict[str, str]:
+        """What was typed, by the ids of the consents."""
+        return {str(one.name): one.value for one in self.query(Input)}
+
+    @property
+    def ticked(self) -> frozenset[str]:
+        return frozenset(one.consent.id for one in self.query(Tick) if one.agreed)
+
+    @work
+    async def action_accept(self) -> None:
+        for one in self.preview.not_agreed(self.ticked, self.typed):
+            self._ask_for(one)
+            return
+        words = "  ".join(f"{mark.value} {mark.word} {number}" for mark, number in self.preview.counts)
+        destroys = any(line.mark is PlannedChange.DELETE for line in self.preview.lines)
+        question = ConfirmScreen(self.preview.question, words, alarming=destroys, targets=self._targets)
+        if await self.app.push_screen_wait(question) and not self.why_off("accept"):
+            self.dismiss(PreviewAnswer(PreviewVerdict.ACCEPTED, frozenset(one.id for one in self.preview.consents)))
+
+    def _ask_for(self, one: Consent) -> None:
+        if one.typed:
+            next(field for field in self.query(Input) if field.name == one.id).focus()
+        else:
+            next(tick for tick in self.query(Tick) if tick.consent.id == one.id).focus()
+        self._asked = True
+        self._look()
+
+    def action_agree(self) -> None:
+        """Tick the box under the cursor, else the next one that is not ticked; untick the last once all are."""
+        ticks, focused = list(self.query(Tick)), self.focused
+        tick = focused if isinstance(focused, Tick) else next((one for one in ticks if not one.agreed), ticks[-1])
+        tick.focus()
+        tick.toggle()
+        self._look()
+
+    def action_change(self, by: int) -> None:
+        """The next line that is not the same."""
+        table = self.query_one(PlanTable)
+        changed = [row.key for row in table.rows if self.preview.lines[int(row.key)].mark is not PlannedChange.SAME]
+        if not changed:
+            return
+        here = int(table.cursor_key or 0)
+        ahead = [key for key in changed if (int(key) - here) * by > 0]
+        found = (min(ahead, key=int) if by > 0 else max(ahead, key=int)) if ahead else changed[0 if by > 0 else -1]
+        table.move_to(found)
+
+    def action_only_changes(self) -> None:
+        self._only_changes = not self._only_changes
+        self._draw()
+
+    def action_pane(self, by: int) -> None:
+        panes = list(self._panes())
+        place = panes.index(self.focused) if self.focused in panes else -by
+        panes[(place + by) % len(panes)].focus()
+
+    def _panes(self) -> Iterator[PlanTable | DiffView | Tick | Input]:
+        yield self.query_one(PlanTable)
+        yield self.query_one(DiffView)
+        yield from self.query(Tick)
+        yield from self.query(Input)
+
+    def action_edit(self) -> None:
+        self.dismiss(PreviewAnswer(PreviewVerdict.EDITED))
+
+    def action_cancel(self) -> None:
+        self.dismiss(PreviewAnswer(PreviewVerdict.CANCELLED))
+
+    def action_save(self) -> None:
+        from kymatui.ui.terminal.file_saving import save_new_file
+
+        assert self.preview.document is not None
+        try:
+            self.notify(f"saved {save_new_file(self.preview.file_name, self.preview.document)}", markup=False)
+        except ValueError as error:
+            self.kymatui.problem(str(error))
+
+    def action_help(self) -> None:
+        from kymatui.ui.base.help_screen import HelpScreen
+
+        keys = [
+            KeyHelp(
+                "Plan", key_name(key), active.binding.description, self.why_off(active.binding.action.partition("(")[0])
+            )
+            for key, active in self.active_bindings.items()
+            if active.binding.id and active.binding.description and not active.binding.system
+        ]
+        self.app.push_screen(HelpScreen("Keys › plan", keys))
+
+
+def _asking(one: Consent | None) -> str:
+    """What is still to be agreed to."""
+    if one is None:
+        return ""
+    return f"before that: type {one.typed} to agree" if one.typed else "before that: agree with space"

@@ -1,0 +1,179 @@
+"""One edit over many runtimes, from the fleet's screen: the choice, one plan a runtime in one table, the job."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from kymatui.actions.uninstall import UninstallConsent
+from kymatui.composition.jobs import JobReport, JobSpec
+from kymatui.composition.sessions.campaign import MAX_PARALLEL, Campaign, CampaignPace
+from kymatui.domain.fleet.campaigns import CampaignStep, format_outcomes, waves
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
+from kymatui.domain.plans.plan_preview import PreviewVerdict
+from kymatui.errors import CancelledError, ConfigurationError, PartlyDoneError, RefusedError
+from kymatui.ui.dialogs.choice_dialog import ChoiceOption, ChoiceScreen, Question
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.presenters.fleet.campaign_preview import campaign_title, format_campaign_end, preview_campaign
+
+if TYPE_CHECKING:
+    from kymatui.ui.application.fleet_app import FleetApp
+
+FLEET_JOB_KEY = "fleet"
+_OWN = "the Kyma's own"
+_STAYS = "runtimes that are edited stay so; the same again goes on with the others"
+_WORDS = {
+    EditVerb.CHANNEL: "move it to another channel",
+    EditVerb.ENABLE: "ask for it",
+    EditVerb.DISABLE: "uninstall it",
+    EditVerb.MANAGE: "let lifecycle-manager manage it",
+    EditVerb.UNMANAGE: "keep it, updates end",
+    EditVerb.POLICY: "who makes the default resource",
+}
+_KEEP, _CASCADE = "keep", "cascade"
+_LEFT = (
+    ChoiceOption(_KEEP, "leave those runtimes out", "where users created objects that the module manages"),
+    ChoiceOption(_CASCADE, "delete it first", "the plan counts the objects; they are saved to a backup"),
+)
+_PACES = ((1, 1), (1, 4), (2, 4), (5, MAX_PARALLEL))
+
+
+async def edit_runtimes(app: FleetApp, runtimes: Sequence[str]) -> None:
+    """From the choice to the job; `runtimes` are named `namespace/name`."""
+    while True:
+        verb = await _choose_verb(app, len(runtimes))
+        if verb is None:
+            return
+        chosen = await _choose(app, verb, runtimes)
+        if chosen is None:
+            continue
+        canaries, _, at_once = chosen["pace"].partition("/")
+        pace = CampaignPace(int(canaries), int(at_once))
+        consent = UninstallConsent(cascade=chosen.get("left") == _CASCADE)
+        if await plan_runtimes(app, runtimes, _toggle(verb, chosen), pace, consent) is not PreviewVerdict.EDITED:
+            return
+
+
+async def plan_runtimes(
+    app: FleetApp,
+    runtimes: Sequence[str],
+    toggle: ModuleEdit,
+    pace: CampaignPace,
+    consent: UninstallConsent | None = None,
+) -> PreviewVerdict:
+    """Plans every runtime in threads, shows all of it as one table, and begins the job when that is accepted."""
+    source = app.fleet_view.fleet_link.session
+    if source is None:
+        raise ConfigurationError("there is no connection to the control plane yet")
+    campaign = source.campaign(toggle, pace, consent)
+    app.notify(f"planning {format_count(len(runtimes), 'runtime')}, {MAX_PARALLEL} at once", timeout=3)
+    legs = await app.desk.aside(lambda: campaign.plan(runtimes))
+    answer = await app.push_screen_wait(PlanScreen(preview_campaign(legs, toggle, pace.canaries, pace.at_once)))
+    if answer.is_yes:
+        planned = sum(leg.is_ahead for leg in legs)
+        run = partial(_carry_out, campaign, legs, pace)
+        work = JobSpec(campaign_title(toggle, planned), run, "", frozenset({FLEET_JOB_KEY}), _steps(legs, pace), _STAYS)
+        app.desk.start(work, partial(_again, app, runtimes, toggle, pace, consent))
+    return answer.verdict
+
+
+async def _again(
+    app: FleetApp, runtimes: Sequence[str], toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None
+) -> None:
+    """What is done is done: it is planned anew, and what is left of it is carried out."""
+    await plan_runtimes(app, runtimes, toggle, pace, consent)
+
+
+def _steps(legs: Sequence[CampaignStep], pace: CampaignPace) -> tuple[str, ...]:
+    return tuple(map(_step, waves(legs, pace.canaries, pace.at_once)))
+
+
+def _step(wave: Sequence[CampaignStep]) -> str:
+    return wave[0].name if len(wave) == 1 else f"{wave[0].name} and {len(wave) - 1} more"
+
+
+def _carry_out(campaign: Campaign, legs: Sequence[CampaignStep], pace: CampaignPace, report: JobReport) -> str:
+    done, lock = 0, threading.Lock()
+    total = sum(len(wave) for wave in waves(legs, pace.canaries, pace.at_once))
+
+    def tell(leg: CampaignStep) -> None:
+        nonlocal done
+        with lock:
+            done += 1
+            words = f"{leg.outcome.value}: {leg.words}" if leg.words else leg.outcome.value
+            report.say(words, done=done, total=total, about=leg.runtime)
+
+    def begins(wave: Sequence[CampaignStep]) -> None:
+        report.step(_step(wave))
+
+    ended = campaign.carry_out(legs, tell, report.cancel, begins)
+    worked = [leg for leg, before in zip(ended, legs, strict=True) if before.is_ahead]
+    words = format_campaign_end(worked)
+    if report.cancel.is_set():
+        raise CancelledError(words)
+    if not all(leg.is_good for leg in worked):
+        raise PartlyDoneError(words)
+    return format_outcomes(worked)
+
+
+# the choice
+
+
+async def _choose_verb(app: FleetApp, number: int) -> EditVerb | None:
+    options = tuple(ChoiceOption(verb.value, verb.value, words) for verb, words in _WORDS.items())
+    chosen = await app.push_screen_wait(
+        ChoiceScreen(f"edit {format_count(number, 'runtime')}", [Question("verb", "what", options)])
+    )
+    return EditVerb(chosen["verb"]) if chosen is not None else None
+
+
+async def _choose(app: FleetApp, verb: EditVerb, runtimes: Sequence[str]) -> dict[str, str] | None:
+    modules = _modules(app, runtimes, installed=verb is not EditVerb.ENABLE)
+    if not modules:
+        raise RefusedError("no module is known of these runtimes")
+    questions = [Question("module", "module", modules)]
+    if verb in (EditVerb.ENABLE, EditVerb.CHANNEL):
+        channels = [ChoiceOption(_OWN, _OWN), *(ChoiceOption(name, name) for name in _channels(app))]
+        questions.append(Question("channel", "channel", tuple(channels), _OWN))
+    if verb is EditVerb.POLICY:
+        questions.append(Question("policy", "default resource", tuple(ChoiceOption(one, one) for one in Policy)))
+    if verb is EditVerb.DISABLE:
+        questions.append(Question("left", "what blocks the deletion", _LEFT, _KEEP))
+    questions.append(Question("pace", "how many", tuple(_pace(*pace) for pace in _PACES), "1/4"))
+    return await app.push_screen_wait(ChoiceScreen(f"{verb.value} which module?", questions))
+
+
+def _pace(canaries: int, at_once: int) -> ChoiceOption:
+    words = f"{canaries} first" if canaries == 1 else f"{canaries} first, one by one"
+    return ChoiceOption(f"{canaries}/{at_once}", f"{words}, then {at_once} at once", "no further after a failure")
+
+
+def _modules(app: FleetApp, runtimes: Sequence[str], *, installed: bool) -> tuple[ChoiceOption, ...]:
+    """Those that any of the runtimes has, with how many have it; to enable, whatever is offered, too."""
+    from kymatui.ui.presenters.fleet.runtime_rows import key_of
+
+    picture = app.fleet.picture if app.fleet is not None else None
+    if picture is None:
+        return ()
+    chosen = [found for name in runtimes if (found := picture.runtimes.get(key_of(name))) is not None]
+    names = {one.name for runtime in chosen for one in runtime.modules}
+    if not installed:
+        names |= picture.offered
+    have = {name: sum(runtime.module(name) is not None for runtime in chosen) for name in names}
+    return tuple(ChoiceOption(name, name, f"{have[name]} of {len(chosen)} have it") for name in sorted(names))
+
+
+def _channels(app: FleetApp) -> list[str]:
+    picture = app.fleet.picture if app.fleet is not None else None
+    found = {runtime.channel for runtime in picture.runtimes.values()} if picture is not None else set()
+    return sorted(found - {""})
+
+
+def _toggle(verb: EditVerb, chosen: Mapping[str, str]) -> ModuleEdit:
+    channel, policy = chosen.get("channel"), chosen.get("policy")
+    wanted = None if channel is None else "" if channel == _OWN and verb is EditVerb.CHANNEL else channel
+    return ModuleEdit(verb, chosen["module"], None if wanted == _OWN else wanted, Policy(policy) if policy else None)

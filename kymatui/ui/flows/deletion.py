@@ -1,0 +1,215 @@
+"""The guided deletion from the screen: the plan of what comes next, the job, and finalizers as a last resort."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from kymatui.actions.delete import RunControls, plan_deletions, run_deletion
+from kymatui.actions.plans import DeletionPlan, DeletionRequest
+from kymatui.adapters.files.backups import backup_path
+from kymatui.adapters.files.job_journal import JobPurpose
+from kymatui.composition.jobs import JobReport, JobSpec
+from kymatui.composition.sessions.deletion_port import SessionDeletions
+from kymatui.domain.modules.presence import Presence
+from kymatui.domain.plans.jobs import module_key
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, join_previews
+from kymatui.engine.deletion.deletion_state import NextStep
+from kymatui.errors import ConfigurationError, KymatuiError, RefusedError
+from kymatui.ui.dialogs.choice_dialog import ChoiceOption, ChoiceScreen, Question
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.presenters.plans.deletion_stages import preview_deletion
+
+if TYPE_CHECKING:
+    from kymatui.actions.finalizers import BlockedObject
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.connection.cluster_link import ConnectionLink
+    from kymatui.ui.screens.deletion_screen import DeletionScreen
+
+STAYS = "what is deleted is gone; what is left stays, its manager too, and the deletion can be entered again"
+
+_QUEUE = "the turn to delete"
+_KEPT = "its own file"
+_ALONE = "look at it alone: ctrl-d"
+
+
+def delete_action(app: KymatuiApp) -> SessionDeletions:
+    """The deletions of the cluster on show. Raises ConfigurationError before it is connected."""
+    session = app.view.writing
+    if session is None:
+        raise ConfigurationError("there is no connection to the cluster yet")
+    return SessionDeletions(cast("CatalogSession", session))
+
+
+async def start_deletion(app: KymatuiApp, names: Sequence[str]) -> None:
+    """The stepper of one module, or one plan of several."""
+    await (open_deletion(app, names[0]) if len(names) == 1 else delete_modules(app, names))
+
+
+async def open_deletion(app: KymatuiApp, module: str) -> None:
+    """The stepper of a module."""
+    app.ways.open(ScreenStep("delete", module))
+
+
+def why_not_installed(app: KymatuiApp, names: Sequence[str]) -> str:
+    """Why there is nothing to delete; "" where there is."""
+    rows = [app.catalog.row(name) for name in names] if app.catalog is not None else []
+    gone = all(row is not None and row.presence is Presence.NOT_INSTALLED for row in rows)
+    return "it is not installed" if rows and gone else ""
+
+
+async def delete_module(app: KymatuiApp, screen: DeletionScreen) -> None:
+    """Shows what the deletion will do from here on, and begins it when that is agreed to."""
+    departing = delete_action(app)
+    request = _request(app, departing, screen.module)
+    request = replace(request, way=screen.way, accept_unknown=screen.accept_unknown)
+    if not screen.keeps_backup:
+        request = replace(request, backup=None)
+    plans = await app.desk.aside(lambda: plan_deletions(departing, [request]))
+    backup = str(request.backup) if request.backup is not None else ""
+    shown = preview_deletion(plans[0].seen, accept_unknown=screen.accept_unknown, backup=backup)
+    await _accepted(app, departing, plans, shown)
+    screen.look_again()
+
+
+async def delete_modules(app: KymatuiApp, names: Sequence[str]) -> None:
+    """Shows everything that would go, and begins a job for each once that is agreed to; they wait for one another."""
+    departing = delete_action(app)
+    plans, left_out = await app.desk.aside(lambda: _planned(app, departing, names))
+    if not plans:
+        raise RefusedError("; ".join(left_out), hint="nothing was deleted")
+    parts = {plan.module: preview_deletion(plan.seen, accept_unknown=False, backup=_KEPT) for plan in plans}
+    assert plans[0].request.backup is not None
+    await _accepted(app, departing, plans, _joined(parts, left_out, str(plans[0].request.backup.parent)))
+
+
+def _request(app: KymatuiApp, departing: SessionDeletions, name: str) -> DeletionRequest:
+    backup = backup_path(departing.cluster.name, name, app.clock())
+    return DeletionRequest(name, backup=backup, timeout=float("inf"))
+
+
+def _planned(
+    app: KymatuiApp, departing: SessionDeletions, names: Sequence[str]
+) -> tuple[list[DeletionPlan], list[str]]:
+    """Those that can be deleted, and of the rest why not."""
+    made, left_out = [], []
+    for name in names:
+        try:
+            (plan,) = plan_deletions(departing, [_request(app, departing, name)])
+        except KymatuiError as error:
+            left_out.append(f"{name}: {error}")
+            continue
+        if plan.turn in (NextStep.GONE, NextStep.REFUSED):
+            words = plan.seen.refusal or "nothing of it is left"
+            left_out.append(words if words.startswith(name) else f"{name}: {words}")
+        elif plan.turn is NextStep.UNKNOWN:
+            left_out.append(f"{name}: nobody knows whether something is left of what may not be listed; {_ALONE}")
+        else:
+            made.append(plan)
+    return made, left_out
+
+
+def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> Preview:
+    """One word is typed for all: what users made is agreed to for each module on its own."""
+    names = ", ".join(parts)
+    count = names if len(parts) == 1 else f"{len(parts)} modules"
+    made = join_previews(f"delete {count}", parts, left_out)
+    ticks = tuple(one for one in made.consents if not one.typed)
+    words = f"{names} is deleted" if len(parts) == 1 else f"{names} are deleted, one after the other"
+    typed = Consent("names", words, typed=count)
+    kept = f"what is deleted is kept first, a file for each, in {folder}"
+    warnings = (*(one for one in made.warnings if not one.endswith(_KEPT)), kept)
+    return replace(made, consents=(*ticks, typed), warnings=warnings)
+
+
+async def _accepted(
+    app: KymatuiApp, departing: SessionDeletions, plans: Sequence[DeletionPlan], shown: Preview
+) -> None:
+    """Asks once for all of them, and begins a job for each."""
+    answer = await app.push_screen_wait(PlanScreen(shown))
+    if not answer.is_yes:
+        return
+    for plan in plans:
+        agreed = not answer.consents.isdisjoint({"cascade", f"cascade {plan.module}"})
+        keeps = {module_key(plan.module), *({_QUEUE} if len(plans) > 1 else ())}
+        start_deletion_job(
+            app, departing, replace(plan, request=replace(plan.request, cascade=agreed)), frozenset(keeps)
+        )
+
+
+def start_deletion_job(app: KymatuiApp, departing: SessionDeletions, plan: DeletionPlan, keeps: frozenset[str]) -> None:
+    """Begins the job. A deletion edits the Kyma only for a moment, and so leaves that to others."""
+    run = partial(run_deletion_job, departing, plan, app.view.link)
+    purpose = JobPurpose("delete", (plan.module,))
+    work = JobSpec(f"delete {plan.module}", run, plan.module, keeps, stays=STAYS, purpose=purpose)
+    app.desk.start(work, partial(open_deletion, app, plan.module))
+
+
+def run_deletion_job(
+    departing: SessionDeletions, plan: DeletionPlan, link: ConnectionLink[Any], report: JobReport
+) -> str:
+    """The deletion, in the thread of its job."""
+    changed = threading.Event()
+    link.listen(changed)
+
+    def turned(turn: NextStep) -> None:
+        report.step(turn.value)
+
+    try:
+        ended = run_deletion(departing, plan, RunControls(report.tell, report.cancel, changed, turned))
+    finally:
+        link.forget(changed)
+    kept = f"; kept: {', '.join(f'{ref} ({reason})' for ref, reason in ended.kept)}" if ended.kept else ""
+    return f"{ended.words or 'it is gone'}, {len(ended.gone)} deleted{kept}"
+
+
+# the last resort
+
+
+async def remove_finalizer(app: KymatuiApp, screen: DeletionScreen) -> None:
+    """One finalizer of one object, after its name was typed; never the default, and never more than one."""
+    from kymatui.actions.finalizers import blocked_objects, remove_finalizer
+
+    departing = delete_action(app)
+    seen = await app.desk.aside(lambda: departing.look(screen.module))
+    found = await app.desk.aside(lambda: blocked_objects(seen, departing.cluster))
+    if not found:
+        app.problem(f"nothing of {screen.module} is held by finalizers any more")
+        return
+    chosen = await app.push_screen_wait(ChoiceScreen("the last resort: which finalizer?", [_question(found)]))
+    if chosen is None:
+        return
+    number, _, finalizer = chosen["finalizer"].partition(" ")
+    one = found[int(number)]
+    answer = await app.push_screen_wait(PlanScreen(_last_resort(one, finalizer)))
+    if answer.is_yes:
+        gone = await app.desk.aside(lambda: remove_finalizer(departing.cluster, one, finalizer, one.typed))
+        app.notify(f"{one.ref} {'is gone' if gone else 'is still held by other finalizers'}", markup=False)
+    screen.look_again()
+
+
+def _question(found: tuple[BlockedObject, ...]) -> Question:
+    options = tuple(
+        ChoiceOption(f"{number} {name}", str(one.ref), f"{name} (set by {owner or 'nobody known'})")
+        for number, one in enumerate(found)
+        for name, owner in one.finalizers
+    )
+    return Question("finalizer", "object", options, options[0].value)
+
+
+def _last_resort(one: BlockedObject, finalizer: str) -> Preview:
+    return Preview(
+        f"last resort: {finalizer} of {one.ref}",
+        lines=(PreviewLine(PlannedChange.DELETE, f"{one.ref}", f"finalizer {finalizer}", (f"- {finalizer}",)),),
+        warnings=(
+            one.expected,
+            "without the finalizer the object goes at once, and what was to be cleaned up for it elsewhere stays",
+        ),
+        consents=(Consent("name", "nobody will do what the finalizer stands for", typed=one.typed),),
+        question=f"Take {finalizer} away?",
+    )

@@ -1,0 +1,243 @@
+"""Direct installation and upgrade from the screen: version, resource or values, the plan, the job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from kymatui.adapters.files.job_journal import JobPurpose
+from kymatui.composition.direct_install import (
+    InstallAction,
+    InstallRequest,
+    InstallSelection,
+    InstallStatus,
+    newest_version,
+)
+from kymatui.composition.jobs import JobReport, JobSpec
+from kymatui.domain.plans.jobs import module_key
+from kymatui.domain.plans.plan_preview import PreviewVerdict
+from kymatui.errors import ConfigurationError, RefusedError
+from kymatui.ui.dialogs.choice_dialog import ChoiceOption, ChoiceScreen, Question
+from kymatui.ui.dialogs.form_dialog import FormScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.presenters.plans.install_preview import install_title, preview_install
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.engine.plans.plan import Plan
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.flows.job_controller import JobRestart
+
+_STAYS = "what is written stays; the same again finishes it"
+_CREATE, _IGNORE, _EDIT = "create", "ignore", "edit"
+_KEEP, _DELETE = "keep", "delete"
+
+
+def install_action(app: KymatuiApp) -> InstallAction:
+    """The direct installations of the cluster on show. Raises ConfigurationError before it is connected."""
+    session = app.view.writing
+    if session is None:
+        raise ConfigurationError("there is no connection to the cluster yet")
+    return InstallAction(cast("CatalogSession", session))
+
+
+def why_not_installable(app: KymatuiApp, names: Sequence[str], *, upgrade: bool) -> str:
+    """Why none of these can be installed, or upgraded; "" where one can. Asks the server what is installed."""
+    directing, said = install_action(app), []
+    for name in names:
+        standing = directing.standing(name)
+        if standing.refusals:
+            said.append(standing.refusals[0])
+        elif upgrade and standing.known is None:
+            found = directing.upgrades([name])
+            if found.wanted:
+                return ""
+            said.append(found.left_out[0].removeprefix(f"{name}: "))
+        elif upgrade and not standing.known_chart and not newest_version(standing):
+            said.append("the newest version is installed")
+        elif not upgrade and not standing.versions:
+            said.append("no catalog offers it")
+        elif not upgrade and len(names) > 1 and standing.known is not None:
+            said.append("it is installed already")
+        else:
+            return ""
+    return said[0] if said else "there is no module"
+
+
+# one module
+
+
+async def install(app: KymatuiApp, name: str, first: InstallRequest | None = None) -> None:
+    """From the choice to the job; `first` says where it comes from, where that is a chart."""
+    directing, start = install_action(app), first or InstallRequest(name)
+    standing = await app.desk.aside(lambda: directing.standing(name, start.namespace))
+    if standing.refusals:
+        raise RefusedError("; ".join(standing.refusals), hint="nothing was changed")
+    while True:
+        wanted = await _choose(app, directing, standing, start)
+        if wanted is None:
+            return
+        again = partial(install, app, name, first)
+        verdict = await _plan(app, directing, InstallSelection((wanted,), ()), again, editable=True)
+        if verdict is not PreviewVerdict.EDITED:
+            return
+
+
+async def adopt(app: KymatuiApp, names: Sequence[str]) -> None:
+    """What somebody else installed, or lifecycle-manager has let go of, becomes kymatui's; nothing is deleted."""
+    directing = install_action(app)
+    found = await app.desk.aside(lambda: directing.adoptions(names))
+    await _plan(app, directing, found, partial(adopt, app, names))
+
+
+def why_not_adoptable(app: KymatuiApp, names: Sequence[str]) -> str:
+    """Why there is nothing to take over; "" where there is."""
+    found = install_action(app).adoptions(names)
+    why = "" if found.wanted or not found.left_out else found.left_out[0]
+    return why.removeprefix(f"{names[0]}: ") if len(names) == 1 else why
+
+
+async def _choose(
+    app: KymatuiApp, directing: InstallAction, standing: InstallStatus, first: InstallRequest
+) -> InstallRequest | None:
+    questions = [_version(standing)] if not first.chart else []
+    questions.append(_values(standing) if first.chart else _resource(standing))
+    if standing.known is not None:
+        questions.append(_definitions())
+    chosen = await app.push_screen_wait(ChoiceScreen(f"install {standing.module} directly", questions))
+    if chosen is None:
+        return None
+    wanted = replace(
+        first,
+        version=chosen.get("version", first.version),
+        keeps_values=chosen["resource"] == _KEEP,
+        ignore=chosen["resource"] == _IGNORE,
+        prune_definitions=chosen.get("definitions") == _DELETE,
+    )
+    if chosen["resource"] != _EDIT:
+        return wanted
+    fields, document = await app.desk.aside(lambda: directing.form(wanted))
+    what = "values" if first.chart else "default resource"
+    filled = await app.push_screen_wait(FormScreen(f"{what} of {standing.module}", fields, document))
+    return replace(wanted, document=filled) if filled is not None else None
+
+
+def _version(standing: InstallStatus) -> Question:
+    known = standing.known.version if standing.known is not None else ""
+    notes = {known: "installed"} if known else {}
+    options = tuple(ChoiceOption(one, one, notes.get(one, "")) for one in standing.versions)
+    best = newest_version(standing) or next((one for one in standing.versions if "-" not in one), "")
+    return Question("version", "version", options, known if known and not newest_version(standing) else best)
+
+
+def _values(standing: InstallStatus) -> Question:
+    given = (ChoiceOption(_CREATE, "values as the chart has them"), ChoiceOption(_EDIT, "fill in the values…"))
+    if not standing.known_chart:
+        return Question("resource", "values", given, _CREATE)
+    kept = ChoiceOption(_KEEP, "keep its values", "those that it was given, over the chart's own")
+    return Question("resource", "values", (kept, *given), _KEEP)
+
+
+def _resource(standing: InstallStatus) -> Question:
+    if standing.known is not None:
+        return Question(
+            "resource", "default resource", (ChoiceOption(_CREATE, "as it is", "never applied again"),), _CREATE
+        )
+    options = (
+        ChoiceOption(_CREATE, "create it", "on the first installation only"),
+        ChoiceOption(_EDIT, "fill it in…", "a form, and YAML"),
+        ChoiceOption(_IGNORE, "leave it out", "the module is installed, and not configured"),
+    )
+    return Question("resource", "default resource", options, _CREATE)
+
+
+def _definitions() -> Question:
+    options = (
+        ChoiceOption(_KEEP, "keep them"),
+        ChoiceOption(_DELETE, "delete them", "and everything that was made of them"),
+    )
+    return Question("definitions", "definitions it no longer has", options, _KEEP)
+
+
+# several modules
+
+
+async def install_several(app: KymatuiApp, names: Sequence[str]) -> None:
+    """The newest version of each that is not installed, with its default resource, as one plan."""
+    directing = install_action(app)
+    found = await app.desk.aside(lambda: directing.installations(names))
+    await _plan(app, directing, found, partial(install_several, app, names))
+
+
+async def upgrade(app: KymatuiApp, names: Sequence[str]) -> None:
+    """All of these that are outdated, to their newest versions, as one plan."""
+    directing = install_action(app)
+    found = await app.desk.aside(lambda: directing.upgrades(names))
+    if len(names) == 1 and found.wanted and not found.wanted[0].adopt:
+        (one,) = found.wanted
+        await install(app, one.module, one if one.chart else None)
+    else:
+        await _plan(app, directing, found, partial(upgrade, app, names))
+
+
+async def upgrade_all(app: KymatuiApp) -> None:
+    """Everything that kymatui has installed and that is outdated, charts with their values kept; the rest is named."""
+    directing = install_action(app)
+    found = await app.desk.aside(directing.all_upgrades)
+    await _plan(app, directing, found, partial(upgrade_all, app))
+
+
+async def _plan(
+    app: KymatuiApp, directing: InstallAction, found: InstallSelection, again: JobRestart, *, editable: bool = False
+) -> PreviewVerdict:
+    """Shows what it would do, and begins a job for each when that is accepted."""
+    from kymatui.engine.plans.plan_json import plan_to_json
+
+    planned = await app.desk.aside(partial(directing.plans, found))
+    plans, standings = planned.plans, planned.standings
+    kept = plan_to_json(plans[0]) if len(plans) == 1 else None
+    shown = preview_install(plans, standings, kept, left_out=planned.left_out, editable=editable)
+    answer = await app.push_screen_wait(PlanScreen(shown))
+    if answer.is_yes:
+        for plan, one, standing in zip(plans, planned.wanted, standings, strict=True):
+            made = plan
+            if f"force {one.module}" in answer.consents:
+                made = replace(plan, intent=replace(plan.intent, force=True))
+            start_install_job(
+                app, directing, made, one, again, standing.known.version if standing.known is not None else ""
+            )
+    return answer.verdict
+
+
+def start_install_job(
+    app: KymatuiApp,
+    directing: InstallAction,
+    plan: Plan,
+    wanted: InstallRequest,
+    again: JobRestart,
+    installed: str = "",
+) -> None:
+    """Begins the job of a plan; `installed` is the version before."""
+    name = plan.bundle.name
+    work = JobSpec(
+        install_title([plan], installed if not plan.first else ""),
+        partial(_carry_out, directing, plan),
+        name,
+        frozenset({module_key(name)}),
+        ("apply",),
+        _STAYS,
+        JobPurpose("adopt" if plan.intent.adopt else plan.verb, (name,), _given(wanted)),
+    )
+    app.desk.start(work, again)
+
+
+def _given(wanted: InstallRequest) -> dict[str, str]:
+    given = {"chart": wanted.chart, "namespace": wanted.namespace}
+    return {**given, "repository": wanted.repository} if wanted.repository else given
+
+
+def _carry_out(directing: InstallAction, plan: Plan, report: JobReport) -> str:
+    report.step("apply")
+    return directing.carry_out(plan, report)

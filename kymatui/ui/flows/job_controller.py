@@ -1,0 +1,215 @@
+"""What a person has going: jobs, and the flows of questions that lead to them.
+
+A flow is a coroutine that may show screens and wait for their answers:
+
+    async def install(app: KymatuiApp, name: str) -> None:
+        plan = await app.desk.aside(lambda: make_plan(name))               # in a thread; nothing blocks the screen
+        answer = await app.push_screen_wait(PlanScreen(preview_of(plan)))
+        if answer.is_yes:
+            app.desk.start(Work(f"install {name}", partial(carry_out, plan), name, frozenset({module_key(name)})))
+
+    app.desk.flow(install(app, "keda"))
+
+A KymatuiError that a flow raises is told and kept in the list of problems.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.errors import KymatuiError, ReadOnlyError
+from kymatui.ui.viewmodels.display_text import as_screen_commands
+
+if TYPE_CHECKING:
+    from kymatui.composition.jobs import JobRunner, JobSpec
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.plans.jobs import Job
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.connection.cluster_link import ClusterConnection
+
+JobRecord = TypeVar("JobRecord")
+JobRestart = Callable[[], Coroutine[Any, Any, None]]
+"""Makes the flow that led to a job anew."""
+
+JOBS = "jobs"
+_PATIENCE = 10.0  # seconds for steps in flight when somebody quits
+
+
+class JobDesk:
+    """One app's jobs and flows. Everything is called on the event loop."""
+
+    def __init__(self, app: KymatuiApp, publish: Callable[[str, object], None]) -> None:
+        self._app = app
+        self._publish = publish
+        self._runner: JobRunner | None = None
+        self._again: dict[int, JobRestart] = {}
+        self._busy = False
+        self._flow_place: ClusterConnection | None = None
+        self._flow_target: ClusterTarget | None = None
+        self._targets: dict[int, ClusterTarget] = {}
+        self.jobs: tuple[Job, ...] = ()
+
+    # jobs
+
+    def start(self, work: JobSpec, again: JobRestart | None = None) -> Job | None:
+        """Begins a job, or queues it; None where nothing may be written. `again` is offered where it is refused."""
+        if self._runner is None:
+            self._runner = self._new_runner()
+        try:
+            job = self._runner.start(self._placed(work))
+        except ReadOnlyError as error:
+            self._app.problem(str(error))
+            return None
+        if again is not None:
+            self._again[job.number] = again
+        if self.target is not None:
+            self._targets[job.number] = self.target
+        self._app.notify(f"#{job.number} {sanitize(work.title)}   J shows the jobs", markup=False, timeout=3)
+        return job
+
+    def _placed(self, work: JobSpec) -> JobSpec:
+        """A job on a runtime says on which one: the list has those of all of them."""
+        place = self._flow_place if self._busy else self._app.view.place
+        if place is None or not place.title:
+            return work
+        return replace(work, place=place.title, title=f"{work.title} on {place.title.rpartition('/')[2]}")
+
+    @property
+    def target(self) -> ClusterTarget | None:
+        """The cluster of the flow under way, whatever is displayed meanwhile; else the displayed one."""
+        return self._flow_target if self._busy else self._app.view.target
+
+    def targets(self, *jobs: Job) -> tuple[ClusterTarget, ...]:
+        """The clusters that these jobs write to, each once."""
+        return tuple(dict.fromkeys(self._targets[job.number] for job in jobs if job.number in self._targets))
+
+    def own_job(self, module: str) -> Job | None:
+        """What is under way for a module of the cluster on show."""
+        place = self._app.view.place
+        name = place.title if place is not None else ""
+        return next((job for job in self.going if (job.module, job.place) == (module, name)), None)
+
+    def _new_runner(self) -> JobRunner:
+        from kymatui.adapters.files.job_journal import JobJournals
+        from kymatui.composition.jobs import JobRunner
+
+        place = self._app.view.place
+        return JobRunner(
+            lambda jobs: self._publish(JOBS, jobs),
+            read_only=lambda: self._app.read_only,
+            now=self._app.clock,
+            book=JobJournals(place.context) if place is not None else None,
+        )
+
+    def find(self, number: int) -> Job | None:
+        return next((job for job in self.jobs if job.number == number), None)
+
+    def cancel(self, number: int) -> None:
+        if self._runner is not None:
+            self._runner.cancel(number)
+
+    def again(self, number: int) -> JobRestart | None:
+        """How a job that did not come to its end is planned anew; None where nobody can say."""
+        job = self.find(number)
+        return self._again.get(number) if job is not None and job.is_over else None
+
+    @property
+    def going(self) -> tuple[Job, ...]:
+        """The jobs that have not ended."""
+        return tuple(job for job in self.jobs if not job.is_over)
+
+    def deliver(self, jobs: tuple[Job, ...]) -> None:
+        """Takes what the mailbox brings; whatever has ended since is told."""
+        before = {job.number for job in self.jobs if job.is_over}
+        self.jobs = jobs
+        for job in jobs:
+            if job.is_over and job.number not in before:
+                self._tell(job)
+
+    def _tell(self, job: Job) -> None:
+        from kymatui.domain.plans.jobs import JobState
+        from kymatui.ui.presenters.plans.job_rows import format_ending
+
+        words = sanitize(format_ending(job))
+        if job.state is JobState.DONE:
+            self._app.notify(words, markup=False)
+        elif job.state is JobState.CANCELLED:
+            self._app.notify(words, markup=False, severity="warning")
+        else:
+            self._app.problem(words)
+        if self._app.settings.bell:
+            self._app.bell()
+
+    # flows
+
+    @property
+    def busy(self) -> bool:
+        """Whether a flow is under way, or asks something."""
+        return self._busy
+
+    def flow(self, made: Coroutine[Any, Any, None]) -> None:
+        """Runs a flow, unless another one asks something at present."""
+        if self._busy:
+            made.close()
+            self._app.notify("one thing at a time: the last one still asks the server, or you", timeout=3)
+            return
+        self._busy = True
+        self._flow_place, self._flow_target = self._app.view.place, self._app.view.target
+        self._app.run_worker(self._alone(made), group="flows", exit_on_error=False)
+
+    async def _alone(self, made: Coroutine[Any, Any, None]) -> None:
+        try:
+            await self._guarded(made)
+        finally:
+            self._busy = False
+
+    def beside(self, made: Coroutine[Any, Any, None]) -> None:
+        """Runs what asks nothing, whatever else is under way."""
+        self._app.run_worker(self._guarded(made), group="beside", exit_on_error=False)
+
+    async def _guarded(self, made: Coroutine[Any, Any, None]) -> None:
+        try:
+            await made
+        except KymatuiError as error:
+            self._app.problem(as_screen_commands(sanitize(f"{error}. {error.hint}" if error.hint else str(error))))
+        except Exception as error:  # noqa: BLE001 (a flow that dies in silence would leave a person waiting)
+            self._app.problem(
+                sanitize(f"{type(error).__name__}: {error}; this is a defect of kymatui, please report it")
+            )
+
+    async def aside(self, call: Callable[[], JobRecord]) -> JobRecord:
+        """Calls in a thread what may take its time."""
+        return await asyncio.to_thread(call)
+
+    # leaving
+
+    async def leave(self, status: int = 0) -> None:
+        """Ends the program; with jobs under way only after a yes, and after the steps in flight."""
+        if self.going:
+            from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+            from kymatui.ui.presenters.plans.job_rows import cancel_consequences
+
+            words = "\n\n".join(f"#{job.number} {job.title}\n{cancel_consequences(job)}" for job in self.going)
+            count = len(self.going)
+            title = f"Quit, and stop {format_count(count, 'job')}?"
+            if not await self._app.push_screen_wait(
+                ConfirmScreen(title, words, alarming=True, targets=self.targets(*self.going))
+            ):
+                return
+            self._app.notify("stopping; the steps in flight are finished", timeout=_PATIENCE)
+            self.close()
+            await self.aside(self._rest)
+        self._app.exit(status)
+
+    def _rest(self) -> None:
+        if self._runner is not None:
+            self._runner.wait(_PATIENCE)
+
+    def close(self) -> None:
+        """Stops all jobs; at the end of the program."""
+        if self._runner is not None:
+            self._runner.close()

@@ -1,0 +1,380 @@
+"""Edits of the Kyma from the screen: the choice, the plan, the job that follows what they set off."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from kymatui.actions.uninstall import UninstallConsent
+from kymatui.adapters.files.job_journal import JobPurpose
+from kymatui.composition.jobs import FOLLOW_SECONDS, JobReport, JobSpec
+from kymatui.composition.sessions.kyma_edit import StartedEdit
+from kymatui.composition.sessions.runtime_kyma_edit import edits_of
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma_edit.edit_progress import EditProgress, edit_phases
+from kymatui.domain.kyma_edit.label_edit import LABELS, LabelProposal
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
+from kymatui.domain.plans.jobs import KYMA_KEY, module_key
+from kymatui.domain.plans.plan_preview import PreviewVerdict
+from kymatui.errors import CancelledError, ConfigurationError, KymatuiError, PartlyDoneError
+from kymatui.ui.dialogs.choice_dialog import ChoiceOption, ChoiceScreen, Question
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.presenters.plans.kyma_edit_preview import edit_title, preview_edit, preview_label, split_proposals
+
+if TYPE_CHECKING:
+    from kymatui.actions.plans import Uninstall
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.connection.cluster_link import ConnectionLink
+    from kymatui.ui.flows.job_controller import JobRestart
+
+EDIT = "edit the Kyma"
+_FOLLOW = "follow all of them"
+_STAYS = "an edit that is made stays, and lifecycle-manager goes on with it"
+_TICKED = UninstallConsent(cascade=True)
+OWN = "the Kyma's own"
+SAME = "as it is"
+_POLICIES = {
+    Policy.CREATE_AND_DELETE: "the default resource comes and goes with the module",
+    Policy.IGNORE: "the default resource is left to you",
+}
+
+
+def kyma_edit_action(app: KymatuiApp) -> ClusterKymaEdits:
+    """The edits of the cluster on show. Raises ConfigurationError before it is connected."""
+    session = app.view.writing
+    if session is None:
+        raise ConfigurationError("there is no connection to the cluster yet")
+    return edits_of(cast("CatalogSession", session))
+
+
+async def edit_modules(
+    app: KymatuiApp, verb: EditVerb, modules: Sequence[str], given: Mapping[str, str] | None = None
+) -> None:
+    """From the choice to the job; `given` are answers that were made already ("channel", "policy")."""
+    while True:
+        chosen = dict(given) if given is not None else await _choose(app, verb, modules)
+        if chosen is None:
+            return
+        toggles = [_toggle(verb, module, chosen) for module in modules]
+        verdict = await _plan(app, toggles, partial(edit_modules, app, verb, modules, given), chosen)
+        if verdict is not PreviewVerdict.EDITED:
+            return
+
+
+def _toggle(verb: EditVerb, module: str, chosen: Mapping[str, str]) -> ModuleEdit:
+    channel, policy = chosen.get("channel", SAME), chosen.get("policy", SAME)
+    return ModuleEdit(
+        verb,
+        module,
+        None if channel == SAME else "" if channel == OWN else channel,
+        None if policy == SAME else Policy(policy),
+    )
+
+
+async def resume_edit(app: KymatuiApp, verb: EditVerb, modules: Sequence[str], given: Mapping[str, str]) -> None:
+    """An edit that was followed when its process ended: followed again where it is made, else planned anew."""
+    edits = kyma_edit_action(app)
+    chosen = {"channel": SAME, "policy": SAME, **given}
+    toggles = [_toggle(verb, module, chosen) for module in modules]
+    proposals = await app.desk.aside(lambda: [edits.propose(one) for one in toggles])
+    if not all(_is_made(one) for one in proposals):
+        await edit_modules(app, verb, modules, chosen)
+        return
+    work = _work(proposals, edits, app.view.link, chosen)
+    keeps = frozenset(map(module_key, modules))
+    run = partial(_follow_all, proposals, [0] * len(proposals), edits, app.view.link)
+    made = replace(work, title=f"follow again: {work.title}", run=run, keeps=keeps, steps=work.steps[1:])
+    app.desk.start(made, partial(resume_edit, app, verb, modules, given))
+
+
+def _is_made(proposal: EditProposal) -> bool:
+    """Whether the Kyma says so already."""
+    if proposal.toggle.verb is EditVerb.DISABLE:
+        return proposal.edit is not None and proposal.edit.before is None
+    return proposal.is_done
+
+
+async def _plan(
+    app: KymatuiApp, toggles: Sequence[ModuleEdit], again: JobRestart, given: Mapping[str, str]
+) -> PreviewVerdict:
+    """Shows what it would do, and begins the job when that is accepted."""
+    desk, edits = app.desk, kyma_edit_action(app)
+    proposals, left_out = await desk.aside(lambda: split_proposals([edits.propose(one) for one in toggles]))
+    may_write = await desk.aside(lambda: all(_may_write(edits, one) for one in proposals))
+    found = await desk.aside(partial(_uninstalls, edits, proposals))
+    shown = preview_edit(proposals, app.view.charge, may_write=may_write, left_out=left_out, uninstalls=found)
+    answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
+    if answer.is_yes:
+        made = [one for one in proposals if one.edit is not None and not one.edit.is_empty]
+        desk.start(_work(made, edits, app.view.link, given, found), again)
+    return answer.verdict
+
+
+def _uninstalls(edits: ClusterKymaEdits, proposals: Sequence[EditProposal]) -> tuple[Uninstall, ...]:
+    """What still exists of the modules that go; of a plan that is refused anyway nothing is listed.
+
+    What blocks them is deleted only where that is ticked: without the tick the plan is not accepted.
+    """
+    fine = [one for one in proposals if not one.is_refused]
+    gone = [effect.module for one in fine for effect in one.effects if effect.uninstalls]
+    return edits.uninstalls(gone, _TICKED, float("inf"))
+
+
+def _may_write(edits: ClusterKymaEdits, proposal: EditProposal | LabelProposal) -> bool:
+    """Where nobody can say, the server will when it is asked to write."""
+    try:
+        return proposal.edit is None or edits.may_write(proposal)
+    except KymatuiError:
+        return True
+
+
+def _outdated(app: KymatuiApp, proposals: Sequence[EditProposal]) -> str:
+    """Whether somebody else has changed an entry since it was looked at."""
+    for one in proposals:
+        if one.edit is None or app.snapshot is None:
+            continue
+        kyma = next((raw for raw in app.view.kymas if read_ref(raw) == one.edit.kyma), None)
+        if kyma is None:
+            return f"{one.edit.kyma} is gone"
+        entries = [found.raw for found in JsonReader(kyma).child("spec").children("modules")]
+        now = next((entry for entry in entries if entry.get("name") == one.edit.module), None)
+        if now != one.edit.before:
+            return f"somebody else has changed the entry of {one.edit.module} in {one.edit.kyma}"
+    return ""
+
+
+# the job
+
+
+def _work(
+    proposals: Sequence[EditProposal],
+    edits: ClusterKymaEdits,
+    link: ConnectionLink[Any],
+    given: Mapping[str, str],
+    planned: Sequence[Uninstall] = (),
+) -> JobSpec:
+    toggles = [one.toggle for one in proposals]
+    names = [one.module for one in toggles]
+    ahead = tuple(phase.value for phase in edit_phases(toggles[0].verb)) if len(toggles) == 1 else (_FOLLOW,)
+    keeps = frozenset({KYMA_KEY, *map(module_key, names)})
+    run = partial(_carry_out, proposals, edits, link, planned)
+    purpose = JobPurpose(toggles[0].verb.value, tuple(names), given)
+    return JobSpec(
+        edit_title(toggles), run, names[0] if len(names) == 1 else "", keeps, (EDIT, *ahead), _STAYS, purpose
+    )
+
+
+def _carry_out(
+    proposals: Sequence[EditProposal],
+    edits: ClusterKymaEdits,
+    link: ConnectionLink[Any],
+    planned: Sequence[Uninstall],
+    report: JobReport,
+) -> str:
+    """All edits first, one patch each, then what follows from them; runs in a thread.
+
+    What cannot be edited any more keeps no other from being edited and followed, and is told at the end.
+    """
+    report.step(EDIT)
+    made, generations, failed = list[EditProposal](), list[int](), list[KymatuiError]()
+    for number, one in enumerate(proposals):
+        report.check(f"the edit of {one.toggle.module}")
+        try:
+            generations.append(edits.carry_out(one, report.cancel, planned, report.tell))
+        except CancelledError:
+            raise
+        except KymatuiError as error:
+            failed.append(error)
+            continue
+        made.append(one)
+        report.say(f"spec.modules[{one.toggle.module}] is edited", done=number + 1, total=len(proposals))
+    report.let_go(KYMA_KEY)
+    if not made:
+        raise failed[0]
+    return _follow_all(made, generations, edits, link, report, failed)
+
+
+def _follow_all(
+    proposals: Sequence[EditProposal],
+    generations: Sequence[int],
+    edits: ClusterKymaEdits,
+    link: ConnectionLink[Any],
+    report: JobReport,
+    failed: Sequence[KymatuiError] = (),
+) -> str:
+    """What follows from edits that are made; `generations` are the Kyma's after each, 0 where that is not known.
+
+    `failed` are those that could not be made. Raises PartlyDoneError, once all have come to their ends.
+    """
+    changed, ends, errors = threading.Event(), list[str](), list(failed)
+    alone = len(proposals) == 1 and not failed
+    started = [StartedEdit(one, generation) for one, generation in zip(proposals, generations, strict=True)]
+    tell = _Teller(proposals, report, alone=alone)
+    link.listen(changed)
+    if not alone:
+        report.step(_FOLLOW)
+    try:
+        followed = edits.follow_all(started, changed, FOLLOW_SECONDS, tell, report.cancel)
+        for one, end in zip(proposals, followed, strict=True):
+            try:
+                if end.failed:
+                    raise PartlyDoneError(end.failed, hint=f"`kymatui module {one.toggle.module}`")
+                ends += list(_handed_over(one, edits)) or [end.stage.words]
+            except KymatuiError as error:
+                errors.append(error)
+    finally:
+        link.forget(changed)
+    if errors and alone:
+        raise errors[0]
+    if errors:
+        said = "; ".join(map(str, errors))
+        raise PartlyDoneError("; ".join([*ends, f"{len(errors)} not done: {said}"]), hint="plan it again to go on")
+    return "; ".join(ends)
+
+
+def _handed_over(one: EditProposal, edits: ClusterKymaEdits) -> Iterator[str]:
+    """What kymatui had installed of it is lifecycle-manager's now."""
+    from kymatui.composition.modules.handover import find_handover, hand_over, handover_summary
+
+    if one.toggle.verb in (EditVerb.ENABLE, EditVerb.MANAGE):
+        known = find_handover(edits.cluster, one.toggle.module)
+        if known is not None:
+            yield handover_summary(known, hand_over(edits.cluster, known))
+
+
+class _Teller:
+    """Puts the stages of edits that are followed side by side into their job's steps and log."""
+
+    def __init__(self, proposals: Sequence[EditProposal], report: JobReport, *, alone: bool) -> None:
+        self._modules = [one.toggle.module for one in proposals]
+        self._report, self._alone = report, alone
+        self._phase = ""
+        self._done = 0
+
+    def __call__(self, at: int, stage: EditProgress) -> None:
+        if self._alone and self._phase != stage.phase.value:
+            self._report.step(stage.phase.value)
+            self._phase = stage.phase.value
+        about = "" if self._alone else f"{self._modules[at]}: "
+        if not stage.finished:
+            self._report.wait(f"{about}{stage.words}", stage.actor)
+            return
+        self._done += 1
+        counts = (0, 0) if self._alone else (self._done, len(self._modules))
+        self._report.say(f"{about}{stage.words}", done=counts[0], total=counts[1])
+
+
+# the choice
+
+
+async def _choose(app: KymatuiApp, verb: EditVerb, modules: Sequence[str]) -> dict[str, str] | None:
+    questions = list(_questions(app, verb, modules))
+    if not questions:
+        return {}
+    what = modules[0] if len(modules) == 1 else f"{len(modules)} modules"
+    return await app.push_screen_wait(ChoiceScreen(f"{verb.value} {what}", questions))
+
+
+def _questions(app: KymatuiApp, verb: EditVerb, modules: Sequence[str]) -> Iterator[Question]:
+    if verb in (EditVerb.ENABLE, EditVerb.CHANNEL):
+        yield Question("channel", "channel", tuple(_channels(app, modules)), _present_channel(app, modules))
+    if verb in (EditVerb.ENABLE, EditVerb.POLICY):
+        same = (
+            (ChoiceOption(SAME, SAME, "CreateAndDelete where nobody has said otherwise"),)
+            if verb is EditVerb.ENABLE
+            else ()
+        )
+        options = tuple(ChoiceOption(policy.value, policy.value, words) for policy, words in _POLICIES.items())
+        yield Question(
+            "policy", "default resource", (*same, *options), _present_policy(app, modules) if not same else SAME
+        )
+
+
+def _channels(app: KymatuiApp, modules: Sequence[str]) -> Iterator[ChoiceOption]:
+    """The Kyma's own, and every channel that all of the modules are in, with the versions they have there."""
+    rows = [row for name in modules if app.catalog is not None and (row := app.catalog.row(name)) is not None]
+    own = app.catalog.kyma.channel if app.catalog is not None and app.catalog.kyma is not None else ""
+    yield ChoiceOption(
+        OWN, f"{OWN} ({own})" if own else OWN, _versions([row.channels.get(own, "none") for row in rows])
+    )
+    for channel in rows[0].channels if rows else ():
+        if all(channel in row.channels for row in rows):
+            yield ChoiceOption(channel, channel, _versions([row.channels[channel] for row in rows]))
+
+
+def _versions(versions: Sequence[str]) -> str:
+    return ", ".join(dict.fromkeys(versions))
+
+
+def _present_channel(app: KymatuiApp, modules: Sequence[str]) -> str:
+    row = app.catalog.row(modules[0]) if app.catalog is not None and modules else None
+    own = app.catalog.kyma.channel if app.catalog is not None and app.catalog.kyma is not None else ""
+    return row.channel if row is not None and row.managed and row.channel != own else OWN
+
+
+def _present_policy(app: KymatuiApp, modules: Sequence[str]) -> str:
+    row = app.catalog.row(modules[0]) if app.catalog is not None and modules else None
+    return row.policy if row is not None and row.policy else Policy.CREATE_AND_DELETE.value
+
+
+# labels
+
+
+async def edit_labels(app: KymatuiApp, name: str, wanted: bool) -> None:
+    """Allows modules of a kind ("beta", "internal") to the Kyma, or no longer; says before what that uninstalls."""
+    desk, edits = app.desk, kyma_edit_action(app)
+    while True:
+        proposal = await desk.aside(lambda: edits.propose_labels({LABELS[name]: "true" if wanted else None}))
+        may_write = await desk.aside(partial(_may_write, edits, proposal))
+        found = await desk.aside(partial(_uninstalled_by_label, edits, proposal))
+        shown = preview_label(proposal, name, app.view.charge, may_write=may_write, uninstalls=found)
+        answer = await app.push_screen_wait(PlanScreen(shown))
+        if answer.verdict is not PreviewVerdict.EDITED:
+            break
+    if answer.is_yes and proposal.edit is not None:
+        words = f"{'allow' if wanted else 'no longer allow'} {name} modules"
+        run = partial(_carry_out_label, proposal, edits, found)
+        desk.start(
+            JobSpec(words, run, keeps=frozenset({KYMA_KEY}), steps=(EDIT,)), partial(edit_labels, app, name, wanted)
+        )
+
+
+def _uninstalled_by_label(edits: ClusterKymaEdits, proposal: LabelProposal) -> tuple[Uninstall, ...]:
+    gone = [effect.module for effect in proposal.effects if effect.uninstalls]
+    return edits.uninstalls(gone, _TICKED, float("inf"))
+
+
+def _carry_out_label(
+    proposal: LabelProposal, edits: ClusterKymaEdits, planned: Sequence[Uninstall], report: JobReport
+) -> str:
+    report.step(EDIT)
+    edits.carry_out_labels(proposal, report.cancel, planned, report.tell)
+    assert proposal.edit is not None
+    return ", ".join(f"{change.label} is {change.after or 'gone'}" for change in proposal.edit.changes)
+
+
+# why something cannot be asked for
+
+
+def why_edit_disabled(edits: ClusterKymaEdits, verb: EditVerb, modules: Sequence[str], channels: Sequence[str]) -> str:
+    """Why a verb can do nothing with any of these modules; "" where it can. Looks at no server."""
+    ways: list[str | None] = [None, *channels] if verb in (EditVerb.ENABLE, EditVerb.CHANNEL) else [None]
+    policies = list(Policy) if verb is EditVerb.POLICY else [None]
+    said = []
+    if verb is EditVerb.ENABLE and all(edits.propose(ModuleEdit(verb, module)).is_done for module in modules):
+        return "the Kyma asks for it already"
+    for module in modules:
+        for channel in ways:
+            for policy in policies:
+                proposal = edits.propose(ModuleEdit(verb, module, channel, policy))
+                if not proposal.is_refused and not proposal.is_done:
+                    return ""
+                said.append("; ".join(proposal.refusals) or "the Kyma says so already")
+    return said[0] if said else "there is no module"

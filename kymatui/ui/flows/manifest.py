@@ -1,0 +1,145 @@
+"""Modules by Manifests of kymatui's own operator: the version, the plan, a job that follows the operator."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from kymatui.adapters.files.job_journal import JobPurpose
+from kymatui.composition.jobs import FOLLOW_SECONDS, JobReport, JobSpec
+from kymatui.composition.manifest import ManifestAction, ManifestProposal
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.plans.jobs import module_key
+from kymatui.domain.plans.manifest_body import ManifestProgress
+from kymatui.domain.plans.plan_preview import PreviewVerdict, join_previews
+from kymatui.errors import ConfigurationError, RefusedError
+from kymatui.ui.dialogs.choice_dialog import ChoiceOption, ChoiceScreen, Question
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.presenters.plans.manifest_preview import manifest_title, preview_manifest
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.sessions.runtime_session import RuntimeSession
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.connection.cluster_link import ConnectionLink
+
+WRITE, FOLLOW = "write the Manifest", "the operator reconciles it"
+_STAYS = "a Manifest that is written stays, and the operator goes on with it"
+
+
+def manifest_action(app: KymatuiApp) -> ManifestAction:
+    """The Manifests of the cluster on show; those of a runtime are on its control plane.
+
+    Raises ConfigurationError before it is connected.
+    """
+    session = app.view.writing
+    if session is None:
+        raise ConfigurationError("there is no connection to the cluster yet")
+    return ManifestAction(cast("CatalogSession | RuntimeSession", session))
+
+
+def why_no_manifest(app: KymatuiApp, names: Sequence[str]) -> str:
+    """Why none of these can be installed by a Manifest, or moved to another version; "" where one can."""
+    manifesting = manifest_action(app)
+    said = ["; ".join(manifesting.refusals(name)) for name in names]
+    return "" if "" in said else next(iter(said), "there is no module")
+
+
+async def start_manifest_job(app: KymatuiApp, names: Sequence[str]) -> None:
+    """One module by a Manifest, in a version that is asked for, or several in their newest."""
+    await (install_manifest(app, names[0]) if len(names) == 1 else install_manifests(app, names))
+
+
+async def install_manifest(app: KymatuiApp, name: str) -> None:
+    """From the choice of a version to the job."""
+    manifesting = manifest_action(app)
+    refused = await app.desk.aside(lambda: list(manifesting.refusals(name)))
+    if refused:
+        raise RefusedError(f"{name}: {'; '.join(refused)}", hint="nothing was changed")
+    while True:
+        chosen = await app.push_screen_wait(ChoiceScreen(f"{name} by a Manifest", [_question(manifesting, name)]))
+        if chosen is None:
+            return
+        version = chosen["version"]
+        proposal = await app.desk.aside(lambda: manifesting.propose(name, version))  # noqa: B023 (awaited at once)
+        charge = str(app.view.charge) if app.view.charge is not None else ""
+        answer = await app.push_screen_wait(
+            PlanScreen(preview_manifest(proposal, charge), partial(_outdated, app, proposal))
+        )
+        if answer.is_yes:
+            _begin(app, manifesting, proposal)
+        if answer.verdict is not PreviewVerdict.EDITED:
+            return
+
+
+async def install_manifests(app: KymatuiApp, names: Sequence[str]) -> None:
+    """The newest version of each by a Manifest, as one plan; what cannot be is named with the reason."""
+    manifesting = manifest_action(app)
+    proposals, left_out = await app.desk.aside(lambda: manifesting.propose_newest(names))
+    if not proposals:
+        raise RefusedError("; ".join(left_out), hint="nothing was changed")
+    charge = str(app.view.charge) if app.view.charge is not None else ""
+    parts = {one.module: preview_manifest(one, charge) for one in proposals}
+    shown = join_previews(f"{format_count(len(proposals), 'module')} by Manifests", parts, left_out)
+    outdated = partial(_any_outdated, app, proposals)
+    if (await app.push_screen_wait(PlanScreen(shown, outdated))).is_yes:
+        for one in proposals:
+            _begin(app, manifesting, one)
+
+
+def _begin(app: KymatuiApp, manifesting: ManifestAction, proposal: ManifestProposal) -> None:
+    name = proposal.module
+    work = JobSpec(
+        manifest_title(proposal),
+        partial(_carry_out, manifesting, proposal, app.view.link),
+        name,
+        frozenset({module_key(name)}),
+        (WRITE, FOLLOW),
+        _STAYS,
+        JobPurpose("manifest", (name,)),
+    )
+    app.desk.start(work, partial(install_manifest, app, name))
+
+
+def _question(manifesting: ManifestAction, name: str) -> Question:
+    known, versions = manifesting.installed(name), manifesting.versions(name)
+    options = tuple(ChoiceOption(one, one, "installed" if one == known else "") for one in versions)
+    return Question("version", "version", options, next((one for one in versions if "-" not in one), versions[0]))
+
+
+def _any_outdated(app: KymatuiApp, proposals: Sequence[ManifestProposal]) -> str:
+    return "; ".join(filter(None, (_outdated(app, one) for one in proposals)))
+
+
+def _outdated(app: KymatuiApp, proposal: ManifestProposal) -> str:
+    """Whether somebody else has written the Manifest since it was looked at."""
+    from kymatui.domain.snapshot.cluster_index import index_cluster
+
+    live = index_cluster(app.snapshot).manifests.get(proposal.module) if app.snapshot is not None else None
+    before = proposal.live
+    if (live is None) != (before is None):
+        return f"{proposal.ref} is {'gone' if live is None else 'there by now'}: somebody else was faster"
+    if live is not None and before is not None and live.raw.get("spec") != before.raw.get("spec"):
+        return f"somebody else has changed {proposal.ref}"
+    return ""
+
+
+def _carry_out(
+    manifesting: ManifestAction, proposal: ManifestProposal, link: ConnectionLink[Any], report: JobReport
+) -> str:
+    report.step(WRITE)
+    written = manifesting.carry_out(proposal)
+    report.say(f"{proposal.ref} is written")
+    report.step(FOLLOW)
+    changed = threading.Event()
+    link.listen(changed)
+
+    def tell(now: ManifestProgress) -> None:
+        report.wait(now.words, now.actor)
+
+    try:
+        return manifesting.follow(proposal, written, changed, tell, report.cancel, FOLLOW_SECONDS)
+    finally:
+        link.forget(changed)

@@ -1,0 +1,172 @@
+"""Everything that can be done with modules, as one table: the menu, the keys and the commands are made of it.
+
+An action that is added here is in the menu of the catalog and of the module's screen:
+
+    Action("install", "install directly…", "i", start=lambda app, names: install(app, names[0]), why_off=…)
+
+`start_deletion` gives a flow (see `job_controller`); `why_edit_disabled` is asked in a thread, and may take its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.kyma_edit.label_edit import LABELS
+from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.errors import KymatuiError
+from kymatui.ui.dialogs.action_menu import MenuItem, MenuScreen
+from kymatui.ui.flows import manifest, restore
+from kymatui.ui.flows.deletion import start_deletion, why_not_installed
+from kymatui.ui.flows.direct_install import (
+    adopt,
+    install,
+    install_several,
+    upgrade,
+    why_not_adoptable,
+    why_not_installable,
+)
+from kymatui.ui.flows.kyma_edit import edit_labels, edit_modules, kyma_edit_action, why_edit_disabled
+
+if TYPE_CHECKING:
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+
+Flow = Coroutine[Any, Any, None]
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleAction:
+    """One line of the menu; `many` says whether it takes several modules at once, `destroys` whether a module goes."""
+
+    id: str
+    label: str
+    key: str
+    start: Callable[[KymatuiApp, Sequence[str]], Flow]
+    why_off: Callable[[KymatuiApp, Sequence[str]], str] = lambda app, names: ""
+    many: bool = True
+    destroys: bool = False
+
+
+_VERBS = {
+    EditVerb.ENABLE: "enable in the Kyma…",
+    EditVerb.DISABLE: "disable (uninstalls)…",
+    EditVerb.CHANNEL: "change the channel…",
+    EditVerb.MANAGE: "let lifecycle-manager manage it",
+    EditVerb.UNMANAGE: "unmanage: keep it, updates end",
+    EditVerb.POLICY: "policy of the default resource…",
+}
+
+
+def _why_off(verb: EditVerb, app: KymatuiApp, names: Sequence[str]) -> str:
+    rows = [row for name in names if app.catalog is not None and (row := app.catalog.row(name)) is not None]
+    return why_edit_disabled(
+        kyma_edit_action(app), verb, names, list(dict.fromkeys(name for row in rows for name in row.channels))
+    )
+
+
+def _start(verb: EditVerb, app: KymatuiApp, names: Sequence[str]) -> Flow:
+    return edit_modules(app, verb, names)
+
+
+ACTIONS: tuple[ModuleAction, ...] = (
+    *(
+        ModuleAction(
+            verb.value,
+            label,
+            "m" if verb in (EditVerb.MANAGE, EditVerb.UNMANAGE) else "",
+            partial(_start, verb),
+            partial(_why_off, verb),
+            destroys=verb is EditVerb.DISABLE,
+        )
+        for verb, label in _VERBS.items()
+    ),
+    ModuleAction(
+        "install",
+        "install directly…",
+        "i",
+        lambda app, names: install(app, names[0]) if len(names) == 1 else install_several(app, names),
+        lambda app, names: why_not_installable(app, names, upgrade=False),
+    ),
+    ModuleAction(
+        "manifest",
+        "install or move by a Manifest…",
+        "",
+        manifest.start_manifest_job,
+        manifest.why_no_manifest,
+    ),
+    ModuleAction(
+        "adopt",
+        "take over what is there…",
+        "",
+        adopt,
+        why_not_adoptable,
+    ),
+    ModuleAction(
+        "upgrade",
+        "upgrade what is outdated…",
+        "u",
+        upgrade,
+        lambda app, names: why_not_installable(app, names, upgrade=True),
+    ),
+    ModuleAction("delete", "delete, guided…", "ctrl-d", start_deletion, why_not_installed, destroys=True),
+    ModuleAction(
+        "restore",
+        "restore what was deleted of it…",
+        "",
+        lambda app, names: restore.choose_backup(app, names[0]),
+        restore.why_not_restorable,
+        many=False,
+    ),
+)
+
+
+async def open_action_menu(app: KymatuiApp, names: Sequence[str]) -> None:
+    """Ask what is to be done with these modules, and do it.
+
+    A menu that is ready late would take keys that are meant for something else: it is not shown then.
+    """
+    asked_on = app.screen
+    items = await app.desk.aside(lambda: list(_items(app, names)))
+    title = names[0] if len(names) == 1 else f"{len(names)} modules"
+    if app.screen is not asked_on or (app.shown is not None and app.shown.is_typing):
+        app.notify(f"Actions of {title} are ready; press a to open them", markup=False, timeout=5)
+        return
+    words = ", ".join(names) + "\n" if len(names) > 1 else ""
+    charge = str(app.view.charge) if app.view.charge is not None else ""
+    chosen = await app.push_screen_wait(MenuScreen(title, items, words + charge))
+    action = next((one for one in ACTIONS if one.id == chosen), None)
+    if action is not None:
+        await action.start(app, names)
+
+
+def _items(app: KymatuiApp, names: Sequence[str]) -> Iterator[MenuItem]:
+    for one in ACTIONS:
+        off = "one module at a time" if len(names) > 1 and not one.many else _off(one, app, names)
+        yield MenuItem(one.id, one.label, one.key, off, one.destroys)
+
+
+def _off(action: ModuleAction, app: KymatuiApp, names: Sequence[str]) -> str:
+    """What one action cannot tell of itself must not keep the others from being chosen."""
+    try:
+        return action.why_off(app, names)
+    except KymatuiError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001
+        return f"{type(error).__name__}: {error}; this is a defect of kymatui, please report it"
+
+
+async def switch_management(app: KymatuiApp, names: Sequence[str]) -> None:
+    """Manage what is not managed, or the other way round; what the first module wants."""
+    row = app.catalog.row(names[0]) if app.catalog is not None and names else None
+    verb = EditVerb.UNMANAGE if row is not None and row.managed else EditVerb.MANAGE
+    await edit_modules(app, verb, names)
+
+
+async def run_label_command(app: KymatuiApp, words: Sequence[str]) -> None:
+    """`label beta on|off`."""
+    if len(words) != 2 or words[0] not in LABELS or words[1] not in ("on", "off"):
+        app.problem(f"which label? {', '.join(LABELS)}, and on or off")
+    else:
+        await edit_labels(app, words[0], words[1] == "on")

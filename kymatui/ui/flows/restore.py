@@ -1,0 +1,118 @@
+"""What a deletion kept is created again from the screen: which backup, what would come of it, the job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kymatui.actions.restore import RestoreStep, plan_restore, restore, was_installed_here
+from kymatui.adapters.files.backups import (
+    BackupInfo,
+    backups_folder,
+    cluster_identity,
+    list_backups,
+    read_backup,
+    read_heading,
+)
+from kymatui.composition.jobs import JobReport, JobSpec
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.plans.jobs import module_key
+from kymatui.domain.plans.plan_preview import PreviewVerdict
+from kymatui.errors import ConfigurationError, PartlyDoneError
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.flows.deletion import delete_action
+from kymatui.ui.presenters.plans.restore_preview import backup_question, preview_restore, restore_title
+
+if TYPE_CHECKING:
+    from kymatui.engine.cluster.ports import Cluster
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+
+Object = dict[str, Any]
+_STEP = "create what is missing"
+_STAYS = "what is created stays; the same again creates the rest"
+_PATIENCE = 300.0  # seconds for definitions, namespaces and what is still being deleted
+
+
+def why_not_restorable(app: KymatuiApp, names: Sequence[str]) -> str:
+    """Why nothing of these can be restored; "" where a backup of one is on this machine."""
+    del app
+    kept = {one.module for one in list_backups()}
+    return "" if kept.intersection(names) else "no backup of it is on this machine"
+
+
+async def run_restore_command(app: KymatuiApp, words: Sequence[str]) -> None:
+    """`restore [NAME|FILE]`: of all modules, of one, or what a file holds."""
+    word = words[0] if words else ""
+    path = Path(word).expanduser()
+    if word and (path.suffix or len(path.parts) > 1):
+        await _restore(app, await app.desk.aside(lambda: read_heading(path)))
+    else:
+        await choose_backup(app, word)
+
+
+async def choose_backup(app: KymatuiApp, module: str = "") -> None:
+    """From the choice of a backup to the job."""
+    cluster = delete_action(app).cluster
+    found = [one for one in await app.desk.aside(list_backups) if module in ("", one.module)]
+    if not found:
+        of_it = f" of {module}" if module else ""
+        hint = "a guided deletion (ctrl-d) makes one"
+        raise ConfigurationError(f"there is no backup{of_it} below {backups_folder()}", hint=hint)
+    identity = await app.desk.aside(lambda: cluster_identity(cluster))
+    asked = backup_question(found, cluster.name, identity)
+    while True:
+        chosen = await app.push_screen_wait(ChoiceScreen("restore what was deleted", [asked]))
+        if chosen is None:
+            return
+        backup = next(one for one in found if str(one.path) == chosen["backup"])
+        if await _restore(app, backup) is not PreviewVerdict.EDITED:
+            return
+
+
+async def _restore(app: KymatuiApp, backup: BackupInfo) -> PreviewVerdict:
+    desk, cluster = app.desk, delete_action(app).cluster
+    objects = await desk.aside(lambda: read_backup(backup.path))
+    stranger = backup.not_of(cluster.name, await desk.aside(lambda: cluster_identity(cluster)))
+    seen = await desk.aside(lambda: plan_restore(objects, cluster))
+    charge = str(app.view.charge) if app.view.charge is not None else ""
+    answer = await app.push_screen_wait(PlanScreen(preview_restore(backup, seen, cluster.name, stranger, charge)))
+    if answer.is_yes:
+        keeps = frozenset({module_key(backup.module)}) if backup.module else frozenset()
+        run = partial(_carry_out, objects, backup.module, cluster, seen)
+        desk.start(
+            JobSpec(restore_title(backup), run, backup.module, keeps, (_STEP,), _STAYS), partial(_again, app, backup)
+        )
+    return answer.verdict
+
+
+async def _again(app: KymatuiApp, backup: BackupInfo) -> None:
+    """What is there by now is seen, and left."""
+    await _restore(app, backup)
+
+
+def _carry_out(
+    objects: Sequence[Object], module: str, cluster: Cluster, plan: Sequence[RestoreStep], report: JobReport
+) -> str:
+    report.step(_STEP)
+    done = 0
+
+    def tell(words: str) -> None:
+        nonlocal done
+        done += 1
+        report.say(words, done=done, total=len(objects))
+
+    def wait(words: str) -> None:
+        report.wait(words, Actor.YOU)
+
+    ended = restore(objects, cluster, plan, tell=tell, wait=wait, cancel=report.cancel, timeout=_PATIENCE)
+    words = f"{len(ended.made)} created, {len(ended.there)} were there already"
+    if ended.made and module and was_installed_here(objects):
+        words = f"{words}; `:adopt {module}` makes it kymatui's again"
+    if ended.failed:
+        said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
+        hint = "install the module (or its definitions and namespaces) first, then restore again"
+        raise PartlyDoneError(f"{words}, {len(ended.failed)} could not be created: {said}", hint=hint)
+    return words

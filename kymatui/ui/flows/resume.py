@@ -1,0 +1,84 @@
+"""What an earlier run left unfinished: told at the start, and gone on with when a person wants to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kymatui.adapters.files.campaign_journal import interrupted_campaigns
+from kymatui.adapters.files.interrupted_runs import InterruptedRun, interrupted_runs, runtimes_with_interrupted_runs
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma_edit.module_edit import EditVerb
+
+if TYPE_CHECKING:
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+
+
+_TOLD = 30.0
+"""Seconds for which it stands there what was cut off: whoever has just started looks at the list first."""
+
+
+async def look_back(app: KymatuiApp, context: str) -> None:
+    """Tells what was cut off on this cluster."""
+    for one in await app.desk.aside(lambda: interrupted_runs(context)):
+        how = "follows it again" if one.kind in set(EditVerb) else "looks at what is left, and goes on"
+        app.problem(sanitize(f"{_words(one)}; `:resume {one.name}` {how}"), seconds=_TOLD)
+
+
+async def look_around(app: KymatuiApp, control: str) -> None:
+    """Tells on which runtimes of a control plane something was cut off, and which edits over many of them were."""
+    for edit in await app.desk.aside(lambda: interrupted_campaigns(control)):
+        names = ", ".join(name.rpartition("/")[2] for name in edit.runtimes[:3])
+        more = f" and {len(edit.runtimes) - 3} more" if len(edit.runtimes) > 3 else ""
+        app.problem(
+            sanitize(
+                f"“{edit.verb} {edit.module}” over many runtimes was cut off at {names}{more}: mark the runtimes again "
+                "(space) and plan it (p), it goes on where it stopped"
+            )
+        )
+    for name in await app.desk.aside(lambda: runtimes_with_interrupted_runs(control)):
+        app.problem(
+            sanitize(f"something was cut off on the runtime {name}: open it, there it is told and gone on with")
+        )
+
+
+def _words(one: InterruptedRun) -> str:
+    verb = "deletion" if one.deletion else "installation"
+    what = f"“{one.title}”" if one.title else f"the {verb} of {one.name}"
+    moment = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(one.began))
+    where = f" at: {', '.join(one.steps[:3])}" if one.steps else ""
+    return f"{what}, begun {moment}, was cut off{where}"
+
+
+async def resume_job(app: KymatuiApp, words: Sequence[str]) -> None:
+    """Plans anew what was cut off, or follows it again: what is done already is not done twice."""
+    context = app.view.place.name if app.view.place is not None else ""
+    found = {one.name: one for one in await app.desk.aside(lambda: interrupted_runs(context))}
+    name = " ".join(words) or next(iter(found), "")
+    if not found:
+        app.problem("nothing was cut off on this cluster")
+    elif name not in found:
+        app.problem(f"which? {', '.join(found)}")
+    else:
+        await _go_on(app, found[name])
+
+
+async def _go_on(app: KymatuiApp, one: InterruptedRun) -> None:
+    from kymatui.composition.direct_install import InstallRequest
+    from kymatui.ui.flows import manifest
+    from kymatui.ui.flows.deletion import open_deletion
+    from kymatui.ui.flows.direct_install import adopt, install
+    from kymatui.ui.flows.kyma_edit import resume_edit
+
+    if one.deletion:
+        await open_deletion(app, one.name)
+    elif one.kind in set(EditVerb):
+        await resume_edit(app, EditVerb(one.kind), one.modules, one.given)
+    elif one.kind == "adopt":
+        await adopt(app, [one.name])
+    elif one.kind == "manifest":
+        await manifest.install_manifest(app, one.name)
+    else:
+        chart, namespace, repository = (one.given.get(word, "") for word in ("chart", "namespace", "repository"))
+        await install(app, one.name, InstallRequest(one.name, chart=chart, namespace=namespace, repository=repository))

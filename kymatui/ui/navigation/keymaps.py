@@ -1,0 +1,58 @@
+"""Whether the keys that a configuration asks for exist, and whether two actions of one screen want the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from textual.binding import Binding
+
+from kymatui.ui.navigation.key_help import key_name
+
+KeyScope = Mapping[str, tuple[str, ...]]
+"""Keys by the ids of the bindings that work at the same time."""
+
+
+def key_scope(*owners: type) -> KeyScope:
+    """The bindings of classes and everything that they inherit."""
+    found: dict[str, tuple[str, ...]] = {}
+    for kind in (kind for owner in owners for kind in _heritage(owner)):
+        for binding in vars(kind).get("BINDINGS", ()):
+            if isinstance(binding, Binding) and binding.id:
+                found[binding.id] = tuple(key.strip() for key in binding.key.split(","))
+    return found
+
+
+def _heritage(owner: type) -> Iterator[type]:
+    """The classes whose bindings work in this one, as Textual has it."""
+    for kind in owner.__mro__:
+        yield kind
+        if vars(kind).get("_inherit_bindings") is False:
+            return
+
+
+def keymap_problems(keys: Mapping[str, str], scopes: Iterable[KeyScope]) -> Iterator[str]:
+    """What is wrong with a configuration's keys, each once."""
+    scopes = list(scopes)
+    known = {name for one in scopes for name in one}
+    for name in keys.keys() - known:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, sorted(known), n=1)
+        hint = f"; did you mean {near[0]}?" if near else "; the help shows the ids of keys with i"
+        yield f"keys: there is no binding {name}{hint}"
+    told = set()
+    for one in scopes:
+        for clash in _clashes(keys, one):
+            if clash not in told:
+                told.add(clash)
+                yield clash
+
+
+def _clashes(keys: Mapping[str, str], one: KeyScope) -> Iterator[str]:
+    wanted: dict[str, list[str]] = {}
+    for name, default in one.items():
+        for key in (part.strip() for part in keys[name].split(",")) if name in keys else default:
+            wanted.setdefault(key, []).append(name)
+    for key, names in wanted.items():
+        if len(names) > 1 and any(name in keys for name in names):
+            yield f"keys: {key_name(key)} is wanted by {' and '.join(sorted(names))}; only one of them gets it"

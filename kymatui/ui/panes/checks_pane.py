@@ -1,0 +1,138 @@
+"""State checks rule by rule, and a line where a path of one's own is looked at as it is typed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+from textual.widgets import Input
+
+from kymatui.domain.catalog.rows import CheckedResource, ModuleRow
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.modules.state_checks import CheckMode
+from kymatui.domain.modules.status_paths import evaluate_path
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.ui.panes.pane import Pane
+from kymatui.ui.presenters.module import state_check_lines
+from kymatui.ui.widgets.fact_list import Fact, Facts
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+
+
+class ChecksPane(Pane):
+    """One resource of the module at a time."""
+
+    TITLE: ClassVar[str] = "checks"
+
+    TABLE_OPENS: ClassVar[bool] = False
+
+    LISTS_OBJECTS: ClassVar[bool] = True
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "mode", "klm or strict", id="module.mode"),
+        Binding("o", "other", "Next resource", show=False, id="module.other-resource"),
+        Binding("enter", "try_rule", "Evaluate this path", id="module.try-rule"),
+        Binding("w", "try_path", "What stands at a path", id="module.try"),
+        Binding("escape", "leave_path", "Leave the line", show=False, id="module.leave-path"),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._mode = CheckMode.KLM
+        self._number = 0
+        self._row: ModuleRow | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Facts(id="headline")
+        yield LiveTable(state_check_lines.COLUMNS, id="rules", opens=self.TABLE_OPENS)
+        yield Facts(id="order")
+        yield Input(placeholder="w: a path to look at, as in status.state", id="path", classes="typing", compact=True)
+        yield Facts(id="found")
+
+    def target(self) -> Widget:
+        return self.query_one("#rules")
+
+    @property
+    def note(self) -> str:
+        count = len(self._row.checked) if self._row is not None else 0
+        return f"o: resource {self._number % count + 1} of {count}" if count > 1 else ""
+
+    def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
+        del snapshot
+        self._row = row
+        checked = self._checked()
+        facts = state_check_lines.headline(row, checked, self._mode)
+        facts += [Fact("lint", line, "warning") for line in state_check_lines.lint_lines(row)]
+        self.query_one("#headline", Facts).show(facts)
+        self.query_one("#rules", LiveTable).show(state_check_lines.rule_lines(row, checked, self._mode))
+        self.query_one("#order", Facts).show(state_check_lines.order_facts(row, checked, self._mode))
+        self._look(self.query_one("#path", Input).value)
+        self.post_message(self.Noted())
+
+    def _checked(self) -> CheckedResource | None:
+        row = self._row
+        return row.checked[self._number % len(row.checked)] if row is not None and row.checked else None
+
+    def action_mode(self) -> None:
+        """Lifecycle-manager's way of evaluating, or the documented one."""
+        self._mode = CheckMode.STRICT if self._mode is CheckMode.KLM else CheckMode.KLM
+        self._redraw()
+
+    def action_other(self) -> None:
+        self._number += 1
+        self._redraw()
+
+    def _redraw(self) -> None:
+        snapshot = self.kymatui.snapshot
+        if self._row is not None and snapshot is not None:
+            self.draw(self._row, snapshot)
+
+    def entry(self) -> ObjectRef | None:
+        """Return the resource that the rules are about."""
+        checked = self._checked()
+        return checked.resource if checked is not None else None
+
+    @on(RowTable.Chosen)
+    def action_try_rule(self) -> None:
+        """Put the path of the rule into the line below, to be evaluated and changed."""
+        rule = self.query_one("#rules", LiveTable).current
+        if rule is not None:
+            self.query_one("#path", Input).value = rule.cells["path"].text.removesuffix(" *")
+            self.action_try_path()
+
+    # a path of one's own
+
+    def action_try_path(self) -> None:
+        self.query_one("#path", Input).focus()
+
+    def action_leave_path(self) -> None:
+        self.target().focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        del parameters
+        if action == "try_rule":
+            return self._row is not None and bool(self.query_one("#rules", LiveTable).rows)
+        typing = self.screen.focused is not None and self.screen.focused.id == "path"
+        if action == "leave_path":
+            return typing
+        return None if action == "other" and (self._row is None or len(self._row.checked) < 2) else True
+
+    @on(Input.Changed, "#path")
+    def _path_typed(self, event: Input.Changed) -> None:
+        self._look(event.value)
+
+    @on(Input.Submitted, "#path")
+    def _path_done(self) -> None:
+        self.target().focus()
+
+    def _look(self, path: str) -> None:
+        checked = self._checked()
+        body = self.kymatui.locations.find(checked.resource) if checked is not None else None
+        facts = []
+        if path:
+            nothing = Fact("found", "there is no resource to look at", "muted")
+            facts = [state_check_lines.format_trial(evaluate_path(path, body)) if body is not None else nothing]
+        self.query_one("#found", Facts).show(facts)

@@ -1,0 +1,85 @@
+"""Declared, observed and reported side by side, why it is so, and the newest events."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
+
+from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.ui.panes.pane import Pane
+from kymatui.ui.presenters.catalog.catalog_rows import Explanation, explain_row
+from kymatui.ui.presenters.module import event_rows, module_facts
+from kymatui.ui.widgets.fact_list import Facts
+from kymatui.ui.widgets.scrolling import TextScroll
+from kymatui.ui.widgets.tone_styles import with_tone
+
+SIDE_BY_SIDE = {"declared": "declared", "observed": "observed", "reported": "reported by"}
+CONDITIONS = {"manifest-says": "conditions of the Manifest", "resource-says": "conditions of the resource"}
+BELOW = {
+    "tail": "newest events",
+    "resources": "resources, worst first",
+    "evidence": "evidence for the version",
+}
+
+
+class OverviewPane(Pane):
+    """What there is nothing to say of is left out."""
+
+    TITLE: ClassVar[str] = "overview"
+
+    _said: tuple[Explanation, bool] | None = None
+
+    def compose(self) -> ComposeResult:
+        with TextScroll(id="overview-scroll"):
+            yield Static(id="why")
+            with Horizontal(id="panels"):
+                for name, title in SIDE_BY_SIDE.items():
+                    yield Facts(id=name, classes="panel", title=title)
+            yield Facts(id="findings", classes="panel", title="findings")
+            with Horizontal(id="conditions"):
+                for name, title in CONDITIONS.items():
+                    yield Facts(id=name, classes="panel", title=title)
+            for name, title in BELOW.items():
+                yield Facts(id=name, classes="panel", title=title)
+
+    def target(self) -> Widget:
+        return self.query_one("#overview-scroll")
+
+    def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
+        app = self.kymatui
+        now, catalog = app.clock(), app.catalog
+        assert catalog is not None
+        facts = {
+            "declared": module_facts.declared(row, catalog),
+            "observed": module_facts.observed(row, now),
+            "reported": module_facts.reported(row),
+            "manifest-says": module_facts.manifest_conditions(row, snapshot, now),
+            "resource-says": module_facts.resource_conditions(row, snapshot, now),
+            "findings": module_facts.findings(row),
+            "tail": event_rows.newest_events(row, snapshot, now),
+            "resources": module_facts.resources(row),
+            "evidence": module_facts.evidence(row),
+        }
+        for name, found in facts.items():
+            panel = self.query_one(f"#{name}", Facts)
+            panel.show(found)
+            panel.display = bool(panel.facts) or name in SIDE_BY_SIDE
+        self._draw_why(row, gone=catalog.row(row.name) is None)
+
+    def _draw_why(self, row: ModuleRow, *, gone: bool) -> None:
+        reason = explain_row(row)
+        if (reason, gone) == self._said:
+            return
+        self._said = reason, gone
+        parts = [with_tone(reason.text, reason.tone, bold=True)]
+        if reason.actor:
+            parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))
+        if gone:
+            parts.insert(0, with_tone("not in the catalog any more: ", "warning", bold=True))
+        self.query_one("#why", Static).update(Content.assemble(*parts))

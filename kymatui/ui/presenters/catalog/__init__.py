@@ -1,0 +1,1 @@
+"""The catalog of one cluster as view models: module rows, columns, channels, changes, problems, empty-table notices."""

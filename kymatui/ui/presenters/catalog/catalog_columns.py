@@ -1,0 +1,77 @@
+"""What the catalog's table is made of before there is a catalog: the first paint needs no more than this."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kymatui.ui.viewmodels.columns import Column
+
+if TYPE_CHECKING:
+    from kymatui.domain.catalog.rows import Catalog, ModuleRow
+
+COLUMNS: tuple[Column, ...] = (
+    Column("name", "NAME", 20, flex=3),
+    Column("source", "SRC", 5, priority=4),
+    Column("channel", "CHANNEL", 9, flex=1, priority=1),
+    Column("installed", "INSTALLED", 9),
+    Column("desired", "DESIRED", 8),
+    Column("newest", "NEWEST", 8, priority=3),
+    Column("drift", "DRIFT", 15, flex=1),
+    Column("state", "STATE", 15, flex=1),
+    Column("checks", "CHECKS", 7, priority=2),
+    Column("age", "AGE", 4, priority=5, right=True),
+)
+
+
+OFFERED = Column("offered", "OFFERED", 8, flex=1)
+"""The version of the channel on show; only the view of a channel has it."""
+
+
+def choose_columns(names: Sequence[str]) -> tuple[Column, ...]:
+    """The columns of these names in this order; all of them where none is known."""
+    known = {column.id: column for column in COLUMNS}
+    return tuple(known[name] for name in names if name in known) or COLUMNS
+
+
+def is_community(module: ModuleRow) -> bool:
+    """Whether the module comes from outside of Kyma's own catalog."""
+    return module.origin == "community"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogView:
+    """What a number key shows; `channel` is "" for the views that are no channel."""
+
+    key: str
+    label: str
+    channel: str = ""
+    community: bool = False
+
+    def shows(self, module: ModuleRow) -> bool:
+        if self.community:
+            return is_community(module)
+        return not self.channel or self.channel in module.channels
+
+
+ALL_MODULES = CatalogView("0", "all")
+
+
+def columns_of(view: CatalogView, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Return the columns of a view: that of a channel has OFFERED behind DESIRED, or at the end without DESIRED."""
+    if not view.channel:
+        return tuple(columns)
+    ids = [column.id for column in columns]
+    place = ids.index("desired") + 1 if "desired" in ids else len(ids)
+    return (*columns[:place], OFFERED, *columns[place:])
+
+
+def catalog_views(catalog: Catalog | None) -> tuple[CatalogView, ...]:
+    """All modules, then a view a channel, then the community's."""
+    found = [ALL_MODULES]
+    for channel in catalog.channels if catalog else ():
+        found.append(CatalogView(str(len(found)), channel, channel))
+    if catalog and any(map(is_community, catalog.rows)):
+        found.append(CatalogView(str(len(found)), "community", community=True))
+    return tuple(found[:10])

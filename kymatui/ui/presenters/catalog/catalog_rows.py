@@ -1,0 +1,195 @@
+"""The catalog in words: one table row a module, the views by channel, sorting, and the line that says why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from kymatui.domain.catalog.rows import Catalog, CatalogOrigin
+from kymatui.domain.catalog.rows import ModuleRow as Module
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.kyma.states import State, StateSource, state_rank
+from kymatui.domain.kyma.versions import parse_version
+from kymatui.domain.modules.presence import Presence
+from kymatui.domain.snapshot.missing_lists import ListGap, RowFact
+from kymatui.domain.versions.drift import DriftKind
+from kymatui.domain.versions.messages import format_duration
+from kymatui.ui.presenters.catalog.catalog_columns import CatalogView
+from kymatui.ui.terminal.glyphs import SIGNS
+from kymatui.ui.viewmodels.row_list import Cell, Row
+
+TONES: Mapping[State, str] = {
+    State.READY: "ready",
+    State.PROCESSING: "processing",
+    State.WARNING: "warning",
+    State.ERROR: "error",
+    State.DELETING: "deleting",
+    State.UNMANAGED: "unmanaged",
+    State.NOT_INSTALLED: "muted",
+    State.UNKNOWN: "muted",
+}
+
+_PRESENCE_WORDS: Mapping[Presence, str] = {
+    Presence.NOT_CONFIGURED: "unconfigured",
+    Presence.ORPHAN: "orphan",
+    Presence.CONFLICT: "managed twice",
+}
+
+_ORIGINS = {CatalogOrigin.KYMA: "kyma", CatalogOrigin.COMMUNITY: "comm."}
+
+ABSENT = "–"
+
+
+def table_rows(
+    catalog: Catalog, view: CatalogView, now: float, *, stale: bool = False, only_problems: bool = False
+) -> list[Row]:
+    """The rows of a view, by name."""
+    return [
+        table_row(module, view, now, stale=stale)
+        for module in sorted(catalog.rows, key=lambda module: module.name)
+        if view.shows(module) and (not only_problems or module.name in catalog.problem_modules)
+    ]
+
+
+def table_row(module: Module, view: CatalogView, now: float, *, stale: bool = False) -> Row:
+    """Return one module as cells; only `offered` depends on the view, so that a row never contradicts itself."""
+    cells = {
+        "name": Cell(sanitize(module.name), "strong"),
+        "source": Cell(_source(module), "muted"),
+        "channel": format_known(
+            module, RowFact.CHANNEL, Cell(sanitize(module.channel) or ABSENT, "" if module.channel else "muted")
+        ),
+        "installed": format_known(module, RowFact.INSTALLED, installed_cell(module)),
+        "desired": format_known(module, RowFact.DESIRED, version_cell(module.desired)),
+        "offered": format_known(module, RowFact.CHANNELS, version_cell(module.channels.get(view.channel, ""))),
+        "newest": format_known(module, RowFact.NEWEST, version_cell(module.newest, "muted")),
+        "drift": replace(drift_cell(module), order=_drift_order(module)),
+        "state": replace(state_cell(module), order=state_rank(module.state)),
+        "checks": format_known(module, RowFact.CHECKS, Cell(*_checks(module))),
+        "age": Cell(format_age(module, now), "muted", order=-(module.created or 0), since=module.created),
+    }
+    return Row(module.name, cells, dim=stale, labels=_labels(module))
+
+
+def format_known(module: Module, fact: RowFact, cell: Cell) -> Cell:
+    """Return the cell of a fact, or the word for why it is not known, in the same order."""
+    why = module.unknown.get(fact)
+    return cell if why is None else Cell(why.gap.value, GAP_TONES[why.gap], cell.order)
+
+
+GAP_TONES: Mapping[ListGap, str] = {ListGap.LOADING: "processing", ListGap.FORBIDDEN: "muted", ListGap.UNKNOWN: "muted"}
+
+
+def _labels(module: Module) -> Mapping[str, str]:
+    """The labels of the module's template, under their whole names and under what stands behind the slash."""
+    template = module.resolution.template
+    labels = template.meta.labels if template is not None else {}
+    return {**{name.rpartition("/")[2]: value for name, value in labels.items()}, **labels}
+
+
+def _source(module: Module) -> str:
+    tags = ("mand.", module.mandatory), ("beta", module.beta), ("int.", module.internal)
+    return next((word for word, holds in tags if holds), _ORIGINS[module.origin])
+
+
+def version_cell(text: str, tone: str = "") -> Cell:
+    """A version, ordered as versions are; what is none comes first."""
+    version = parse_version(text) if text else None
+    order: tuple[object, ...] = (0, text) if version is None else (1, version)
+    return Cell(sanitize(text), tone, order) if text else Cell(ABSENT, "muted", order)
+
+
+def installed_cell(module: Module) -> Cell:
+    """The installed version; one that is only reported says so, and is ordered like any other."""
+    return replace(version_cell(module.installed), text=sanitize(module.installed_words) or ABSENT)
+
+
+def format_age(module: Module, now: float) -> str:
+    seconds = module.age(now)
+    return "" if seconds is None else format_duration(seconds)
+
+
+def state_cell(module: Module) -> Cell:
+    """The state with its sign; what is there only in part is said before what it reports."""
+    why = module.unknown.get(RowFact.STATE)
+    if why is not None:
+        return Cell(why.gap.value, GAP_TONES[why.gap])
+    tone = TONES[module.state]
+    word = _PRESENCE_WORDS.get(module.presence)
+    if word is not None:
+        tone = "warning" if module.presence is not Presence.NOT_CONFIGURED else "muted"
+    elif module.presence is Presence.DELETING:
+        word, tone = str(State.DELETING), "deleting"
+    elif module.state is State.NOT_INSTALLED:
+        word = "not installed"
+    return Cell(f"{SIGNS.get(tone, '')} {word or sanitize(str(module.state))}".strip(), tone)
+
+
+def drift_cell(module: Module) -> Cell:
+    """Words, not arrows: `1 minor behind`."""
+    why = module.unknown.get(RowFact.DRIFT)
+    if why is not None:
+        return Cell(why.gap.value, GAP_TONES[why.gap])
+    drift = module.drift
+    far = f"{drift.distance} " if drift.distance else ""
+    match drift.kind:
+        case DriftKind.IN_SYNC:
+            return Cell("in step", "muted")
+        case DriftKind.BEHIND:
+            return Cell(f"{far}behind", "warning")
+        case DriftKind.AHEAD:
+            return Cell(f"{far}ahead", "accent")
+        case DriftKind.CHANNEL_SKEW:
+            return Cell("held back", "warning")
+        case DriftKind.PENDING_MAINTENANCE:
+            return Cell(_window(drift.window.begin if drift.window else 0), "processing")
+        case DriftKind.ROLLING_OUT:
+            return Cell("rolling out", "processing")
+        case DriftKind.UNKNOWN:
+            return Cell("unknown", "muted")
+    return Cell(ABSENT, "muted")
+
+
+def _window(begin: float) -> str:
+    """Weekday and time in UTC, as maintenance windows are announced."""
+    return time.strftime("waits %a %H:%M", time.gmtime(begin)) if begin else "waits window"
+
+
+def _checks(module: Module) -> tuple[str, str]:
+    """Which source decided: `3/4` rules, `mgr ok`, the resource's own `status`."""
+    evaluation = module.evaluation
+    if evaluation is not None and evaluation.rules and module.state_source is StateSource.RULES:
+        differs = any(checked.differs for checked in module.checked)
+        return f"{evaluation.matched}/{len(evaluation.rules)}{' ≠' if differs else ''}", "warning" if differs else ""
+    if module.state_source is StateSource.MANAGER:
+        ready = module.readiness is not None and module.state is State.READY
+        return ("mgr ok", "muted") if ready else ("manager", "")
+    if module.state_source is StateSource.STATUS:
+        return "status", "muted"
+    return ABSENT, "muted"
+
+
+_DRIFT_ORDER = tuple(DriftKind)
+
+
+def _drift_order(module: Module) -> tuple[bool, int]:
+    return not module.drift.is_drift, _DRIFT_ORDER.index(module.drift.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The line under the table: what is wrong with the module under the cursor, and who must act."""
+
+    text: str
+    actor: str
+    tone: str
+
+
+def explain_row(module: Module) -> Explanation:
+    tones = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "muted"}
+    actor = module.reason.actor
+    said = actor is Actor.NOBODY or module.reason.says_waiting
+    who = "" if said else f"waiting for {'YOU' if actor is Actor.YOU else actor}"
+    return Explanation(sanitize(module.reason.text), who, tones[Severity(module.reason.severity)])

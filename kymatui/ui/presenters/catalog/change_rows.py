@@ -1,0 +1,75 @@
+"""What changed while kymatui was open, as rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from kymatui.domain.catalog.change_history import ModuleChange
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.states import parse_state
+from kymatui.domain.versions.messages import format_duration
+from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
+from kymatui.ui.terminal.glyphs import SIGNS
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+
+_TIME = Column("time", "UTC", 8, falls=True)
+_MODULE = Column("module", "MODULE", 18)
+_REST = (
+    Column("what", "WHAT", 22),
+    Column("before", "BEFORE", 14, flex=2),
+    Column("after", "AFTER", 18, flex=3),
+    Column("since", "SINCE", 6, priority=2, right=True),
+    Column("about", "OBJECT", 20, flex=1, priority=1),
+)
+COLUMNS = (_TIME, _MODULE, *_REST)
+MODULE_COLUMNS = (_TIME, *_REST)
+
+
+def change_rows(happenings: Iterable[ModuleChange], now: float) -> list[Row]:
+    """One line a change, in the order given."""
+    return [_row(one, now) for one in happenings]
+
+
+def change_subjects(happenings: Iterable[ModuleChange]) -> dict[str, ObjectRef]:
+    """Return by the key of its line the object that a change is about, where it is about one."""
+    return {_key(one): one.ref for one in happenings if one.ref is not None}
+
+
+def _key(one: ModuleChange) -> str:
+    return f"{one.module}\0{one.at}\0{one.about}\0{one.what}"
+
+
+def format_change(row: Row | None) -> str:
+    """The whole of one line; in the table it is often cut."""
+    if row is None:
+        return ""
+    cells = {name: cell.text for name, cell in row.cells.items()}
+    about = f"  of {cells['about']}" if cells["about"] else ""
+    since = f"  {cells['since']} ago, as the cluster says" if cells["since"] else ""
+    return f"{cells['what']}{about}: {cells['before']} → {cells['after']}{since}"
+
+
+def _row(one: ModuleChange, now: float) -> Row:
+    cells = {
+        "time": Cell(time.strftime("%H:%M:%S", time.gmtime(one.at)), "muted", order=one.at),
+        "module": Cell(sanitize(one.module), "strong"),
+        "what": Cell(sanitize(one.what)),
+        "before": Cell(sanitize(one.before) or ABSENT, "muted"),
+        "after": _value(one.after),
+        "since": Cell(
+            "" if one.since is None else format_duration(now - one.since), "muted", -(one.since or 0.0), since=one.since
+        ),
+        "about": Cell(sanitize(one.about), "muted"),
+    }
+    return Row(_key(one), cells)
+
+
+def _value(text: str) -> Cell:
+    """A state carries its sign."""
+    state = parse_state(text)
+    if state is None:
+        return Cell(sanitize(text) or ABSENT, "" if text else "muted")
+    return Cell(f"{SIGNS.get(TONES[state], '')} {text}", TONES[state])

@@ -1,0 +1,74 @@
+"""The list of problems as rows."""
+
+from __future__ import annotations
+
+from kymatui.domain.catalog.rows import Catalog
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.problems import Problem, Severity
+from kymatui.domain.snapshot.missing_lists import ListGap
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+
+COLUMNS = (
+    Column("severity", "SEVERITY", 10),
+    Column("module", "MODULE", 18, flex=1),
+    Column("object", "OBJECT", 20, flex=1, priority=1),
+    Column("message", "PROBLEM", 30, flex=9),
+    Column("actor", "WAITING FOR", 17, priority=2),
+)
+
+_ORDER = tuple(Severity)
+_TONES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "muted"}
+
+
+def problem_rows(catalog: Catalog | None) -> list[Row]:
+    """Return every problem once, worst first; those of a module lead to its screen."""
+    return [_row(problem) for problem in catalog.problems] if catalog is not None else []
+
+
+def count_problems(catalog: Catalog) -> str:
+    """Return how many modules and problems there are, as far as that is known, for the top line."""
+    return f"modules {_modules(catalog)}  problems {_problems(catalog)}"
+
+
+def summarize_problems(catalog: Catalog | None) -> str:
+    """Return what stands above the list of problems."""
+    if catalog is None:
+        return str(ListGap.LOADING)
+    notes = len(catalog.problems) - catalog.problem_count
+    found = f"{_problems(catalog)} {'problem' if catalog.problem_count == 1 else 'problems'}"
+    if catalog.loading is not None:
+        found = f"{catalog.problem_count} so far, {catalog.loading}"
+    return found + (f"   {notes} {'note' if notes == 1 else 'notes'}" if notes else "")
+
+
+def _modules(catalog: Catalog) -> str:
+    why = catalog.modules_unknown
+    if why is None:
+        return str(len(catalog.rows))
+    return f"{len(catalog.rows)}+" if catalog.rows and why.gap is not ListGap.LOADING else why.gap.value
+
+
+def _problems(catalog: Catalog) -> str:
+    return str(catalog.problem_count) if catalog.loading is None else ListGap.LOADING.value
+
+
+def _row(problem: Problem) -> Row:
+    cells = {
+        "severity": Cell(str(problem.severity), _TONES[problem.severity], order=_ORDER.index(problem.severity)),
+        "module": Cell(sanitize(problem.module), "strong"),
+        "object": Cell(sanitize(problem.object), "muted"),
+        "message": Cell(sanitize(problem.message)),
+        "actor": Cell(sanitize(str(problem.actor)), "accent"),
+    }
+    return Row(_key(problem), cells)
+
+
+def _key(problem: Problem) -> str:
+    return f"{problem.module}\0{problem.object}\0{problem.message}"
+
+
+def problem_of(catalog: Catalog | None, key: str) -> Problem | None:
+    """Return the problem that a line is about; None where it is gone meanwhile."""
+    found = catalog.problems if catalog is not None else ()
+    return next((problem for problem in found if _key(problem) == key), None)

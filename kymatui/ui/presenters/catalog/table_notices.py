@@ -1,0 +1,71 @@
+"""What stands where the table would be: loading, nothing there, nothing matches, not allowed, no connection."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.errors import KymatuiError
+
+if TYPE_CHECKING:
+    from kymatui.domain.catalog.rows import Catalog
+
+GROUP = "operator.kyma-project.io"
+CATALOG_KINDS = ("moduletemplates", "modulereleasemetas", "kymas")
+
+
+@dataclass(frozen=True, slots=True)
+class TableNotice:
+    """A title, what it means, and what can be done."""
+
+    title: str
+    body: str = ""
+    hint: str = ""
+    tone: str = "muted"
+
+
+def table_notice(
+    snapshot: Snapshot | None, catalog: Catalog | None, failure: KymatuiError | None, *, shown: int, filtered: bool
+) -> TableNotice | None:
+    """None where there are rows to show."""
+    if failure is not None and catalog is None:
+        return TableNotice("No connection", sanitize(str(failure)), sanitize(failure.hint), "error")
+    if shown:
+        return None
+    if catalog is not None and catalog.rows and filtered:
+        return TableNotice(
+            "Nothing matches", f"{format_count(len(catalog.rows), 'module')} hidden by the filter.", "esc clears it"
+        )
+    if snapshot is None or catalog is None:
+        return TableNotice("Connecting …", tone="processing")
+    return _empty(snapshot, [snapshot.feeds.get(f"{kind}.{GROUP}", Feed(FeedState.SYNCING)) for kind in CATALOG_KINDS])
+
+
+def _empty(snapshot: Snapshot, feeds: list[Feed]) -> TableNotice:
+    states = [feed.state for feed in feeds]
+    done = sum(feed.state is not FeedState.SYNCING for feed in snapshot.feeds.values())
+    if FeedState.FAILED in states:
+        failed = next(feed for feed in feeds if feed.state is FeedState.FAILED)
+        return TableNotice("The cluster does not answer", sanitize(failed.message), "ctrl-r asks again", "error")
+    if FeedState.SYNCING in states:
+        return TableNotice("Loading …", f"{done} of {format_count(len(snapshot.feeds), 'kind')}", tone="processing")
+    if all(state is FeedState.ABSENT for state in states):
+        return TableNotice(
+            "No Kyma on this cluster",
+            f"It serves none of the kinds of {GROUP}.",
+            "look at another cluster with --context, or at the sandbox with `kymatui demo`",
+            "warning",
+        )
+    if FeedState.FORBIDDEN in states:
+        kinds = ", ".join(k for k, s in zip(CATALOG_KINDS, states, strict=True) if s is FeedState.FORBIDDEN)
+        return TableNotice(
+            "Not allowed to look", f"This user may not list {kinds}.", "ask for get, list and watch", "warning"
+        )
+    from kymatui.domain.snapshot.missing_lists import explain_missing  # not before the first paint
+
+    unknown = explain_missing(snapshot.feeds, [f"{kind}.{GROUP}" for kind in (*CATALOG_KINDS, "manifests")])
+    if unknown is not None:
+        return TableNotice("No modules known", sanitize(str(unknown)), "ctrl-r asks again", "warning")
+    return TableNotice("No modules", "The catalog of this cluster is empty.")

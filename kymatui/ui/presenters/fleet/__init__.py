@@ -1,0 +1,1 @@
+"""A control plane and its runtimes as view models: runtime rows, groups, version counts, comparisons, campaigns."""

@@ -1,0 +1,112 @@
+"""One edit over many runtimes as what a person is shown before it is made, and of how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, format_outcomes
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma_edit.module_edit import ModuleEdit
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+from kymatui.ui.presenters.plans import kyma_edit_preview
+
+_MARKS = {CampaignOutcome.UNDER_WAY: PlannedChange.SAME, CampaignOutcome.UNCHANGED: PlannedChange.SAME}
+_NAMED: Final = 3
+
+
+def campaign_title(toggle: ModuleEdit, number: int) -> str:
+    """`move istio to channel fast, 12 runtimes`."""
+    return f"{kyma_edit_preview.edit_title([toggle])}, {format_count(number, 'runtime')}"
+
+
+def preview_campaign(legs: Sequence[CampaignStep], toggle: ModuleEdit, canaries: int, at_once: int) -> Preview:
+    """One line a runtime: those that are edited first in their order, then those that are not, with the reason."""
+    begun = [leg for leg in legs if leg.outcome is CampaignOutcome.UNDER_WAY]
+    planned = [leg for leg in legs if leg.outcome is CampaignOutcome.PLANNED]
+    others = [leg for leg in legs if not leg.is_ahead]
+    lines = [_planned(leg, canary=number < canaries) for number, leg in enumerate(planned)]
+    words = campaign_title(toggle, len(planned))
+    return Preview(
+        words,
+        lines=(*map(_left_out, begun), *lines, *map(_left_out, others)),
+        charge=format_outcomes(legs),
+        refusals=() if planned or begun else ("no runtime is left that could be edited",),
+        warnings=tuple(_warnings(begun, planned, others, canaries, at_once)),
+        consents=tuple(_consents(planned)),
+        question=f"{words[:1].upper()}{words[1:]}?",
+        editable=True,
+    )
+
+
+def _planned(leg: CampaignStep, *, canary: bool) -> PreviewLine:
+    count = len(leg.blocking)
+    first = [f"deletes {'1 object' if count == 1 else f'{count} objects'} first"] if count else []
+    note = "; ".join([*leg.effects, *first]) or "nothing else follows from it"
+    target = (f"  server {leg.server}",) if leg.server else ()
+    diff = (
+        target
+        + tuple(
+            line
+            for field, before, after in leg.lines
+            for line in (f"  {field}", *((f"- {before}",) if before else ()), *((f"+ {after}",) if after else ()))
+        )
+        + tuple(f"- {one}" for one in leg.blocking)
+    )
+    return PreviewLine(
+        PlannedChange.DELETE if leg.uninstalls else PlannedChange.CHANGE,
+        leg.name,
+        f"canary: {note}" if canary else note,
+        diff,
+    )
+
+
+def _left_out(leg: CampaignStep) -> PreviewLine:
+    words = leg.words if leg.outcome in _MARKS else f"{leg.outcome.value}: {leg.words}"
+    return PreviewLine(_MARKS.get(leg.outcome, PlannedChange.CONFLICT), leg.name, words, (f"  {leg.words}",))
+
+
+def _warnings(
+    begun: Sequence[CampaignStep],
+    planned: Sequence[CampaignStep],
+    others: Sequence[CampaignStep],
+    canaries: int,
+    at_once: int,
+) -> Iterator[str]:
+    if begun:
+        yield f"{len(begun)} that an earlier run has edited are followed first, until they are ready"
+    if planned:
+        first = "the first by itself" if canaries == 1 else f"the first {canaries} one by one"
+        pace = f"{first}, then {at_once} at once; " if len(planned) > canaries else ""
+        yield f"{pace}each is followed until it is ready, and after a failure no further one is begun"
+    left = sum(leg.outcome is not CampaignOutcome.UNCHANGED for leg in others)
+    if left:
+        yield f"{left} of the runtimes cannot be edited, and are left out"
+    yield from dict.fromkeys(text for leg in planned for text in leg.warnings)
+
+
+def _consents(planned: Sequence[CampaignStep]) -> Iterator[Consent]:
+    """What uninstalls on many clusters is agreed to by their number."""
+    loses = sum(bool(leg.uninstalls) for leg in planned)
+    objects = sum(len(leg.blocking) for leg in planned)
+    if objects:
+        many = format_count(objects, "object")
+        yield Consent("cascade", f"also delete {many} that users created and the module manages")
+    if loses:
+        yield Consent("number", f"it is uninstalled from {format_count(loses, 'runtime')}", typed=str(loses))
+
+
+def format_campaign_end(worked: Sequence[CampaignStep]) -> str:
+    """How many stand how; the failures, and what was not begun, by name."""
+    said = [format_outcomes(worked)]
+    for outcome in (
+        CampaignOutcome.FAILED,
+        CampaignOutcome.REFUSED,
+        CampaignOutcome.UNREACHED,
+        CampaignOutcome.NOT_BEGUN,
+    ):
+        found = [leg for leg in worked if leg.outcome is outcome]
+        names = ", ".join(f"{leg.name} ({leg.words})" if leg.words else leg.name for leg in found[:_NAMED])
+        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        said += [f"{outcome.value}: {names}{more}"] if found else []
+    return "; ".join(said)

@@ -1,0 +1,229 @@
+"""What is explained of a control plane and its runtimes, in lines: the catalog sync, maintenance windows, Watchers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from kymatui.domain.fleet.maintenance import DowntimeUpgrade, Maintenance, UpgradeStatus
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
+from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus
+from kymatui.domain.remote.watcher_chains import ChainLink, LinkHealth, WatcherChain
+from kymatui.domain.versions.messages import format_duration
+from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, version_cell
+from kymatui.ui.presenters.fleet.runtime_rows import key_text
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+
+_SEPARATOR: Final = "\0"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """Lines, what is counted above them, and by a line's key the whole of what it says."""
+
+    rows: tuple[Row, ...] = ()
+    counts: str = ""
+    sentences: Mapping[str, str] = field(default_factory=dict)
+
+
+def report_subject(row_key: str) -> str:
+    """The module, or the runtime, that a line is about."""
+    return row_key.partition(_SEPARATOR)[0]
+
+
+# the catalog sync
+
+_STANDINGS: Final = {
+    SyncStatus.MISSING: ("✗", "error"),
+    SyncStatus.LEFT_OVER: ("✗", "error"),
+    SyncStatus.UNKNOWN: ("?", "warning"),
+    SyncStatus.OWN: ("·", "accent"),
+    SyncStatus.OLD: ("·", "muted"),
+    SyncStatus.WITHHELD: ("–", "muted"),
+    SyncStatus.SYNCED: ("●", "ready"),
+}
+SYNC_COLUMNS: Final = (
+    Column("standing", "STANDING", 19),
+    Column("module", "MODULE", 14, flex=1),
+    Column("kind", "KIND", 17, priority=3),
+    Column("name", "NAME", 16, flex=2, priority=2),
+    Column("version", "VERSION", 8, flex=1, priority=1),
+    Column("why", "WHY", 16, flex=5),
+)
+
+
+def sync_report(plan: SyncPlan) -> ReportTable:
+    """What is amiss first."""
+    order = {standing: number for number, standing in enumerate(_STANDINGS)}
+    entries = sorted(plan.entries, key=lambda entry: order[entry.standing])
+    made = [(_sync_row(entry, order[entry.standing]), _sync_sentence(entry)) for entry in entries]
+    counts = "   ".join(f"{plan.count(standing)} {standing.value}" for standing in _STANDINGS if plan.count(standing))
+    counts = counts if plan.unknown is None else sanitize(f"the control plane's catalog: {plan.unknown}")
+    return ReportTable(tuple(row for row, _ in made), counts, {row.key: words for row, words in made})
+
+
+def _sync_row(entry: SyncEntry, order: int) -> Row:
+    sign, tone = _STANDINGS[entry.standing]
+    cells = {
+        "standing": Cell(f"{sign} {entry.standing.value}", tone, order=order),
+        "module": Cell(sanitize(entry.module) or ABSENT, "strong"),
+        "kind": Cell(entry.ref.kind.kind, "muted"),
+        "name": Cell(sanitize(entry.ref.name)),
+        "version": version_cell(entry.version),
+        "why": Cell(sanitize(entry.why)),
+    }
+    return Row(_SEPARATOR.join((entry.module, str(entry.ref), entry.standing.value)), cells)
+
+
+def _sync_sentence(entry: SyncEntry) -> str:
+    should = "should be in the runtime" if entry.wanted else "should not be in the runtime"
+    there = "is there" if entry.copy is not None else "cannot be seen there"
+    if entry.standing is not SyncStatus.UNKNOWN and entry.copy is None:
+        there = "is not there"
+    left_out = [f"{one.channel} is left out: {one.why}" for one in entry.channels if entry.wanted and one.why]
+    why = "; ".join([entry.why, *left_out])
+    return sanitize(f"{entry.ref} {should} ({why}), and {there}")
+
+
+# maintenance windows
+
+WINDOW_COLUMNS: Final = (
+    Column("runtime", "RUNTIME", 12, flex=2),
+    Column("window", "NEXT WINDOW (UTC)", 27),
+    Column("in", "IN", 4, priority=2, right=True),
+    Column("module", "MODULE", 14, flex=1),
+    Column("installed", "INSTALLED", 9, priority=4),
+    Column("offered", "OFFERED", 9, priority=3),
+    Column("how", "HOW IT STANDS", 18, flex=3, priority=1),
+)
+_HOW: Final = {
+    UpgradeStatus.WAITS: "processing",
+    UpgradeStatus.REPORTED: "processing",
+    UpgradeStatus.GOES: "ready",
+    UpgradeStatus.SKIPS: "ready",
+    UpgradeStatus.STUCK: "error",
+}
+
+
+def windows_report(found: Sequence[Maintenance], notes: Iterable[str], now: float) -> ReportTable:
+    """Runtimes whose upgrades wait come first, then those whose window is the next."""
+    ordered = sorted(
+        found, key=lambda one: (not one.upgrades, one.window.begin if one.window else float("inf"), one.ref)
+    )
+    rows, sentences = list[Row](), dict[str, str]()
+    for one in ordered:
+        for upgrade in one.upgrades or (None,):
+            row = _window_row(one, upgrade, now)
+            rows.append(row)
+            sentences[row.key] = _window_sentence(one, upgrade, now)
+    waiting = sum(bool(one.upgrades) for one in found)
+    more = "+" if any(one.unknown is not None for one in found) else ""
+    counts = f"{waiting}{more} of {len(found)} with upgrades that need a downtime"
+    return ReportTable(tuple(rows), "   ".join(sanitize(text) for text in (counts, *notes)), sentences)
+
+
+def _window_row(one: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -> Row:
+    runtime = key_text((one.ref.namespace, one.ref.name))
+    begin = one.window.begin if one.window is not None else float("inf")
+    cells = {
+        "runtime": Cell(sanitize(one.ref.name), "strong"),
+        "window": Cell(format_window(one.window), "accent" if one.open else "", order=begin),
+        "in": Cell(_until(one, now), "accent" if one.open else "muted", order=begin),
+    }
+    if upgrade is not None:
+        cells |= {
+            "module": Cell(sanitize(upgrade.module), "strong"),
+            "installed": version_cell(upgrade.installed),
+            "offered": version_cell(upgrade.offered),
+            "how": Cell(upgrade.waiting.value, _HOW[upgrade.waiting]),
+        }
+    elif one.unknown is not None:
+        cells["how"] = Cell(f"upgrades {one.unknown.gap}", "muted")
+    return Row(_SEPARATOR.join((runtime, upgrade.module if upgrade is not None else "")), cells)
+
+
+def format_window(window: MaintenanceWindow | None) -> str:
+    """When a window is, in UTC."""
+    if window is None:
+        return "not known"
+    begin, end = time.gmtime(window.begin), time.gmtime(window.end)
+    return f"{time.strftime('%a %m-%d %H:%M', begin)} – {time.strftime('%a %H:%M', end)}"
+
+
+def _until(one: Maintenance, now: float) -> str:
+    if one.window is None:
+        return ""
+    return "open" if one.open else format_duration(one.window.begin - now)
+
+
+def _window_sentence(one: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -> str:
+    if one.window is None:
+        when = "when the next window is, is not known"
+    elif one.open:
+        when = f"the window is open until {time.strftime('%Y-%m-%d %H:%M', time.gmtime(one.window.end))} UTC"
+    else:
+        begin = time.strftime("%Y-%m-%d %H:%M", time.gmtime(one.window.begin))
+        when = f"the next window begins {begin} UTC, in {format_duration(one.window.begin - now)}"
+    skips = "; the Kyma skips maintenance windows" if one.skips else ""
+    if upgrade is None:
+        waits = "no upgrade waits for it" if one.unknown is None else f"upgrades: {one.unknown}"
+        return sanitize(f"{one.ref.name}: {when}{skips}; {waits}")
+    to = f" to {upgrade.offered}" if upgrade.offered else ""
+    return sanitize(f"{upgrade.module} {upgrade.installed}{to} {upgrade.waiting.value}; {when}{skips}")
+
+
+# Watchers
+
+_HEALTH: Final = {
+    LinkHealth.BROKEN: ("✗", "error"),
+    LinkHealth.UNKNOWN: ("?", "warning"),
+    LinkHealth.WHOLE: ("●", "ready"),
+}
+WATCHER_COLUMNS: Final = (
+    Column("health", "HEALTH", 10),
+    Column("watcher", "WATCHER", 14, flex=1),
+    Column("watches", "WATCHES", 14, flex=1, priority=2),
+    Column("link", "LINK", 14),
+    Column("object", "OBJECT", 14, flex=2, priority=1),
+    Column("why", "WHY", 10, flex=5, priority=1),
+)
+NO_WATCHERS: Final = "The control plane has no Watchers: it hears of changes when it reconciles, and not before."
+
+
+def watchers_report(chains: Sequence[WatcherChain], asked_at: float, *, in_runtime: bool) -> ReportTable:
+    """The broken chains first; the links of one in the order in which an event goes through them backwards."""
+    worst = list(_HEALTH)
+    rows, sentences = list[Row](), dict[str, str]()
+    for chain in sorted(chains, key=lambda chain: worst.index(chain.health)):
+        for link in chain.links:
+            row = _chain_row(chain, link, worst.index(link.health))
+            rows.append(row)
+            sentences[row.key] = _chain_sentence(chain, link)
+    whole = sum(chain.health is LinkHealth.WHOLE for chain in chains)
+    end = "" if in_runtime else ", as far as they are in the control plane (enter a runtime for the rest)"
+    asked = time.strftime("%H:%M:%S", time.gmtime(asked_at))
+    counts = f"{whole} of {format_count(len(chains), 'chain')} whole{end}   asked {asked} UTC, ctrl-r asks again"
+    return ReportTable(tuple(rows), counts if chains else "", sentences)
+
+
+def _chain_row(chain: WatcherChain, link: ChainLink, order: int) -> Row:
+    sign, tone = _HEALTH[link.health]
+    cells = {
+        "health": Cell(f"{sign} {link.health.value}", tone, order=order),
+        "watcher": Cell(sanitize(chain.watcher.rpartition("/")[2]) or ABSENT, "strong"),
+        "watches": Cell(sanitize(chain.watches), "muted"),
+        "link": Cell(sanitize(link.what)),
+        "object": Cell(sanitize(link.object) or ABSENT),
+        "why": Cell(sanitize(link.why)),
+    }
+    return Row(_SEPARATOR.join((chain.watcher, link.what, link.object)), cells)
+
+
+def _chain_sentence(chain: WatcherChain, link: ChainLink) -> str:
+    watcher = f"Watcher {chain.watcher} of the {chain.watches}" if chain.watcher else "no Watcher"
+    why = f": {link.why}" if link.why else ""
+    return sanitize(f"{watcher}: {link.what} {link.object} is {link.health.value}{why}")

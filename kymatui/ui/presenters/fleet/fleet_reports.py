@@ -1,0 +1,162 @@
+"""Three more sights of a fleet: versions of modules counted, who waits for whom, and what changed of late."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kymatui.domain.fleet.fleet_tracker import MANIFEST, FleetChange
+from kymatui.domain.fleet.pending_actions import PendingAction
+from kymatui.domain.fleet.runtimes import Runtime, VersionCounts, version_matrix
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.states import parse_state, state_rank
+from kymatui.domain.versions.messages import format_duration
+from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
+from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, key_text, next_actor_of
+from kymatui.ui.terminal.glyphs import SIGNS
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+
+_SEPARATOR = "\0"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionTable:
+    """The matrix, and what each of its cells narrows the fleet to: by module, from left to right."""
+
+    rows: tuple[Row, ...]
+    cells: dict[str, tuple[RuntimeFilter, ...]]
+
+
+def matrix_columns(counts: VersionTable, first: int = 0) -> tuple[Column, ...]:
+    """A column a place, from the one numbered `first` on: the newest version of each module is place 0."""
+    most = max((len(found) for found in counts.cells.values()), default=1)
+    titles = ("NEWEST REPORTED", *(f"{number} OLDER" for number in range(1, most)))
+    places = (
+        Column(f"place:{n}", titles[n], 18, flex=1, priority=n - first, falls=True) for n in range(first, len(titles))
+    )
+    return (Column("name", "MODULE", 18, flex=1), Column("total", "RUNTIMES", 10, right=True, falls=True), *places)
+
+
+def matrix_rows(runtimes: Sequence[Runtime]) -> VersionTable:
+    """Module by version with counts, over some runtimes."""
+    found = version_matrix(runtimes)
+    cells = {
+        one.module: tuple(RuntimeFilter("module", one.module, version) for version, _ in one.counts) for one in found
+    }
+    return VersionTable(tuple(map(_matrix_row, found)), cells)
+
+
+def _matrix_row(one: VersionCounts) -> Row:
+    cells = {
+        "name": Cell(sanitize(one.module), "strong", order=one.module),
+        "total": Cell(str(one.total), order=one.total),
+    }
+    most = max((count for _, count in one.counts), default=0)
+    for place, (version, count) in enumerate(one.counts):
+        tone = "ready" if count == most else ""
+        cells[f"place:{place}"] = Cell(f"{sanitize(version) or 'unknown'}: {count}", tone, order=count)
+    return Row(one.module, cells)
+
+
+def with_cell(row: Row, place: int) -> Row:
+    """The line with one of its cells chosen, so that it is seen without colour, too."""
+    name = f"place:{place}"
+    cell = row.cells.get(name)
+    if cell is None:
+        return row
+    return replace(row, cells={**row.cells, name: Cell(f"[{cell.text}]", "accent", cell.order)})
+
+
+WAIT_COLUMNS = (
+    Column("on", "WAITS FOR", 18, flex=1),
+    Column("state", "STATE", 12),
+    Column("module", "MODULE", 16, flex=1),
+    Column("runtime", "RUNTIME", 12, flex=2),
+    Column("since", "SINCE", 6, priority=2, right=True, falls=True),
+    Column("reason", "WHY", 24, flex=4, priority=1),
+)
+
+
+def wait_rows(waits: Iterable[PendingAction], now: float) -> list[Row]:
+    """The worst first."""
+    return [_wait_row(wait, now) for wait in waits]
+
+
+def _wait_row(wait: PendingAction, now: float) -> Row:
+    tone = TONES[wait.state]
+    cells = {
+        "on": Cell(next_actor_of(wait.on), "accent" if wait.on == "you" else ""),
+        "state": Cell(f"{SIGNS.get(tone, '')} {wait.state}", tone, order=state_rank(wait.state)),
+        "module": Cell(sanitize(wait.module) or "(the runtime)", "strong"),
+        "runtime": Cell(sanitize(wait.runtime[1])),
+        "since": Cell(
+            "" if wait.since is None else format_duration(now - wait.since),
+            "muted",
+            -(wait.since or 0.0),
+            since=wait.since,
+        ),
+        "reason": Cell(sanitize(wait.reason)),
+    }
+    return Row(_SEPARATOR.join((key_text(wait.runtime), wait.module, wait.reason)), cells)
+
+
+CHANGE_COLUMNS = (
+    Column("time", "UTC", 8, falls=True),
+    Column("runtime", "RUNTIME", 12, flex=2),
+    Column("module", "MODULE", 16, flex=1),
+    Column("what", "WHAT", 10, priority=1),
+    Column("before", "BEFORE", 12, flex=1, priority=2),
+    Column("after", "AFTER", 14, flex=1),
+)
+
+
+def change_rows(changes: Iterable[FleetChange]) -> list[Row]:
+    """One line a change."""
+    return [_change_row(change) for change in changes]
+
+
+def _change_row(change: FleetChange) -> Row:
+    cells = {
+        "time": Cell(time.strftime("%H:%M:%S", time.gmtime(change.at)), "muted", order=change.at),
+        "runtime": Cell(sanitize(change.runtime[1]), "strong"),
+        "module": Cell(sanitize(change.module) or "(the runtime)"),
+        "what": Cell(sanitize(change.what)),
+        "before": Cell(sanitize(change.before) or ABSENT, "muted"),
+        "after": _value(change.after),
+    }
+    return Row(_SEPARATOR.join((key_text(change.runtime), change.module, change.what, str(change.at))), cells)
+
+
+def _value(text: str) -> Cell:
+    state = parse_state(text)
+    if state is None:
+        return Cell(sanitize(text) or ABSENT, "" if text else "muted")
+    return Cell(f"{SIGNS.get(TONES[state], '')} {text}", TONES[state])
+
+
+def format_wait(row: Row) -> str:
+    """One line of what waits, in a sentence."""
+    said = {name: cell.text for name, cell in row.cells.items()}
+    since = f", for {said['since']}" if said["since"] else ""
+    return f"{said['module']} on {said['runtime']}: {said['reason']}   waiting for {said['on']}{since}"
+
+
+def format_runtime_change(row: Row) -> str:
+    """One line of what changed, in a sentence."""
+    said = {name: cell.text for name, cell in row.cells.items()}
+    what = f"{said['module']} on {said['runtime']}"
+    if said["what"] == MANIFEST:
+        return f"{what}: its Manifest says that it became {said['after']} at {said['time']} UTC"
+    return f"{what}: {said['what']} {said['before']} → {said['after']} at {said['time']} UTC"
+
+
+def runtime_of(row_key: str) -> str:
+    """The runtime that a line is about."""
+    return row_key.partition(_SEPARATOR)[0]
+
+
+def module_of(row_key: str) -> str:
+    """Return the module that a line is about, "" where it is about the whole runtime."""
+    return row_key.split(_SEPARATOR)[1]

@@ -1,0 +1,71 @@
+"""A control plane and a runtime side by side, as lines of a table."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.remote.differences import ComparisonLine, LineArea, LineVerdict
+from kymatui.domain.remote.side_by_side import SideBySide
+from kymatui.ui.presenters.catalog.catalog_rows import ABSENT
+from kymatui.ui.presenters.fleet.runtime_rows import next_actor_of
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+
+_LOOKS: Final = {
+    LineVerdict.WRONG: ("✗", "error"),
+    LineVerdict.UNKNOWN: ("?", "warning"),
+    LineVerdict.UNDER_WAY: ("◐", "processing"),
+    LineVerdict.INTENDED: ("·", "muted"),
+    LineVerdict.SAME: ("=", "ready"),
+}
+COLUMNS: Final = (
+    Column("verdict", "VERDICT", 14),
+    Column("about", "ABOUT", 12, priority=2),
+    Column("subject", "SUBJECT", 12, flex=3),
+    Column("field", "FIELD", 10, flex=1),
+    Column("control", "KCP", 10, flex=3),
+    Column("runtime", "SKR", 10, flex=3),
+)
+
+
+def comparison_rows(found: SideBySide, *, whole: bool) -> list[Row]:
+    """What differs first; what is the same only with `whole`."""
+    lines = found.lines if whole else found.differing
+    return [_row(index, line) for index, line in enumerate(lines)]
+
+
+def _row(index: int, line: ComparisonLine) -> Row:
+    sign, tone = _LOOKS[line.verdict]
+    cells = {
+        "verdict": Cell(f"{sign} {line.verdict.value}", tone, order=index),
+        "about": Cell(line.area.value, "muted"),
+        "subject": Cell(sanitize(_short(line)), "strong"),
+        "field": Cell(sanitize(line.field)),
+        "control": Cell(sanitize(line.control) or ABSENT, "" if line.control else "muted"),
+        "runtime": Cell(sanitize(line.runtime) or ABSENT, "" if line.runtime else "muted"),
+    }
+    return Row("\0".join((line.area.value, line.subject, line.field, line.control)), cells)
+
+
+def _short(line: ComparisonLine) -> str:
+    """Labels all begin alike: what tells them apart is shown, and the whole name in the sentence below."""
+    prefix, _, name = line.subject.rpartition("/")
+    return f"…/{name}" if line.area is LineArea.LABEL and prefix else line.subject
+
+
+def compared_object(row_key: str) -> str:
+    """What a line is about: a module, often."""
+    return row_key.split("\0")[1]
+
+
+def explain_difference(line: ComparisonLine) -> str:
+    """The sentence for one line: both sides in full, why, and who has to act."""
+    sides = f"{line.subject} {line.field}: KCP {line.control or 'nothing'}, SKR {line.runtime or 'nothing'}"
+    act = f"   waiting for {next_actor_of(line.actor.value)}" if line.actor.value else ""
+    return sanitize(f"{sides}. {line.why}{act}" if line.why else sides)
+
+
+def count_differences(found: SideBySide) -> str:
+    """How many lines there are of each verdict."""
+    return "   ".join(f"{found.count(verdict)} {verdict.value}" for verdict in LineVerdict)

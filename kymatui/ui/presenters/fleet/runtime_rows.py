@@ -1,0 +1,257 @@
+"""A fleet in rows: runtimes, groups of them, and the line that says why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
+from kymatui.domain.fleet.pending_actions import runtime_pending_actions
+from kymatui.domain.fleet.runtimes import Runtime, drift_count, group_name
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.states import State, parse_state, state_rank
+from kymatui.domain.kyma.versions import same_version
+from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.domain.versions.messages import format_duration
+from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, GAP_TONES, TONES
+from kymatui.ui.terminal.glyphs import SIGNS
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+
+COLUMNS = (
+    Column("name", "RUNTIME", 13, flex=3),
+    Column("shoot", "SHOOT", 10, priority=8),
+    Column("region", "REGION", 14, priority=5),
+    Column("plan", "PLAN", 6, priority=6),
+    Column("channel", "CHANNEL", 8, priority=4),
+    Column("state", "STATE", 17),
+    Column("modules", "MODULES", 7, priority=7, right=True, falls=True),
+    Column("drift", "DRIFT", 5, priority=1, right=True, falls=True),
+    Column("worst", "WORST MODULE", 14, flex=2, priority=1),
+    Column("age", "AGE", 4, priority=2, right=True),
+    Column("skr", "SKR", 11, priority=3),
+)
+_SEPARATOR = "\0"
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeFilter:
+    """What the fleet is narrowed to: a group's member, or a module in a version ("" for one that it does not say)."""
+
+    what: str
+    value: str
+    version: str | None = None
+
+    def __str__(self) -> str:
+        version = f" {self.version or 'without a version'}" if self.version is not None else ""
+        return f"{self.what} {sanitize(self.value)}{version}"
+
+    def accepts(self, runtime: Runtime) -> bool:
+        if self.what != "module":
+            return group_name(runtime, self.what) == self.value
+        module = runtime.module(self.value)
+        return module is not None and (self.version is None or same_version(module.version, self.version))
+
+
+def key_text(key: RuntimeKey) -> str:
+    """A runtime's key as the key of a row, and as what a step is about."""
+    return "/".join(key)
+
+
+def key_of(text: str) -> RuntimeKey:
+    namespace, _, name = text.rpartition("/")
+    return namespace, name
+
+
+class FleetRows:
+    """Makes a row again only where its runtime is another object, or its age would read otherwise. For one thread."""
+
+    def __init__(self) -> None:
+        self._made: dict[RuntimeKey, tuple[Runtime, float, Row]] = {}
+        self._rows: Mapping[RuntimeKey, Row] = {}
+        self._of: object = None
+        self._gap: UnknownFact | None = None
+        self._until = 0.0
+
+    def of(self, picture: FleetSnapshot, now: float) -> Mapping[RuntimeKey, Row]:
+        """All rows by runtime; the same mapping while nothing changed."""
+        gap = picture.unknown_drift
+        if picture.runtimes is self._of and now < self._until and gap == self._gap:
+            return self._rows
+        known = self._made if gap == self._gap else {}
+        self._made, self._of, self._gap = {}, picture.runtimes, gap
+        for key, runtime in picture.runtimes.items():
+            found = known.get(key)
+            if found is None or found[0] is not runtime or now >= found[1]:
+                found = (runtime, _until(runtime, now), runtime_row(key, runtime, now, gap))
+            self._made[key] = found
+        self._until = min((until for _, until, _ in self._made.values()), default=float("inf"))
+        self._rows = {key: row for key, (_, _, row) in self._made.items()}
+        return self._rows
+
+
+def _until(runtime: Runtime, now: float) -> float:
+    """Until when the age of a row stays true enough."""
+    if runtime.created is None:
+        return float("inf")
+    age = now - runtime.created
+    return now + (_MINUTE if age < _HOUR else _HOUR if age < 2 * _DAY else _DAY / 2)
+
+
+def count_runtimes(picture: FleetSnapshot, connected: Iterable[Feed]) -> str:
+    """Return how many runtimes there are, with a problem and connected to, as far as that is known."""
+    runtimes = _counted(len(picture.runtimes), picture.unknown_runtimes)
+    problems = _counted(picture.problem_count, picture.unknown_runtimes or picture.unknown_drift)
+    states = [feed.state for feed in connected]
+    found = f"runtimes {runtimes}  with problems {problems}  SKR {states.count(FeedState.LIVE)} connected"
+    failed = states.count(FeedState.FAILED)
+    return found + (f", {failed} unreachable" if failed else "")
+
+
+def _counted(number: int, why: UnknownFact | None) -> str:
+    """A number, the least that it is, or why it is not known."""
+    if why is None:
+        return str(number)
+    return f"{number}+" if number and why.gap is not ListGap.LOADING else why.gap.value
+
+
+def _drift(drifting: int, unknown: UnknownFact | None, words: str) -> Cell:
+    if unknown is not None:
+        return Cell(unknown.gap.value, GAP_TONES[unknown.gap])
+    return Cell(words or ABSENT, "warning" if drifting else "muted", order=drifting)
+
+
+def runtime_row(key: RuntimeKey, runtime: Runtime, now: float, unknown_drift: UnknownFact | None = None) -> Row:
+    """One runtime; `unknown_drift` says why the versions of its channels are not known."""
+    worst = runtime.worst
+    age = "" if runtime.created is None else format_duration(now - runtime.created)
+    cells = {
+        "name": Cell(sanitize(runtime.name), "strong"),
+        "shoot": _known(runtime.shoot),
+        "region": _known(runtime.region),
+        "plan": _known(runtime.plan),
+        "channel": _known(runtime.channel),
+        "state": state_cell(runtime),
+        "modules": Cell(str(len(runtime.modules)), order=len(runtime.modules)),
+        "drift": _drift(len(runtime.drifting), unknown_drift, runtime.drift_words),
+        "worst": Cell(sanitize(worst.name), TONES[worst.state], state_rank(worst.state))
+        if worst
+        else Cell(ABSENT, "muted", 99),
+        "age": Cell(age, "muted", order=-(runtime.created or 0), since=runtime.created),
+        "skr": Cell(ABSENT, "muted", 9),
+    }
+    return Row(key_text(key), cells, labels=_labels(runtime.labels))
+
+
+def _known(text: str) -> Cell:
+    return Cell(sanitize(text)) if text else Cell(ABSENT, "muted")
+
+
+def _labels(labels: Mapping[str, str]) -> Mapping[str, str]:
+    """Under their whole names, and under what stands behind the slash."""
+    return {**{name.rpartition("/")[2]: value for name, value in labels.items()}, **labels}
+
+
+def state_cell(runtime: Runtime) -> Cell:
+    """The Kyma's state with its sign; a deletion and a skip are said before it."""
+    state = parse_state(runtime.state) or State.UNKNOWN
+    if runtime.deleting:
+        state = State.DELETING
+    word = str(state) if state is not State.UNKNOWN else sanitize(runtime.state) or "Unknown"
+    if runtime.skipped:
+        word += " skip"
+    return Cell(f"{SIGNS.get(TONES[state], '')} {word}".strip(), TONES[state], order=state_rank(state))
+
+
+SKR = {
+    FeedState.SYNCING: ("dialling", "processing", 1),
+    FeedState.LIVE: ("looked at", "ready", 2),
+    FeedState.STALE: ("stale", "warning", 0),
+    FeedState.FAILED: ("unreachable", "error", 0),
+    FeedState.ABSENT: ("let go", "muted", 3),
+}
+
+
+def with_runtime(row: Row, feed: Feed | None) -> Row:
+    """The row with how its runtime is doing, where somebody looked at it."""
+    word, tone, order = SKR.get(feed.state if feed is not None else FeedState.SYNCING, SKR[FeedState.SYNCING])
+    return replace(row, cells={**row.cells, "skr": Cell(word, tone, order)})
+
+
+def explain_runtime(runtime: Runtime, picture: FleetSnapshot) -> tuple[str, str, str]:
+    """What is the matter with a runtime, who has to act, and the tone; all of it in one line."""
+    key = (runtime.ref.namespace, runtime.name)
+    waits = sorted(
+        runtime_pending_actions(runtime, picture.manifests.get(key, ())), key=lambda wait: state_rank(wait.state)
+    )
+    if waits:
+        first, more = waits[0], len(waits) - 1
+        rest = f" (and {more} more)" if more else ""
+        module = f"{sanitize(first.module)}: " if first.module else ""
+        return f"{module}{sanitize(first.reason)}{rest}", f"waiting for {next_actor_of(first.on)}", TONES[first.state]
+    if runtime.drifting:
+        names = ", ".join(f"{one.name} {one.version}, its channel has {one.desired}" for one in runtime.drifting[:3])
+        actor = runtime.drifting[0].actor.value
+        return sanitize(names), f"waiting for {next_actor_of(actor)}" if actor else "", "warning"
+    if runtime.unknown_drift:
+        names = ", ".join(one.name for one in runtime.modules if one.unknown_drift)
+        return f"all modules are ready; drift unknown (no release meta offers {sanitize(names)})", "", "muted"
+    if picture.unknown_drift is not None:
+        return f"all modules are ready; drift: {picture.unknown_drift}", "", "muted"
+    return "all modules are ready, and in the version of their channel", "", "muted"
+
+
+def next_actor_of(on: str) -> str:
+    return "YOU" if on == "you" else sanitize(on)
+
+
+# groups
+
+GROUP_COLUMNS = (
+    Column("name", "GROUP", 20, flex=2),
+    Column("count", "RUNTIMES", 10, right=True, falls=True),
+    Column("ready", "READY", 6, right=True, falls=True, priority=2),
+    Column("processing", "PROCESSING", 10, right=True, falls=True, priority=4),
+    Column("warning", "WARNING", 8, right=True, falls=True, priority=1),
+    Column("error", "ERROR", 6, right=True, falls=True),
+    Column("deleting", "DELETING", 8, right=True, falls=True, priority=3),
+    Column("drift", "DRIFTING", 8, right=True, falls=True, priority=1),
+)
+_STATES = {
+    "ready": State.READY,
+    "processing": State.PROCESSING,
+    "warning": State.WARNING,
+    "error": State.ERROR,
+    "deleting": State.DELETING,
+}
+
+
+def group_rows(runtimes: Iterable[Runtime], what: str, unknown_drift: UnknownFact | None = None) -> list[Row]:
+    """One line a plan, region, channel …, with counts."""
+    members: dict[str, list[Runtime]] = {}
+    for runtime in runtimes:
+        members.setdefault(group_name(runtime, what), []).append(runtime)
+    return [_group_row(what, name, found, unknown_drift) for name, found in sorted(members.items())]
+
+
+def _group_row(what: str, name: str, found: Sequence[Runtime], unknown_drift: UnknownFact | None) -> Row:
+    states = Counter(State.DELETING if one.deleting else parse_state(one.state) for one in found)
+    cells = {"name": Cell(sanitize(name), "strong"), "count": _count(len(found), "strong")}
+    for column, state in _STATES.items():
+        cells[column] = _count(states[state], TONES[state])
+    drifting, undecided = sum(bool(one.drifting) for one in found), any(one.unknown_drift for one in found)
+    cells["drift"] = _drift(drifting, unknown_drift, drift_count(drifting, undecided=undecided))
+    return Row(f"{what}{_SEPARATOR}{name}", cells)
+
+
+def _count(number: int, tone: str) -> Cell:
+    return Cell(str(number) if number else ABSENT, tone if number else "muted", order=number)
+
+
+def filter_title(row_key: str) -> RuntimeFilter:
+    """What the line of a group narrows the fleet to."""
+    what, _, value = row_key.partition(_SEPARATOR)
+    return RuntimeFilter(what, value)

@@ -1,0 +1,1 @@
+"""One module as view models: its facts, state checks, objects, documents, events and versions."""

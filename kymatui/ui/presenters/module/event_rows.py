@@ -1,0 +1,86 @@
+"""Event lines for the events tab, and the newest ones for the overview."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kymatui.domain.catalog.module_events import (
+    Event,
+    EventsAvailability,
+    event_objects,
+    events_about,
+    events_availability,
+    module_objects,
+)
+from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.snapshot.object_index import ObjectIndex
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.versions.messages import format_duration
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell
+from kymatui.ui.viewmodels.row_list import Row as Line
+from kymatui.ui.widgets.fact_list import Fact
+
+COLUMNS = (
+    Column("age", "AGE", 4, right=True),
+    Column("type", "TYPE", 8),
+    Column("reason", "REASON", 18, flex=1),
+    Column("object", "OBJECT", 24, flex=1, priority=1),
+    Column("count", "×", 4, right=True, priority=2, falls=True),
+    Column("message", "MESSAGE", 20, flex=4),
+)
+
+_EMPTY: Final = {
+    EventsAvailability.NO_OBJECTS: "The module has no objects here that could have events.",
+    EventsAvailability.FORBIDDEN: "You may not list events, or the objects that they are about.",
+    EventsAvailability.LOADING: "Loading …",
+    EventsAvailability.FAILED: "Events, or the objects that they are about, could not be listed.",
+    EventsAvailability.LISTED: "No events of this module; the cluster keeps events for an hour.",
+}
+
+
+def event_lines(module: ModuleRow, snapshot: Snapshot, now: float, locations: ObjectIndex) -> list[Line]:
+    """Return a line for each event of the module and of what its objects own, the newest first."""
+    return [_line(event, now) for event, _ in events_about(snapshot, event_objects(module, locations))]
+
+
+def event_subjects(module: ModuleRow, snapshot: Snapshot, locations: ObjectIndex) -> dict[str, ObjectRef]:
+    """Return by the key of its line the object that an event is about."""
+    return {_key(event): ref for event, ref in events_about(snapshot, event_objects(module, locations))}
+
+
+def newest_events(module: ModuleRow, snapshot: Snapshot, now: float, count: int = 5) -> list[Fact]:
+    """Return the newest events of the module's own objects, one line each."""
+    facts = []
+    for event, _ in events_about(snapshot, module_objects(module))[:count]:
+        line = _line(event, now)
+        cells = {name: cell.text for name, cell in line.cells.items()}
+        many = f"  (×{cells['count']})" if cells["count"] not in ("", "1") else ""
+        text = f"{cells['type']} {cells['reason']}  {cells['object']}: {cells['message']}{many}"
+        facts.append(Fact(cells["age"], text, line.cells["type"].tone))
+    return facts
+
+
+def why_no_events(module: ModuleRow, snapshot: Snapshot) -> str:
+    """Return what an empty list of events means."""
+    return _EMPTY[events_availability(module, snapshot)]
+
+
+def _line(event: Event, now: float) -> Line:
+    cells = {
+        "age": Cell(
+            format_duration(now - event.seen) if event.seen else "", "muted", -event.seen, since=event.seen or None
+        ),
+        "type": Cell(sanitize(event.type), "warning" if event.is_warning else "muted"),
+        "reason": Cell(sanitize(event.reason), "strong"),
+        "object": Cell(sanitize(f"{event.kind}/{event.name}")),
+        "count": Cell(str(event.count or ""), "muted", order=event.count),
+        "message": Cell(sanitize(event.message)),
+    }
+    return Line(_key(event), cells)
+
+
+def _key(event: Event) -> str:
+    return event.uid or f"{event.kind}/{event.name}/{event.reason}/{event.seen}"

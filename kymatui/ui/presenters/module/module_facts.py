@@ -1,0 +1,173 @@
+"""One module in words: what is declared, what is observed, and who reports what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kymatui.domain.catalog.rows import Catalog, CheckedResource, ModuleRow
+from kymatui.domain.kubernetes.conditions import Condition, read_conditions
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.states import parse_state
+from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.domain.snapshot.snapshots import Object, Snapshot
+from kymatui.domain.versions.evidence import Evidence
+from kymatui.domain.versions.messages import drift_words, format_duration, note_words, refusal_words, source_words
+from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES, format_age, state_cell
+from kymatui.ui.terminal.glyphs import SIGNS
+from kymatui.ui.widgets.fact_list import Fact
+
+
+def declared(module: ModuleRow, catalog: Catalog) -> list[Fact]:
+    """What the Kyma and the catalog ask for."""
+    kyma = catalog.kyma
+    template = module.template
+    return [
+        Fact("Kyma", sanitize(f"{kyma.ref.namespace}/{kyma.ref.name}") if kyma else _no_kyma(catalog)),
+        Fact("channel", module.text(RowFact.CHANNEL, _channel(module))),
+        Fact("desired", module.text(RowFact.DESIRED, sanitize(module.desired) or ABSENT)),
+        Fact("managed", module.text(RowFact.MANAGED, "yes" if module.managed else "no"), _managed_tone(module)),
+        Fact("policy", module.text(RowFact.POLICY, sanitize(module.policy) or ABSENT)),
+        Fact("template", sanitize(template.name) if template else ABSENT, "" if template else "muted"),
+    ]
+
+
+def _no_kyma(catalog: Catalog) -> str:
+    why = catalog.kyma_unknown
+    return "none on this cluster" if why is None else why.gap.value
+
+
+def _managed_tone(module: ModuleRow) -> str:
+    return "" if module.managed else "muted" if RowFact.MANAGED in module.unknown else "unmanaged"
+
+
+def _channel(module: ModuleRow) -> str:
+    if not module.channel:
+        return ABSENT
+    return f"{sanitize(module.channel)} ({module.resolution.channel_source})"
+
+
+def observed(module: ModuleRow, now: float) -> list[Fact]:
+    """What runs."""
+    ready = module.readiness
+    manager = (
+        f"{module.manager.kind.kind} {module.manager.namespace}/{module.manager.name}" if module.manager else ABSENT
+    )
+    return [
+        Fact("presence", module.text(RowFact.STATE, str(module.presence))),
+        Fact("installed", sanitize(module.installed_words) or ABSENT),
+        Fact("drift", module.text(RowFact.DRIFT, drift_words(module.drift))),
+        Fact("newest", module.text(RowFact.NEWEST, sanitize(module.newest) or ABSENT), "muted"),
+        Fact("manager", sanitize(manager) if module.manager else module.text(RowFact.STATE, manager)),
+        Fact("ready", sanitize(ready.words) if ready else ABSENT, TONES[ready.state] if ready else "muted"),
+        Fact("age", format_age(module, now) or ABSENT, "muted"),
+    ]
+
+
+def reported(module: ModuleRow) -> list[Fact]:
+    """What each one says of the state, and what kymatui makes of it."""
+    reports = module.reports
+    said = (
+        ("Kyma", reports.kyma),
+        ("Manifest", module.text(RowFact.MANIFEST, reports.manifest)),
+        ("resource", module.text(RowFact.CHECKS, reports.resource)),
+    )
+    facts = [_report(label, text) for label, text in said]
+    cell = state_cell(module)
+    facts.append(_report("manager", reports.manager))
+    facts.append(Fact("kymatui", cell.text, cell.tone))
+    facts.append(Fact("decided by", source_words(module.state_source), "muted"))
+    if reports.disagree:
+        facts.append(Fact("", "they disagree", "warning"))
+    return facts
+
+
+def _report(label: str, text: str) -> Fact:
+    tone = _tone(text)
+    return Fact(label, f"{SIGNS.get(tone, '')} {sanitize(text)}".strip() if text else ABSENT, tone)
+
+
+def _tone(text: str) -> str:
+    state = parse_state(text) if text else None
+    return TONES[state] if state is not None else "muted"
+
+
+def findings(module: ModuleRow) -> Iterator[Fact]:
+    """Messages, refusals, notes and problems: everything that explains the row, the weightiest first."""
+    tones = {"error": "error", "warning": "warning"}
+    for why, facts in _unknown(module).items():
+        yield Fact("not known", sanitize(f"{', '.join(facts)}: {why}"), "muted")
+    if module.refusal is not None:
+        yield Fact("refused", sanitize(refusal_words(module.refusal)), "warning")
+    for label, text in (("Kyma says", module.reports.kyma_message), ("Manifest says", module.reports.manifest_message)):
+        if text:
+            yield Fact(label, sanitize(text))
+    for note in module.resolution.notes:
+        yield Fact("note", sanitize(note_words(note)), "warning")
+    for problem in module.problems:
+        yield Fact(str(problem.severity), sanitize(problem.message), tones.get(str(problem.severity), ""))
+
+
+def _unknown(module: ModuleRow) -> dict[str, list[str]]:
+    """The facts that are not known, by why."""
+    found: dict[str, list[str]] = {}
+    for fact, why in module.unknown.items():
+        found.setdefault(str(why), []).append(fact.value)
+    return found
+
+
+def manifest_conditions(module: ModuleRow, snapshot: Snapshot, now: float) -> Iterator[Fact]:
+    """What its Manifest says of itself, wherever that is: on a control plane, too."""
+    return _conditions((raw for raw in snapshot.manifests if read_ref(raw) == module.manifest), now)
+
+
+def resource_conditions(module: ModuleRow, snapshot: Snapshot, now: float) -> Iterator[Fact]:
+    """What the module's resource says of itself; of several, the one in the worst state."""
+    worst = module.checked[0].resource if module.checked else None
+    raws = snapshot.module_resources.get(worst.kind, ()) if worst is not None else ()
+    return _conditions((raw for raw in raws if read_ref(raw) == worst), now)
+
+
+def _conditions(raws: Iterable[Object], now: float) -> Iterator[Fact]:
+    for raw in raws:
+        for one in read_conditions(JsonReader(raw).child("status")):
+            since = format_duration(now - one.since) if one.since is not None else ""
+            words = (one.status, one.reason, since, one.message)
+            yield Fact(sanitize(one.type), sanitize("  ".join(filter(None, words))), "warning" if _is_bad(one) else "")
+
+
+def _is_bad(condition: Condition) -> bool:
+    """Only where the name leaves no doubt what is good."""
+    return condition.type in ("Ready", "Installation", "Available") and condition.status != "True"
+
+
+def resources(module: ModuleRow) -> Iterator[Fact]:
+    """Every custom resource of the module, the worst first."""
+    for checked in module.checked:
+        yield Fact(sanitize(str(checked.resource)), _resource(checked), TONES[checked.klm.state])
+
+
+def _resource(checked: CheckedResource) -> str:
+    tone = TONES[checked.klm.state]
+    text = f"{SIGNS.get(tone, '')} {checked.klm.state}"
+    if checked.differs:
+        text += f" (strict: {checked.strict.state})"
+    if checked.deleting:
+        held = ", ".join(checked.finalizers)
+        text += f", being deleted{f', held by {held}' if held else ''}"
+    return sanitize(f"{text}  {checked.message}".rstrip())
+
+
+def evidence(module: ModuleRow) -> Iterator[Fact]:
+    """Everything that says which version runs, in the order in which it is believed."""
+    for item in module.evidence:
+        yield Fact(str(item.source), sanitize(_evidence(item)), "warning" if item.disproved else "")
+
+
+def _evidence(item: Evidence) -> str:
+    said = item.version or ABSENT
+    if item.text and item.text != item.version:
+        said += f"  ({item.text})"
+    where = f"  {item.where}" if item.where else ""
+    return f"{said}{where}{'  disproved by the raw manifest' if item.disproved else ''}"

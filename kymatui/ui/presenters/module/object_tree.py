@@ -1,0 +1,149 @@
+"""The tree of a module's objects as lines: branches drawn, groups by kind, what is folded left out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from kymatui.domain.catalog.object_tree import NodeRole, ObjectTree, ObjectVisibility, TreeNode
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.states import State, worst_state
+from kymatui.domain.versions.messages import format_duration
+from kymatui.ui.presenters.catalog.catalog_rows import TONES
+from kymatui.ui.terminal.glyphs import SIGNS
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+
+COLUMNS = (
+    Column("object", "OBJECT", 34, flex=3),
+    Column("namespace", "NAMESPACE", 12, flex=1, priority=1),
+    Column("state", "STATE", 13),
+    Column("ready", "READINESS", 20, flex=4),
+    Column("age", "AGE", 4, priority=2, right=True),
+    Column("role", "ROLE", 10, priority=3),
+)
+
+_SIGHTS = {
+    ObjectVisibility.MISSING: "missing",
+    ObjectVisibility.UNWATCHED: "not watched",
+    ObjectVisibility.UNLISTED: "not listed",
+    ObjectVisibility.MALFORMED: "malformed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TreeBranch:
+    """A line of the tree: an object, or the objects of one kind (`node` is None)."""
+
+    key: str
+    label: str
+    node: TreeNode | None
+    children: tuple[TreeBranch, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """Its own, or the worst of a group."""
+        if self.node is not None:
+            return self.node.state
+        return worst_state(child.state for child in self.children) or State.UNKNOWN
+
+
+def tree_branches(tree: ObjectTree) -> tuple[TreeBranch, ...]:
+    """The tree with what one Manifest installed grouped by kind."""
+    return tuple(_branch(node, "") for node in tree.roots)
+
+
+def _branch(node: TreeNode, above: str, *, short: bool = False) -> TreeBranch:
+    key = f"{above}/{node.ref.kind.kind}.{node.ref.kind.group}:{node.ref.namespace}:{node.ref.name}"
+    return TreeBranch(
+        key, node.ref.name if short else f"{node.ref.kind.kind} {node.ref.name}", node, tuple(_children(node, key))
+    )
+
+
+def _children(node: TreeNode, key: str) -> Iterator[TreeBranch]:
+    installed = [child for child in node.children if child.role is NodeRole.INVENTORY]
+    for (kind, group), found in groupby(installed, key=lambda child: (child.ref.kind.kind, child.ref.kind.group)):
+        alike, here = list(found), f"{key}/{kind}.{group}"
+        if len(alike) == 1:
+            yield _branch(alike[0], key)
+        else:
+            below = tuple(_branch(child, here, short=True) for child in alike)
+            yield TreeBranch(here, f"{kind} × {len(below)}", None, below)
+    yield from (_branch(child, key) for child in node.children if child.role is not NodeRole.INVENTORY)
+
+
+def tree_rows(roots: Iterable[TreeBranch], folded: Collection[str], now: float) -> list[Row]:
+    """The lines that are not folded away."""
+    lines = _outline(tuple(roots), (), "", folded)
+    return [_row(branch, lasts, above, branch.key in folded, now) for branch, lasts, above in lines]
+
+
+def _outline(
+    found: tuple[TreeBranch, ...], lasts: tuple[bool, ...], above: str, folded: Collection[str]
+) -> Iterator[tuple[TreeBranch, tuple[bool, ...], str]]:
+    """Each branch with, for every level, whether it is the last there, and with the key of the branch above."""
+    for number, branch in enumerate(found):
+        here = (*lasts, number == len(found) - 1)
+        yield branch, here, above
+        if branch.key not in folded:
+            yield from _outline(branch.children, here, branch.key, folded)
+
+
+def foldable_keys(roots: Iterable[TreeBranch]) -> Iterator[str]:
+    """The keys of all lines that have something below them."""
+    for branch in roots:
+        if branch.children:
+            yield branch.key
+            yield from foldable_keys(branch.children)
+
+
+def object_references(roots: Iterable[TreeBranch]) -> Iterator[tuple[str, ObjectRef]]:
+    """Which object stands on the line of a key."""
+    for branch in roots:
+        if branch.node is not None:
+            yield branch.key, branch.node.ref
+        yield from object_references(branch.children)
+
+
+def _row(branch: TreeBranch, lasts: tuple[bool, ...], above: str, folded: bool, now: float) -> Row:
+    node = branch.node
+    tone = TONES[branch.state]
+    word = str(branch.state)
+    words, created = ("", None) if node is None else (node.words, node.created)
+    if node is not None and node.sight is not ObjectVisibility.SEEN:
+        word = _SIGHTS[node.sight]
+    elif node is None and all(
+        c.node is not None and c.node.sight is ObjectVisibility.UNWATCHED for c in branch.children
+    ):
+        word = _SIGHTS[ObjectVisibility.UNWATCHED]
+    cells = {
+        "object": Cell(sanitize(f"{_lines(lasts)}{_fold(branch, folded)}{branch.label}"), _object_tone(node)),
+        "kind": Cell(sanitize(node.ref.kind.kind) if node is not None else ""),  # no column: a filter finds it
+        "namespace": Cell(sanitize(node.ref.namespace) if node is not None else "", "muted"),
+        "state": Cell(f"{SIGNS.get(tone, '')} {word}", tone),
+        "ready": Cell(sanitize(words), "muted" if tone in ("ready", "muted") else tone),
+        "age": Cell("" if created is None else format_duration(now - created), "muted", since=created),
+        "role": Cell(str(node.role) if node is not None else "", "muted"),
+    }
+    return Row(branch.key, cells, parent=above)
+
+
+def _object_tone(node: TreeNode | None) -> str:
+    if node is None:
+        return ""
+    return "muted" if node.sight is ObjectVisibility.UNWATCHED else ""
+
+
+def _fold(branch: TreeBranch, folded: bool) -> str:
+    if not branch.children:
+        return ""
+    return "▸ " if folded else "▾ "
+
+
+def _lines(lasts: tuple[bool, ...]) -> str:
+    """`│  ├─ `: roots have none."""
+    if len(lasts) == 1:
+        return ""
+    return "".join("   " if last else "│  " for last in lasts[1:-1]) + ("└─ " if lasts[-1] else "├─ ")

@@ -1,0 +1,159 @@
+"""State checks rule by rule: what was looked for, what was found, and how the state came out of it."""
+
+from __future__ import annotations
+
+from kymatui.domain.catalog.rows import CheckedResource, ModuleRow
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.modules.state_check_lint import lint_rules
+from kymatui.domain.modules.state_checks import CheckMode, Evaluation, RuleOutcome, RuleResult, StateDecision
+from kymatui.domain.modules.status_paths import PathEvaluation, PathResult, PathResultKind
+from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.domain.versions.messages import source_words
+from kymatui.ui.presenters.catalog.catalog_rows import TONES
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell
+from kymatui.ui.viewmodels.row_list import Row as Line
+from kymatui.ui.widgets.fact_list import Fact
+
+COLUMNS = (
+    Column("number", "#", 3),
+    Column("path", "PATH", 20, flex=2),
+    Column("want", "WANT", 12, flex=1),
+    Column("got", "GOT", 14, flex=1),
+    Column("result", "RESULT", 11),
+    Column("maps", "MAPS TO", 10),
+    Column("group", "GROUP", 16, priority=1),
+)
+
+_RESULT_TONES = {
+    RuleResult.MATCH: "ready",
+    RuleResult.NO_MATCH: "",
+    RuleResult.SKIPPED: "muted",
+    RuleResult.ERROR: "error",
+    RuleResult.NOT_REACHED: "muted",
+}
+
+DECISIONS = {
+    StateDecision.GATE: "the manager is not ready, so no rule was looked at",
+    StateDecision.NO_RESOURCE: "the module has no default resource",
+    StateDecision.RESOURCE_MISSING: "the resource should be there and is not",
+    StateDecision.RESOURCE_GONE: "the resource is gone, while the module is being deleted",
+}
+
+
+_MODES = {CheckMode.KLM: "lifecycle-manager evaluated it", CheckMode.STRICT: "its documentation says"}
+
+
+def headline(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> list[Fact]:
+    """The state, who decided it, and where the two modes part."""
+    evaluation = _evaluation(module, checked, mode)
+    if evaluation is None:
+        return [Fact("Result", why_no_checks(module), "muted")]
+    facts = [
+        Fact("Result", str(evaluation.state), TONES[evaluation.state]),
+        Fact("decided by", f"{source_words(evaluation.source)}; {format_decision(evaluation)}"),
+        Fact("mode", _mode(checked, mode)),
+    ]
+    if checked is not None:
+        facts.insert(0, Fact("Resource", sanitize(str(checked.resource))))
+    return facts
+
+
+def why_no_checks(module: ModuleRow) -> str:
+    """Say that the module has no CR, or why these are not known."""
+    why = module.unknown.get(RowFact.CHECKS)
+    return "nothing to check: the module has no CR" if why is None else sanitize(f"module CRs: {why}")
+
+
+def format_decision(evaluation: Evaluation) -> str:
+    """Why this state and no other."""
+    if evaluation.decision is StateDecision.GROUP:
+        return f"all evaluated rules for {evaluation.state} match"
+    words = DECISIONS.get(evaluation.decision, str(evaluation.decision))
+    return sanitize(f"{words}: {evaluation.message}" if evaluation.message else words)
+
+
+def _mode(checked: CheckedResource | None, mode: CheckMode) -> str:
+    if checked is None or not checked.differs:
+        return f"{mode}, as {_MODES[mode]}"
+    other = checked.strict if mode is CheckMode.KLM else checked.klm
+    return f"{mode}, as {_MODES[mode]}; the other comes to {other.state}"
+
+
+def _evaluation(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> Evaluation | None:
+    if checked is None:
+        return module.evaluation
+    return checked.klm if mode is CheckMode.KLM else checked.strict
+
+
+def rule_lines(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> list[Line]:
+    """One line a rule; the group that decided is marked."""
+    evaluation = _evaluation(module, checked, mode)
+    if evaluation is None:
+        return []
+    return [_line(number, outcome, evaluation) for number, outcome in enumerate(evaluation.rules, 1)]
+
+
+def order_facts(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> list[Fact]:
+    """In which order the groups are asked, and the gate before them."""
+    evaluation = _evaluation(module, checked, mode)
+    if evaluation is None or not evaluation.rules:
+        return []
+    facts = [Fact("order", "Error, Ready, Warning, Deleting; the first group that is true decides, else Processing")]
+    ready = module.readiness
+    if ready is not None:
+        facts.append(Fact("gate", sanitize(f"the manager before the rules: {ready.words}"), TONES[ready.state]))
+    if any(not outcome.klm_reads for outcome in evaluation.rules):
+        facts.append(Fact("*", "lifecycle-manager splits a path at its dots and would not read this one so", "warning"))
+    if any(outcome.result is RuleResult.SKIPPED for outcome in evaluation.rules):
+        facts.append(Fact("skipped", "a path that is not there does not count in its group", "muted"))
+    return facts
+
+
+def _line(number: int, outcome: RuleOutcome, evaluation: Evaluation) -> Line:
+    rule = outcome.rule
+    cells = {
+        "number": Cell(str(number), "muted"),
+        "path": Cell(sanitize(rule.path) + ("" if outcome.klm_reads else " *")),
+        "want": Cell(sanitize(rule.value)),
+        "got": Cell(*format_found(outcome.look)),
+        "result": Cell(str(outcome.result), _RESULT_TONES[outcome.result]),
+        "maps": Cell(sanitize(rule.mapped_state)),
+        "group": Cell(*_group(rule.mapped_state, evaluation)),
+    }
+    return Line(str(number), cells)
+
+
+def _group(state: str, evaluation: Evaluation) -> tuple[str, str]:
+    value = next((group.value for group in evaluation.groups if group.state == state), None)
+    if value is None:
+        return "not evaluated", "muted"
+    decides = evaluation.decision is StateDecision.GROUP and state == str(evaluation.state)
+    return ("true ← decides", "accent") if value and decides else (str(value).lower(), "" if value else "muted")
+
+
+def format_found(look: PathResult) -> tuple[str, str]:
+    """No such path, no string, an empty string and a value are four different answers."""
+    if look.kind is PathResultKind.VALUE:
+        return sanitize(look.text), ""
+    if look.kind is PathResultKind.EMPTY:
+        return '""  (empty)', ""
+    if look.kind is PathResultKind.NOT_TEXT:
+        return sanitize(f"{look.type} {look.text}".strip()), "error"
+    return f"({look.kind})", "muted"
+
+
+def format_trial(look: PathEvaluation) -> Fact:
+    """The answer to a path that is being typed."""
+    text, tone = format_found(look.extended)
+    if look.extended.kind is PathResultKind.MISSING and look.extended.at:
+        text = f"no such path: it ends behind {sanitize(look.extended.at)}"
+    if not look.klm_reads:
+        text += "   * lifecycle-manager splits at dots and would not read it so"
+    return Fact("found", text, tone or "ready")
+
+
+def lint_lines(module: ModuleRow) -> list[str]:
+    """Doubts about the rules of the module's template."""
+    template = module.resolution.template
+    return [sanitize(str(finding)) for finding in lint_rules(template.rules)] if template is not None else []

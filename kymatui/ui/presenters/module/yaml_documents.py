@@ -1,0 +1,91 @@
+"""Objects as YAML for reading: in the order people expect, without the noise, and never the data of a Secret."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError
+
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_FIRST = ("apiVersion", "kind", "metadata", "spec", "data", "status")
+
+
+def as_yaml(value: Mapping[str, Any]) -> str:
+    """The object as YAML; managedFields are left out, values of Secrets are replaced by their length."""
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    body = yaml.dump(_readable(value), Dumper=dumper, sort_keys=False, allow_unicode=True, width=10_000)
+    return str(body)
+
+
+def _readable(value: Mapping[str, Any]) -> dict[str, Any]:
+    keys = [*(key for key in _FIRST if key in value), *(key for key in value if key not in _FIRST)]
+    found = {key: value[key] for key in keys}
+    metadata = found.get("metadata")
+    if isinstance(metadata, Mapping):
+        found["metadata"] = {key: item for key, item in metadata.items() if key != "managedFields"}
+    if found.get("kind") == "Secret":
+        found["metadata"] = _without_applied(found.get("metadata"))
+        for part in ("data", "stringData"):
+            if isinstance(found.get(part), Mapping):
+                found[part] = {
+                    key: f"({format_count(len(str(item)), 'character')})" for key, item in found[part].items()
+                }
+    return found
+
+
+def _without_applied(metadata: object) -> object:
+    """Return a Secret's metadata without its data, which `kubectl apply` repeats in an annotation."""
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    if not isinstance(metadata, Mapping) or not isinstance(annotations, Mapping) or _APPLIED not in annotations:
+        return metadata
+    hidden = f"({format_count(len(str(annotations[_APPLIED])), 'character')})"
+    return {**metadata, "annotations": {**annotations, _APPLIED: hidden}}
+
+
+class DocumentReading(Enum):
+    """How one object is known."""
+
+    WATCHED = "watched"
+    LOADING = "loading"
+    READ = "read"
+    GONE = "gone"
+    FORBIDDEN = "forbidden"
+    FAILED = "failed"
+
+
+def reading_of(error: KymatuiError) -> DocumentReading:
+    """Return what an error means for the object that was asked for."""
+    if isinstance(error, NotFoundError):
+        return DocumentReading.GONE
+    return DocumentReading.FORBIDDEN if isinstance(error, ForbiddenError) else DocumentReading.FAILED
+
+
+def reading_line(
+    reading: DocumentReading, error: str, *, at: float, has_body: bool, is_secret: bool
+) -> tuple[str, str]:
+    """Return the line above an object with its tone: how it is known, and what to do where it is not."""
+    hidden = "; the data of a Secret is not read" if is_secret else ""
+    last = f"; below as of {_moment(at)}" if has_body else ""
+    match reading:
+        case DocumentReading.WATCHED:
+            return f"watched{hidden}", "muted"
+        case DocumentReading.LOADING:
+            return f"loading{last}", "processing"
+        case DocumentReading.READ:
+            return f"read at {_moment(at)}{hidden}; ctrl-r reads it again", "muted"
+        case DocumentReading.GONE:
+            return f"not found: {sanitize(error)}{last}", "warning"
+        case DocumentReading.FORBIDDEN:
+            return f"forbidden: {sanitize(error)}{last}", "warning"
+        case DocumentReading.FAILED:
+            return f"cannot be read: {sanitize(error)}{last}; ctrl-r retries", "error"
+
+
+def _moment(at: float) -> str:
+    return time.strftime("%H:%M:%S UTC", time.gmtime(at))

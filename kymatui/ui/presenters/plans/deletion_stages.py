@@ -1,0 +1,245 @@
+"""A guided deletion as a stepper, a list of what is left, and the plan of what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+from kymatui.domain.versions.messages import format_duration
+from kymatui.engine.deletion.deletion_state import (
+    DeletionState,
+    ManagedBy,
+    ModuleCRHandling,
+    NextStep,
+    StageStatus,
+    deletion_stages,
+    expected,
+)
+from kymatui.engine.inventory.managed_resources import ManagedObject
+from kymatui.engine.plans.plan import Action, Step
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.display_text import as_screen_commands, shorten_path
+from kymatui.ui.viewmodels.row_list import Cell, Row
+
+COLUMNS = (
+    Column("kind", "KIND", 12, flex=1),
+    Column("namespace", "NAMESPACE", 10, flex=1, priority=1),
+    Column("name", "NAME", 12, flex=2),
+    Column("age", "AGE", 5, priority=2, right=True),
+    Column("maker", "MADE BY", 10, flex=1, priority=3),
+    Column("blocks", "WHAT", 16, flex=3),
+)
+_SIGNS = {StageStatus.DONE: "✔", StageStatus.NOW: "▶", StageStatus.AHEAD: "·", StageStatus.NOT_NEEDED: "–"}
+_TONES = {
+    StageStatus.DONE: "ready",
+    StageStatus.NOW: "accent",
+    StageStatus.AHEAD: "muted",
+    StageStatus.NOT_NEEDED: "muted",
+}
+_WAYS = {
+    ModuleCRHandling.LET: "lifecycle-manager deletes the default resource",
+    ModuleCRHandling.IGNORE: "policy Ignore first, then the default resource is deleted by hand",
+    ModuleCRHandling.UNMANAGE: "unmanage: nothing is deleted, and nobody updates it any more",
+}
+
+
+def stage_lines(seen: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
+    """One line a station with its tone: a sign, the number, the title, what there is to say."""
+    found = deletion_stages(seen, accept_unknown=accept_unknown)
+    return [
+        (
+            f"{_SIGNS[one.progressed]} {number} {one.title}" + (f"  {sanitize(one.words)}" if one.words else ""),
+            _TONES[one.progressed],
+        )
+        for number, one in enumerate(found, 1)
+    ]
+
+
+def deletion_rows(seen: DeletionState, now: float) -> list[Row]:
+    """What the module's manager looks after and is still there."""
+    return [_row(one, now, seen) for one in (*seen.remaining.theirs, *seen.remaining.ours)]
+
+
+def _row(one: ManagedObject, now: float, seen: DeletionState) -> Row:
+    words, tone = describe_blocking(one, by_hand=seen.by_hand)
+    cells = {
+        "kind": Cell(sanitize(one.ref.kind.kind)),
+        "namespace": Cell(sanitize(one.ref.namespace), "muted"),
+        "name": Cell(sanitize(one.ref.name)),
+        "age": Cell(format_duration(max(0.0, now - one.created)) if one.created is not None else "", "muted"),
+        "maker": Cell(sanitize(one.maker), "muted"),
+        "blocks": Cell(sanitize(words), tone),
+    }
+    return Row(_key(one), cells)
+
+
+def _key(one: ManagedObject) -> str:
+    return one.uid or str(one.ref)
+
+
+def deletion_subject(seen: DeletionState, key: str) -> ObjectRef | None:
+    """Return the object of a line."""
+    return next((one.ref for one in seen.remaining.instances if _key(one) == key), None)
+
+
+def full_row_text(seen: DeletionState, key: str | None) -> list[tuple[str, str]]:
+    """What the list may cut of one of its rows: the whole object, who made it, and what it means."""
+    for one in seen.remaining.instances:
+        if _key(one) == key:
+            made = f", made by {sanitize(one.maker)}" if one.maker else ""
+            return [
+                (
+                    f"{sanitize(str(one.ref))}{made}: {sanitize(describe_blocking(one, by_hand=seen.by_hand)[0])}",
+                    "muted",
+                )
+            ]
+    return []
+
+
+def describe_blocking(one: ManagedObject, *, by_hand: bool = False) -> tuple[str, str]:
+    """What an object means for the deletion, with the tone; `by_hand` says that the module's own is ignored by it."""
+    if one.deleted_at is not None:
+        return f"being deleted{one.held}", "deleting"
+    if one.shared:
+        return "stays: everybody has such", "muted"
+    if one.ours:
+        return (
+            ("goes before the module: its policy is Ignore", "warning")
+            if by_hand and not one.applied
+            else ("goes with the module", "muted")
+        )
+    held = f", finalizers {', '.join(one.finalizers)}" if one.finalizers else ""
+    return f"keeps the manager{held}", "warning"
+
+
+def deletion_notes(seen: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
+    """What is to be known before going on, each sentence with its tone; who has to act comes first."""
+    turn = seen.turn(accept_unknown=accept_unknown)
+    said = [(f"d next: {turn.value}", "accent")]
+    if seen.refusal:
+        said = [(as_screen_commands(sanitize(seen.refusal)), "error" if turn is NextStep.REFUSED else "ready")]
+        if turn is NextStep.GONE:
+            said.append((f":restore {sanitize(seen.module)} creates again what deletions have kept of it", "muted"))
+    elif turn is NextStep.FOLLOW:
+        said = [("waiting for lifecycle-manager, which takes the module away", "accent")]
+    if seen.manifest is not None and seen.control:
+        state = seen.reported_by_manifest or "has not reported"
+        said.append((f"on {sanitize(seen.control)}: {sanitize(str(seen.manifest))} {sanitize(state)}", "muted"))
+    if seen.stuck:
+        said.append((f"held by finalizers: {sanitize(expected(seen))}", "deleting"))
+    for kind, reason in seen.remaining.unknown:
+        agreed = "counted as none" if accept_unknown else "nobody knows whether there are any"
+        said.append((f"{kind}: {agreed} ({sanitize(reason)})", "warning"))
+    if seen.advice:
+        said.append((f"▲ {sanitize(seen.advice)}", "warning"))
+    said += [(f"▲ {sanitize(text)}", "warning") for text in seen.foreseen]
+    if seen.warning:
+        said += [(f"▲ {sanitize(seen.warning)}", "warning"), (f"w way: {_WAYS[seen.way]}", "accent")]
+    return said
+
+
+def preview_deletion(seen: DeletionState, *, accept_unknown: bool, backup: str) -> Preview:
+    """Everything that the deletion will do from here on."""
+    turn = seen.turn(accept_unknown=accept_unknown)
+    unmanages = turn is NextStep.UNMANAGE
+    title = f"{'unmanage' if unmanages else 'delete'} {seen.module} {seen.installed}".strip()
+    return Preview(
+        title,
+        lines=tuple(_lines(seen, turn)),
+        charge=f"in charge is {seen.charge.value}",
+        refusals=tuple(_refusals(seen, turn)),
+        warnings=tuple(_warnings(seen, unmanages, backup)),
+        missing=tuple(map(str, seen.found.missing)) if seen.found is not None else (),
+        consents=tuple(_consents(seen, unmanages)),
+        question=f"{title[:1].upper()}{title[1:]}?",
+        editable=True,
+    )
+
+
+def _refusals(seen: DeletionState, turn: NextStep) -> Iterator[str]:
+    if turn in (NextStep.REFUSED, NextStep.GONE):
+        yield seen.refusal or "nothing of it is left"
+    if turn is NextStep.UNKNOWN:
+        yield "nobody knows whether something is left of what may not be listed; u takes it for empty"
+
+
+def _warnings(seen: DeletionState, unmanages: bool, backup: str) -> Iterator[str]:
+    if unmanages:
+        yield "nothing is updated or repaired any more, and nothing is deleted"
+        return
+    if seen.warning:
+        yield f"{seen.warning}. Chosen: {_WAYS[seen.way]}"
+    if seen.advice:
+        yield seen.advice
+    yield from seen.foreseen
+    if not seen.refusal:
+        yield (
+            f"what is deleted is kept first in {shorten_path(backup)}"
+            if backup
+            else "nothing of what is deleted is kept"
+        )
+    shared = sum(one.shared for one in seen.remaining.theirs)
+    if shared:
+        stay = "stays: nobody can tell whether it is" if shared == 1 else "stay: nobody can tell whether they are"
+        yield f"{_objects(shared)} of Kubernetes' own kinds {stay} the module's"
+
+
+def _consents(seen: DeletionState, unmanages: bool) -> Iterator[Consent]:
+    if unmanages:
+        return
+    theirs = [one for one in seen.theirs if one.deleted_at is None]
+    if theirs:
+        yield Consent("cascade", f"delete {_objects(len(theirs))} that the module's users made")
+    yield Consent("name", f"{seen.module} is deleted", typed=seen.module)
+
+
+def _objects(number: int) -> str:
+    return format_count(number, "object")
+
+
+def _lines(seen: DeletionState, turn: NextStep) -> Iterator[PreviewLine]:
+    if turn is NextStep.UNMANAGE:
+        yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", "managed: false")
+        return
+    yield from _instances(seen.theirs, "deleted, and waited for")
+    if seen.charge is ManagedBy.KYMA:
+        if seen.way is ModuleCRHandling.IGNORE and not seen.by_hand and seen.default is not None:
+            yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", "customResourcePolicy: Ignore")
+            yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), "deleted by hand")
+        elif seen.default is not None and not seen.by_hand:
+            yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), "by lifecycle-manager")
+        yield from _instances(
+            [one for one in seen.remaining.ours if one.applied], "by lifecycle-manager, from the manifest"
+        )
+        yield PreviewLine(PlannedChange.DELETE, f"Kyma: module {seen.module}", "its entry is taken out")
+        if seen.manager is not None:
+            yield PreviewLine(PlannedChange.DELETE, str(seen.manager), "by lifecycle-manager, with what belongs to it")
+        if seen.manifest is not None and seen.control:
+            yield PreviewLine(
+                PlannedChange.DELETE, f"{seen.manifest} on {seen.control}", "by lifecycle-manager, at the end"
+            )
+        return
+    if seen.manifest is not None:
+        yield PreviewLine(PlannedChange.DELETE, str(seen.manifest), "whoever reconciles it takes the rest away")
+    yield from _instances(seen.remaining.ours if not seen.by_hand else (), "the module's own")
+    if seen.found is None:
+        return
+    yield from (_hook(step) for step in seen.found.hooks if step.event.startswith("pre-"))
+    for step in seen.found.steps:
+        mark = PlannedChange.DELETE if step.action is Action.DELETE else PlannedChange.SAME
+        yield PreviewLine(mark, str(step.ref), step.reason)
+    yield from (_hook(step) for step in seen.found.hooks if not step.event.startswith("pre-"))
+
+
+def _hook(step: Step) -> PreviewLine:
+    return PreviewLine(PlannedChange.CREATE, str(step.ref), f"{step.event} hook: it runs, and is waited for")
+
+
+def _instances(some: Iterable[ManagedObject], words: str) -> Iterator[PreviewLine]:
+    for one in some:
+        finalizers = tuple(f"  finalizer {name}" for name in one.finalizers)
+        yield PreviewLine(
+            PlannedChange.DELETE, str(one.ref), f"being deleted{one.held}" if one.deleted_at else words, finalizers
+        )

@@ -1,0 +1,181 @@
+"""A planned installation or upgrade as what a person is shown before it is carried out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import unified_diff
+
+from kymatui.composition.direct_install import InstallStatus, is_lower
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.plans.direct_install import is_downgrade
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+from kymatui.engine.apply.deletion_backup import describe_backup
+from kymatui.engine.apply.plan_refusals import group_reasons
+from kymatui.engine.plans.diff import FieldDiff
+from kymatui.engine.plans.plan import Action, Plan, Step
+from kymatui.ui.presenters.module.yaml_documents import as_yaml
+
+_MARKS = {
+    Action.CREATE: PlannedChange.CREATE,
+    Action.CHANGE: PlannedChange.CHANGE,
+    Action.SAME: PlannedChange.SAME,
+    Action.KEEP: PlannedChange.SAME,
+    Action.DELETE: PlannedChange.DELETE,
+    Action.CONFLICT: PlannedChange.CONFLICT,
+    Action.BLOCKED: PlannedChange.CONFLICT,
+}
+_RIGHTS = "rbac.authorization.k8s.io"
+_LONGEST = 160
+_MOST = 200
+
+
+def install_title(plans: Sequence[Plan], installed: str = "") -> str:
+    """`install keda 1.5.0`, `upgrade keda 1.4.0 → 1.5.0`, `upgrade 3 modules`; `installed` is the version before."""
+    first = plans[0]
+    verb = first.deed if first.intent.adopt else "install" if first.first else "upgrade"
+    if len(plans) > 1:
+        same = all((plan.intent.adopt, plan.first) == (first.intent.adopt, first.first) for plan in plans)
+        return f"{verb if same else 'install and upgrade'} {len(plans)} modules"
+    version = first.bundle.version
+    installed = installed or first.intent.adopted_version
+    if verb == "upgrade" and installed and installed == version:
+        return f"install {first.bundle.name} {version} again"
+    if verb == "upgrade" and is_downgrade(installed, version):
+        verb = "downgrade"
+    way = f"{installed} → {version}" if installed and installed != version else version
+    return f"{verb} {first.bundle.name} {way}".strip()
+
+
+def preview_install(
+    plans: Sequence[Plan],
+    standings: Sequence[InstallStatus],
+    document: bytes | None = None,
+    *,
+    left_out: Sequence[str] = (),
+    editable: bool = True,
+) -> Preview:
+    """Several plans as one; `document` is the plan as a file, where there is one.
+
+    `left_out` are modules that are not in it, each with the reason; `editable` says that there were choices.
+    """
+    known = standings[0].known
+    words = install_title(plans, known.version if known is not None and not plans[0].first else "")
+    several = len(plans) > 1
+    return Preview(
+        words,
+        lines=tuple(_line(step, plan.bundle.name if several else "") for plan in plans for step in plan.steps),
+        refusals=tuple(_refusals(plans, standings)),
+        warnings=(*(f"left out: {words}" for words in left_out), *_warnings(plans, standings)),
+        missing=tuple(dict.fromkeys(str(right) for plan in plans for right in plan.missing)),
+        grants=tuple(_grants(plans)),
+        consents=tuple(_consents(plans, standings)),
+        question=f"{words[:1].upper()}{words[1:]}?",
+        document=document,
+        file_name=f"{install_title(plans).replace(' ', '-')}.json",
+        editable=editable,
+    )
+
+
+def _line(step: Step, module: str) -> PreviewLine:
+    name = f"{module}: {step.ref}" if module else str(step.ref)
+    return PreviewLine(_MARKS[step.action], name, _note(step), tuple(object_diff(step)))
+
+
+def _note(step: Step) -> str:
+    if step.reason:
+        return step.reason
+    if step.conflicts:
+        return f"owned by {', '.join(dict.fromkeys(one.manager for one in step.conflicts))}"
+    return "was there before" if step.adopted else ""
+
+
+def object_diff(step: Step) -> Iterator[str]:
+    """What changes in one object, as lines that begin with `+ `, `- ` or `! `."""
+    for conflict in step.conflicts:
+        yield f"! {conflict.path} is owned by {conflict.manager}"
+    yield from changed_fields(step.changes)
+
+
+def changed_fields(changes: Iterable[FieldDiff]) -> Iterator[str]:
+    """What changes in fields, as lines that begin with `+ ` or `- `."""
+    for change in changes:
+        if isinstance(change.before, str) and isinstance(change.after, str) and "\n" in change.before + change.after:
+            yield from _texts(change.path, change.before, change.after)
+            continue
+        if change.before is not None:
+            yield from (f"- {line}" for line in _field(change.path, change.before))
+        if change.after is not None:
+            yield from (f"+ {line}" for line in _field(change.path, change.after))
+
+
+def _texts(path: str, before: str, after: str) -> Iterator[str]:
+    """What changes in a text of several lines, with the lines around it."""
+    lines = list(unified_diff(before.split("\n"), after.split("\n"), lineterm=""))[2:]
+    yield f"  {path}:"
+    for line in lines[:_MOST]:
+        yield "    …" if line.startswith("@@") else f"{line[:1]}   {_cut(line[1:])}"
+    if len(lines) > _MOST:
+        yield f"    … {format_count(len(lines) - _MOST, 'more line')}"
+
+
+def _field(path: str, value: object) -> Iterator[str]:
+    """A field as YAML has it: what is large has lines of its own, so that it can be read."""
+    if isinstance(value, str) and "\n" in value:
+        lines = [f"{path}: |", *(f"  {line}" for line in value.splitlines())]
+    elif isinstance(value, (Mapping, list)) and value:
+        lines = as_yaml({path: value}).splitlines()
+    else:
+        yield f"{path}: {_cut(json.dumps(value, ensure_ascii=False))}"
+        return
+    yield from map(_cut, lines[:_MOST])
+    if len(lines) > _MOST:
+        yield f"  … {format_count(len(lines) - _MOST, 'more line')}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _refusals(plans: Sequence[Plan], standings: Sequence[InstallStatus]) -> Iterator[str]:
+    for standing in standings:
+        yield from standing.refusals
+    for plan in plans:
+        if plan.changes_nothing:
+            yield f"{plan.bundle.name}: everything is as it should be already"
+        yield from group_reasons(plan.of(Action.BLOCKED))
+
+
+def _warnings(plans: Sequence[Plan], standings: Sequence[InstallStatus]) -> Iterator[str]:
+    for standing in standings:
+        if standing.known is not None and standing.known.version:
+            stays = "it is a Helm release" if standing.known_chart else "its default resource is not applied again"
+            yield f"{standing.module} {standing.known.version} is installed; {stays}"
+        if standing.known is not None and not standing.known.finished:
+            yield f"an earlier run on {standing.module} was cut off, and is finished by this"
+    for plan in plans:
+        yield from plan.notes
+        if saved := describe_backup(plan.steps):
+            yield f"{plan.bundle.name}: {saved}" if len(plans) > 1 else saved
+
+
+def _grants(plans: Sequence[Plan]) -> Iterator[str]:
+    """What of the rights is far-reaching, where anything about them changes."""
+    for plan in plans:
+        changes = any(step.ref.kind.group == _RIGHTS and step.action is not Action.SAME for step in plan.steps)
+        for grant in plan.grants if changes else ():
+            yield from (f"{grant.role}: {warning}" for warning in grant.warnings)
+
+
+def _consents(plans: Sequence[Plan], standings: Sequence[InstallStatus]) -> Iterator[Consent]:
+    for standing in standings:
+        if standing.advanced:
+            yield Consent(f"direct {standing.module}", f"install past lifecycle-manager: {standing.advanced}")
+    for plan, standing in zip(plans, standings, strict=True):
+        if is_lower(standing, plan.bundle.version) and standing.known is not None:
+            words = f"{standing.known.version} is installed, and {plan.bundle.version} is lower"
+            yield Consent(f"lower {standing.module}", words)
+        conflicts = plan.of(Action.CONFLICT)
+        if conflicts:
+            objects = format_count(len(conflicts), "object")
+            yield Consent(f"force {standing.module}", f"take fields of {objects} that others own")

@@ -1,0 +1,177 @@
+"""Jobs as rows and words."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Iterator
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.problems import Actor
+from kymatui.domain.plans.jobs import Job, JobState, JobStep, StepState
+from kymatui.domain.versions.messages import format_duration
+from kymatui.ui.terminal.glyphs import SIGNS
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+
+QUIET = 300.0
+"""Seconds without any change after which a job that waits says whom to look after."""
+
+COLUMNS = (
+    Column("number", "#", 3, right=True, falls=True),
+    Column("job", "JOB", 24, flex=2),
+    Column("state", "STATE", 13),
+    Column("progress", "PROGRESS", 15, priority=2),
+    Column("step", "STEP", 14, flex=1, priority=3),
+    Column("elapsed", "TIME", 5, priority=1, right=True),
+    Column("waits", "WAITS FOR", 20, flex=3),
+)
+LOG_COLUMNS = (
+    Column("time", "UTC", 8),
+    Column("what", "WHAT", 50, flex=3),
+    Column("about", "OBJECT", 24, flex=1, priority=1),
+)
+
+TONES = {
+    JobState.QUEUED: "muted",
+    JobState.RUNNING: "processing",
+    JobState.STOPPING: "deleting",
+    JobState.DONE: "ready",
+    JobState.PARTLY: "warning",
+    JobState.FAILED: "error",
+    JobState.REFUSED: "warning",
+    JobState.CANCELLED: "unmanaged",
+}
+_STEP_TONES = {
+    StepState.AHEAD: "muted",
+    StepState.RUNNING: "processing",
+    StepState.DONE: "ready",
+    StepState.FAILED: "error",
+    StepState.LEFT: "unmanaged",
+}
+_BAR = 10
+
+
+def progress_bar(share: float, width: int = _BAR) -> str:
+    """`██████░░░░  60%`."""
+    full = int(share * width)
+    return f"{'█' * full}{'░' * (width - full)} {int(share * 100):3d}%"
+
+
+def job_rows(jobs: Iterable[Job], now: float) -> list[Row]:
+    """The newest first; those that are over are dimmed."""
+    return [_row(job, now) for job in reversed(tuple(jobs))]
+
+
+def _row(job: Job, now: float) -> Row:
+    tone = TONES[job.state]
+    cells = {
+        "number": Cell(str(job.number), "muted", order=job.number),
+        "job": Cell(sanitize(job.title), "strong"),
+        "state": Cell(f"{SIGNS[tone]} {job.state.value}", tone),
+        "progress": Cell("" if job.state is JobState.QUEUED else progress_bar(job.share), tone, order=job.share),
+        "step": Cell(sanitize(format_steps(job)), "muted"),
+        "elapsed": Cell(format_duration(job.elapsed(now)), "muted", order=job.elapsed(now)),
+        "waits": Cell(
+            sanitize(_waits(job, now)), "warning" if stalled_hint(job, now) else "accent" if job.waits_for else ""
+        ),
+    }
+    return Row(str(job.number), cells)
+
+
+def format_steps(job: Job) -> str:
+    """`4/8 wait until gone`, "" where there are no steps."""
+    step = job.step
+    if not job.steps:
+        return ""
+    if step is None:
+        return f"{job.steps_done}/{len(job.steps)}"
+    return f"{job.steps.index(step) + 1}/{len(job.steps)} {step.title}"
+
+
+def job_status_line(job: Job) -> str:
+    """What it waits for and who must act, or what happens, or how it ended."""
+    if not job.waits_for:
+        count = f"{job.done}/{job.total} " if job.total and not job.is_over else ""
+        return f"{count}{job.words}"
+    return f"{job.actor.value}: {job.waits_for}" if job.actor.value else job.waits_for
+
+
+def background_job_line(job: Job, now: float) -> str:
+    """One that others need not watch: what it does or waits for, since when, and how it is looked at or stopped."""
+    doing = f"waits for {job_status_line(job)}" if job.waits_for else job_status_line(job) or job.state.value
+    quiet = stalled_hint(job, now)
+    since = f", {format_duration(job.elapsed(now))} so far" if job.began else ""
+    more = f"; {quiet}" if quiet else ""
+    said = f"#{job.number} {job.title}: {doing}{since}{more}"
+    return f"{said} (it goes on when you leave; J shows it, ctrl-x stops it)"
+
+
+def _waits(job: Job, now: float) -> str:
+    quiet = stalled_hint(job, now)
+    return f"{quiet} ({job_status_line(job)})" if quiet else job_status_line(job)
+
+
+def stalled_hint(job: Job, now: float) -> str:
+    """Whom to look after when a job waits, and nothing has moved for minutes; "" before that."""
+    past = now - (job.log[-1].time if job.log else job.began)
+    if job.state is not JobState.RUNNING or not job.waits_for or past < QUIET:
+        return ""
+    if job.actor is Actor.YOU:
+        return f"nothing has moved for {format_duration(past)}: it waits for you"
+    who = job.actor.value or "whoever has to act"
+    return f"nothing has moved for {format_duration(past)}: is {who} running?"
+
+
+def step_lines(job: Job, now: float) -> Iterator[tuple[str, str]]:
+    """A line a step, with its tone."""
+    for number, step in enumerate(job.steps, 1):
+        tone = _STEP_TONES[step.state]
+        yield f"{SIGNS[tone]} {number} {sanitize(step.title)}{_duration(step, now)}", tone
+
+
+def _duration(step: JobStep, now: float) -> str:
+    return f"   {format_duration((step.ended or now) - step.began)}" if step.began else ""
+
+
+def log_rows(job: Job) -> list[Row]:
+    """The log in its order."""
+    rows = []
+    for number, line in enumerate(job.log, job.dropped):
+        moment = time.strftime("%H:%M:%S", time.gmtime(line.time))
+        cells = {
+            "time": Cell(moment, "muted"),
+            "what": Cell(sanitize(line.words)),
+            "about": Cell(sanitize(line.about), "muted"),
+        }
+        rows.append(Row(str(number), cells))
+    return rows
+
+
+def log_text(job: Job) -> str:
+    """Everything that happened, as a file: a line each, with the moment in UTC."""
+    lines = [f"# #{job.number} {job.title}: {job.state.value}"]
+    lines += [f"# {job.dropped} earlier lines are not kept"] if job.dropped else []
+    for line in job.log:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(line.time))
+        lines.append(" ".join(filter(None, (moment, line.words, line.about and f"({line.about})"))))
+    return "".join(f"{sanitize(line)}\n" for line in lines)
+
+
+def log_name(job: Job) -> str:
+    """`job-2-upgrade-keda-1.5.0.log`"""
+    title = "-".join(re.findall(r"[A-Za-z0-9._]+", job.title))[:60]
+    return f"job-{job.number}-{title}.log"
+
+
+def format_ending(job: Job) -> str:
+    """How it ended, for a notification."""
+    return f"#{job.number} {job.title}: {job.words or job.state.value}" + (f". {job.hint}" if job.hint else "")
+
+
+def cancel_consequences(job: Job) -> str:
+    """What a person should know before a job is stopped."""
+    if job.state is JobState.QUEUED:
+        return "It was not begun: nothing of it is done."
+    step = f" `{format_steps(job)}` is finished" if job.step is not None else " What is in flight is finished"
+    return f"No further step begins.{step}; {job.stays}."

@@ -1,0 +1,268 @@
+"""Proposed edits of a Kyma as what a person is shown before they are made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kymatui.domain.catalog.effects import Effect
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma_edit.label_edit import LabelProposal
+from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
+from kymatui.domain.plans.cluster_management import ClusterManagement, ClusterManager
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+
+if TYPE_CHECKING:
+    from kymatui.actions.plans import Uninstall
+
+_WORDS = {
+    EditVerb.ENABLE: "enable {}",
+    EditVerb.DISABLE: "disable {}",
+    EditVerb.CHANNEL: "move {} to another channel",
+    EditVerb.MANAGE: "let lifecycle-manager manage {}",
+    EditVerb.UNMANAGE: "unmanage {}",
+    EditVerb.POLICY: "set the policy of {}",
+}
+
+
+def edit_title(toggles: Sequence[ModuleEdit]) -> str:
+    """`enable keda in channel fast`, `disable 3 modules`."""
+    first = toggles[0]
+    what = first.module if len(toggles) == 1 else f"{len(toggles)} modules"
+    words = _WORDS[first.verb].format(what)
+    if first.verb is EditVerb.CHANNEL:
+        words = f"move {what}"
+    if first.channel is not None:
+        words += f" {'to' if first.verb is EditVerb.CHANNEL else 'in'} "
+        words += f"channel {first.channel}" if first.channel else "the Kyma's own channel"
+    return words + (f", policy {first.policy.value}" if first.policy is not None else "")
+
+
+def split_proposals(proposals: Sequence[EditProposal]) -> tuple[list[EditProposal], list[str]]:
+    """Of several, those that can be made, and why the others cannot; all of them where none can."""
+    fine = [one for one in proposals if not one.is_refused]
+    if not any(not one.is_done for one in fine):
+        return list(proposals), []
+    said = [(one.toggle.module, text) for one in proposals for text in one.refusals]
+    return fine, [text if text.startswith(name) else f"{name}: {text}" for name, text in said]
+
+
+def preview_edit(
+    proposals: Sequence[EditProposal],
+    charge: ClusterManagement | None,
+    *,
+    may_write: bool,
+    left_out: Sequence[str] = (),
+    uninstalls: Sequence[Uninstall] = (),
+) -> Preview:
+    """Several proposals of one verb as one plan; those that change nothing say so, and `left_out` why others cannot.
+
+    `uninstalls` has what still exists of each module that goes.
+    """
+    toggles = [one.toggle for one in proposals]
+    words = edit_title(toggles)
+    effects = list({(effect.module, effect.words): effect for one in proposals for effect in one.effects}.values())
+    return Preview(
+        words,
+        lines=(*(_edit_line(one) for one in proposals), *map(_effect_line, effects), *_remaining_lines(uninstalls)),
+        charge=str(charge) if charge is not None else "",
+        refusals=(*_refusals(proposals), *_unchecked(uninstalls)),
+        warnings=(
+            *(f"left out: {words}" for words in left_out),
+            *_bystander(charge),
+            *dict.fromkeys(text for one in proposals for text in one.warnings),
+            *_backups(uninstalls),
+        ),
+        missing=() if may_write else tuple(sorted({f"patch {one.edit.kyma}" for one in proposals if one.edit})),
+        consents=(*_consents(effects), *_cascades(uninstalls)),
+        question=f"{words[:1].upper()}{words[1:]}?",
+        document=_document(proposals),
+        file_name=f"{toggles[0].verb.value}-{toggles[0].module if len(toggles) == 1 else 'modules'}.json",
+        editable=True,
+    )
+
+
+def _refusals(proposals: Sequence[EditProposal]) -> Iterator[str]:
+    for one in proposals:
+        yield from one.refusals
+    if not any(one.edit is not None and not one.edit.is_empty for one in proposals) and not any(
+        one.refusals for one in proposals
+    ):
+        yield "the Kyma says so already: there is nothing to do"
+
+
+def _bystander(charge: ClusterManagement | None) -> Iterator[str]:
+    if charge is not None and charge.keeper is ClusterManager.UNKNOWN:
+        yield f"it is not known whether lifecycle-manager acts on the Kyma: {charge.why}"
+    elif charge is not None and charge.keeper is not ClusterManager.LIFECYCLE_MANAGER:
+        yield f"no lifecycle-manager acts on what the Kyma says ({charge.why}): nothing follows from the edit by itself"
+
+
+def _edit_line(proposal: EditProposal) -> PreviewLine:
+    edit = proposal.edit
+    if edit is None:
+        return PreviewLine(PlannedChange.CONFLICT, f"module {proposal.toggle.module}", "cannot be edited")
+    mark = PlannedChange.SAME if edit.is_empty else PlannedChange.CHANGE
+    note = "refused" if proposal.refusals else f"spec.modules[{edit.module}]"
+    return PreviewLine(
+        PlannedChange.CONFLICT if proposal.refusals else mark,
+        str(edit.kyma),
+        note,
+        tuple(_diff(edit.before, edit.after)),
+    )
+
+
+def _diff(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[str]:
+    """The entry as YAML would have it, what goes and what comes."""
+    yield "  spec:"
+    yield "    modules:"
+    old, new = before or {}, after or {}
+    for number, key in enumerate(dict.fromkeys([*old, *new])):
+        lead = "    - " if number == 0 else "      "
+        if key in old and key in new and old[key] == new[key]:
+            yield f"  {lead}{key}: {_value(new[key])}"
+            continue
+        if key in old:
+            yield f"- {lead}{key}: {_value(old[key])}"
+        if key in new:
+            yield f"+ {lead}{key}: {_value(new[key])}"
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _effect_line(effect: Effect) -> PreviewLine:
+    mark = (
+        PlannedChange.DELETE if effect.uninstalls else PlannedChange.CREATE if effect.installs else PlannedChange.CHANGE
+    )
+    facts = []
+    for sign, row in (("- ", effect.before), ("+ ", effect.after)):
+        if row is not None:
+            state = f"{row.installed or 'not installed'}, {row.state.value}, channel {row.channel or 'none'}"
+            facts.append(f"{sign}{state}")
+    return PreviewLine(mark, f"module {effect.module}", effect.words, tuple(facts))
+
+
+def _consents(effects: Sequence[Effect]) -> Iterator[Consent]:
+    for effect in effects:
+        if effect.uninstalls:
+            yield Consent(f"uninstall {effect.module}", f"{effect.module} {effect.words}")
+        elif effect.installs and effect.after is not None and effect.after.beta:
+            yield Consent(f"beta {effect.module}", f"{effect.module} is a beta module, not meant for production")
+
+
+def _remaining_lines(uninstalls: Sequence[Uninstall]) -> Iterator[PreviewLine]:
+    """What kymatui deletes before the edit, and the default CR that lifecycle-manager deletes."""
+    for one in uninstalls:
+        if one.seen is None:
+            continue
+        for instance in one.seen.theirs:
+            words = f"being deleted{instance.held}" if instance.deleted_at else "blocks the deletion: deleted first"
+            yield PreviewLine(
+                PlannedChange.DELETE, str(instance.ref), words, tuple(f"  {name}" for name in instance.finalizers)
+            )
+        if one.seen.default is not None and not one.seen.by_hand:
+            yield PreviewLine(PlannedChange.DELETE, str(one.seen.default.ref), "by lifecycle-manager")
+
+
+def _unchecked(uninstalls: Sequence[Uninstall]) -> Iterator[str]:
+    """What cannot be listed may block; the guided deletion lets a person accept that."""
+    for one in uninstalls:
+        alone = f"use the guided deletion of {one.module} (ctrl-d)"
+        if one.seen is None:
+            yield f"{one.module} cannot be checked for resources that block its deletion: {one.failure}; {alone}"
+        elif one.seen.refusal:
+            yield one.seen.refusal
+        elif one.seen.remaining.unknown:
+            kinds = ", ".join(kind for kind, _ in one.seen.remaining.unknown)
+            yield f"{one.module}: {kinds} cannot be listed, and may block the deletion; {alone}"
+
+
+def _cascades(uninstalls: Sequence[Uninstall]) -> Iterator[Consent]:
+    for one in uninstalls:
+        left = [item for item in one.seen.theirs if item.deleted_at is None] if one.seen is not None else []
+        if left:
+            many = format_count(len(left), "object that blocks", "objects that block")
+            yield Consent(f"cascade {one.module}", f"also delete {many} the deletion of {one.module}")
+
+
+def _backups(uninstalls: Sequence[Uninstall]) -> Iterator[str]:
+    if kept := [one.module for one in uninstalls if one.saved]:
+        yield f"the resources of {', '.join(kept)} are saved to a backup first"
+
+
+def _document(proposals: Sequence[EditProposal]) -> bytes:
+    found = [
+        {
+            "verb": one.toggle.verb.value,
+            "module": one.toggle.module,
+            "kyma": str(one.edit.kyma) if one.edit is not None else None,
+            "patch": list(one.edit.patch) if one.edit is not None else [],
+            "effects": [
+                {"module": effect.module, "kind": effect.kind.value, "words": effect.words} for effect in one.effects
+            ],
+            "refusals": list(one.refusals),
+            "warnings": list(one.warnings),
+        }
+        for one in proposals
+    ]
+    return (json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _catalog_lines(proposal: LabelProposal) -> Iterator[PreviewLine]:
+    """What the catalog sync makes of it in a runtime: copies, which install nothing."""
+    moves = (
+        (
+            PlannedChange.CREATE,
+            proposal.comes,
+            "sync: comes",
+            "the catalog sync copies it to the runtime; nothing is installed",
+        ),
+        (PlannedChange.DELETE, proposal.goes, "sync: goes", "the catalog sync takes the copy from the runtime"),
+        (PlannedChange.CHANGE, proposal.changes, "sync: channels", "the runtime's copy gets other channels"),
+    )
+    for mark, refs, note, words in moves:
+        yield from (PreviewLine(mark, f"{ref.kind.kind} {ref.name}", note, (f"  {words}",)) for ref in refs)
+
+
+def preview_label(
+    proposal: LabelProposal,
+    name: str,
+    charge: ClusterManagement | None,
+    *,
+    may_write: bool,
+    uninstalls: Sequence[Uninstall] = (),
+) -> Preview:
+    """A change of a label that decides which modules the Kyma may have."""
+    edit = proposal.edit
+    allowed = edit is not None and any(change.after for change in edit.changes)
+    words = f"{'allow' if allowed else 'no longer allow'} {name} modules"
+    lines: tuple[PreviewLine, ...] = ()
+    refusals = (proposal.refusal,) if proposal.refusal else ()
+    if edit is not None:
+        values = [
+            (sign, one.label, value) for one in edit.changes for sign, value in (("-", one.before), ("+", one.after))
+        ]
+        diff = [f"{sign} {label}: {json.dumps(value)}" for sign, label, value in values if value is not None]
+        mark = PlannedChange.SAME if edit.is_empty else PlannedChange.CHANGE
+        lines = (PreviewLine(mark, str(edit.kyma), "metadata.labels", tuple(diff)),)
+        if edit.is_empty:
+            refusals = (*refusals, "the label says so already: there is nothing to do")
+    return Preview(
+        words,
+        lines=(
+            *lines,
+            *map(_effect_line, proposal.effects),
+            *_remaining_lines(uninstalls),
+            *_catalog_lines(proposal),
+        ),
+        charge=str(charge) if charge is not None else "",
+        refusals=(*refusals, *_unchecked(uninstalls)),
+        warnings=(*proposal.warnings, *_bystander(charge), *_backups(uninstalls)),
+        missing=() if may_write or edit is None else (f"patch {edit.kyma}",),
+        consents=(*_consents(proposal.effects), *_cascades(uninstalls)),
+        question=f"{words[:1].upper()}{words[1:]}?",
+        editable=True,
+    )

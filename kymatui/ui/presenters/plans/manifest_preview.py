@@ -1,0 +1,63 @@
+"""A Manifest that is to be written as what a person is shown before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kymatui.composition.manifest import ManifestProposal
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+
+
+def manifest_title(proposal: ManifestProposal) -> str:
+    """`install keda 1.5.0 by a Manifest`."""
+    verb = "install" if proposal.live is None else "downgrade" if proposal.lower else "upgrade"
+    return f"{verb} {proposal.module} {proposal.version} by a Manifest"
+
+
+def preview_manifest(proposal: ManifestProposal, charge: str) -> Preview:
+    """What is written, and who acts on it."""
+    words = manifest_title(proposal)
+    mark = (
+        PlannedChange.CREATE
+        if proposal.live is None
+        else PlannedChange.SAME
+        if proposal.changes_nothing
+        else PlannedChange.CHANGE
+    )
+    what = (
+        "the operator installs what its layer holds" if proposal.live is None else "the operator goes to this version"
+    )
+    return Preview(
+        words,
+        lines=tuple(_lines(proposal, mark, what)),
+        charge=charge,
+        refusals=("the Manifest says so already: there is nothing to do",) if proposal.changes_nothing else (),
+        warnings=tuple(_warnings(proposal)),
+        missing=() if proposal.allowed else (f"patch {proposal.ref}",),
+        consents=tuple(_consents(proposal)),
+        question=f"{words[:1].upper()}{words[1:]}?",
+        editable=True,
+    )
+
+
+def _lines(proposal: ManifestProposal, mark: PlannedChange, what: str) -> Iterator[PreviewLine]:
+    """One for the Manifest; where that is on a control plane, one for each side."""
+    if not proposal.sides:
+        yield PreviewLine(mark, str(proposal.ref), what, proposal.diff)
+        return
+    control, runtime = proposal.sides
+    yield PreviewLine(mark, f"on {control}: {proposal.ref}", "all that is written by you", proposal.diff)
+    yield PreviewLine(mark, f"on {runtime}: {proposal.module}", what)
+
+
+def _warnings(proposal: ManifestProposal) -> Iterator[str]:
+    if not proposal.operator.works:
+        said = f"no operator of kymatui's works on this cluster ({proposal.operator.words})"
+        yield f"{said}: nothing follows until `kymatui operator` is started"
+
+
+def _consents(proposal: ManifestProposal) -> Iterator[Consent]:
+    if proposal.lower:
+        yield Consent("lower", f"{proposal.lower} is installed, and {proposal.version} is lower")
+    if proposal.owners:
+        yield Consent("force", f"take fields that others own: {'; '.join(proposal.owners)}")

@@ -1,0 +1,87 @@
+"""Backups as a list to choose from, and what comes of one as what a person is shown before it is carried out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from kymatui.actions.restore import RestoreStep, RestoreVerdict
+from kymatui.adapters.files.backups import BackupInfo
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
+from kymatui.ui.dialogs.choice_dialog import ChoiceOption, Question
+from kymatui.ui.presenters.plans.install_preview import changed_fields
+from kymatui.ui.viewmodels.display_text import shorten_path
+
+_MARKS = {
+    RestoreVerdict.CREATE: PlannedChange.CREATE,
+    RestoreVerdict.THERE: PlannedChange.SAME,
+    RestoreVerdict.BLOCKED: PlannedChange.CONFLICT,
+}
+
+
+def restore_title(backup: BackupInfo) -> str:
+    """`restore keda 1.5.0`."""
+    return f"restore {backup.module or backup.path.name} {backup.version}".strip()
+
+
+def backup_question(found: Sequence[BackupInfo], name: str, identity: str) -> Question:
+    """Those of this cluster come first, the newest before the older; of the others it is said whose they are."""
+    ordered = sorted(found, key=lambda one: bool(one.not_of(name, identity)))
+    width = max(len(_module(one)) for one in ordered)
+    return Question("backup", "deleted", tuple(_option(one, width, name, identity) for one in ordered))
+
+
+def _option(one: BackupInfo, width: int, name: str, identity: str) -> ChoiceOption:
+    label = f"{_module(one):{width}}  {_moment(one)}"
+    count = format_count(one.count, "object")
+    whose = f", of {one.cluster}" if one.cluster else ""
+    other = ", ANOTHER CLUSTER" if one.not_of(name, identity) else ""
+    return ChoiceOption(str(one.path), label, f"{count}{whose}{other}")
+
+
+def _module(one: BackupInfo) -> str:
+    return f"{one.module} {one.version}".strip()
+
+
+def _moment(one: BackupInfo) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(one.made_at))
+
+
+def preview_restore(backup: BackupInfo, seen: Sequence[RestoreStep], name: str, stranger: str, charge: str) -> Preview:
+    """`stranger` says why it is a backup of another cluster than `name`; "" where it is of this one."""
+    return Preview(
+        f"{restore_title(backup)}, deleted {_moment(backup)}",
+        lines=tuple(map(_line, seen)),
+        charge=charge,
+        refusals=tuple(_refusals(seen)),
+        warnings=tuple(_warnings(backup, seen, stranger)),
+        consents=(Consent("stranger", f"create it in {name} all the same"),) if stranger else (),
+        question=f"Create what is missing in {name}?",
+        editable=True,
+    )
+
+
+def _line(one: RestoreStep) -> PreviewLine:
+    fields = changed_fields(one.changes)
+    if one.fate is RestoreVerdict.THERE:  # what the backup has is told, and written nowhere
+        fields = (f"  {line[2:]}{'   (in the backup)' if line.startswith('+ ') else ''}" for line in fields)
+    return PreviewLine(_MARKS[one.fate], str(one.ref), one.reason, tuple(fields))
+
+
+def _refusals(seen: Sequence[RestoreStep]) -> Iterator[str]:
+    if not seen:
+        yield "there is nothing in it"
+    elif all(one.fate is RestoreVerdict.THERE for one in seen):
+        yield "everything is there: there is nothing to create"
+
+
+def _warnings(backup: BackupInfo, seen: Sequence[RestoreStep], stranger: str) -> Iterator[str]:
+    if stranger:
+        yield stranger
+    if backup.by_klm:
+        yield f"lifecycle-manager had installed {backup.module}: enable it first, and restore what its users made then"
+    blocked = sum(one.fate is RestoreVerdict.BLOCKED for one in seen)
+    if blocked:
+        yield f"{blocked} cannot be created as things are: that is waited for, and told at the end"
+    yield f"what is there stays as it is; read from {shorten_path(backup.path)}"

@@ -1,0 +1,117 @@
+"""Which columns the catalog has and in which order; for this run, or kept in the configuration file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.errors import KymatuiError
+from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.presenters.catalog.catalog_columns import COLUMNS
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.widgets.row_table import RowTable
+
+_LIST = (Column("shown", "", 3), Column("column", "COLUMN", 12), Column("help", "WHAT IT TELLS", 30, flex=1))
+_HELP = {
+    "name": "the module",
+    "source": "which catalog it comes from; mandatory, beta, internal",
+    "channel": "the channel that is in force for it",
+    "installed": "the version that runs",
+    "desired": "the version that should run",
+    "newest": "the newest release (a pre-release if none)",
+    "drift": "how far installed and desired are apart",
+    "state": "how it is",
+    "checks": "which source decided its state",
+    "age": "how long it has been in the cluster",
+}
+
+
+class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
+    """Gives the names that were chosen, or None where nothing is to change."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "show_or_hide", "Show or hide", id="columns.toggle", priority=True),
+        Binding("K,shift+up", "shift(-1)", "Further left", id="columns.left"),
+        Binding("J,shift+down", "shift(1)", "Further right", id="columns.right"),
+        Binding("enter", "take", "Take them", id="columns.take", priority=True),
+        Binding("ctrl+s", "keep", "Keep them", id="columns.keep", priority=True),
+        Binding("escape,q", "dismiss(None)", "Leave as it was", id="columns.cancel"),
+    ]
+
+    def __init__(self, shown: Sequence[str]) -> None:
+        super().__init__()
+        self._shown = set(shown)
+        self._names = [*shown, *(column.id for column in COLUMNS if column.id not in self._shown)]
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="columns-box") as box:
+            box.border_title = "Columns"
+            box.border_subtitle = "esc leaves all as it was"
+            yield RowTable(_LIST, id="columns-list")
+            keys = (("space", "show or hide"), ("K J", "move"), ("enter", "take"), ("ctrl-s", "take and keep"))
+            words = (Content.assemble((key, "bold $accent"), f" {text}") for key, text in keys)
+            yield Static(Content("   ").join(words), id="columns-keys")
+
+    def on_mount(self) -> None:
+        self._draw()
+        self._table.focus()
+
+    @property
+    def _table(self) -> RowTable:
+        return self.query_one(RowTable)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        return tuple(name for name in self._names if name in self._shown)
+
+    def _draw(self) -> None:
+        self._table.set_rows(self._row(name) for name in self._names)
+
+    def _row(self, name: str) -> Row:
+        shown = name in self._shown
+        title = next(column.title for column in COLUMNS if column.id == name)
+        cells = {
+            "shown": Cell("[x]" if shown else "[ ]", "ready" if shown else "muted"),
+            "column": Cell(title, "strong" if shown else "muted"),
+            "help": Cell(_HELP[name], "muted"),
+        }
+        return Row(name, cells)
+
+    def action_show_or_hide(self) -> None:
+        """The last column stays: a table without columns shows nothing."""
+        key = self._table.cursor_key
+        if key is not None and self._shown != {key}:
+            self._shown ^= {key}
+            self._draw()
+
+    def action_shift(self, by: int) -> None:
+        key = self._table.cursor_key
+        place = self._names.index(key) if key is not None else 0
+        if key is not None and 0 <= place + by < len(self._names):
+            self._names.insert(place + by, self._names.pop(place))
+            self._draw()
+
+    def action_take(self) -> None:
+        self.dismiss(self.chosen)
+
+    def action_keep(self) -> None:
+        """Writes them into the configuration file, where everything else stays as it is."""
+        from kymatui.settings.config_file import config_path
+        from kymatui.settings.option_edit import set_option
+
+        path = config_path(os.environ)
+        try:
+            set_option(path, "columns", list(self.chosen))
+        except KymatuiError as error:
+            self.notify(f"{error}. {error.hint}", severity="warning", markup=False)
+            return
+        self.notify(f"kept in {path}", markup=False, timeout=3)
+        self.dismiss(self.chosen)

@@ -1,0 +1,49 @@
+"""What changed in all modules while kymatui was open."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.presenters.catalog.change_rows import COLUMNS, change_rows, format_change
+from kymatui.ui.viewmodels.sorting import SortOrder
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.status_line import StatusLine
+
+
+class ChangesScreen(ListScreen):
+    """The newest first."""
+
+    name_in_help: ClassVar[str] = "Changes"
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep("changes")
+
+    def body(self) -> ComposeResult:
+        yield LiveTable(COLUMNS, id="changes-list", sort=SortOrder("time", descending=True))
+        yield Static(Content("Nothing changed since kymatui was opened."), id="nothing", classes="nothing")
+        yield StatusLine(id="reason")
+
+    def show_catalog(self) -> None:
+        if not self.query(LiveTable):
+            return
+        app = self.kymatui
+        happenings = app.history.happenings if app.history is not None else ()
+        self.main_widget().show(change_rows(happenings, app.clock()))
+        self.set_class(not happenings, "-empty")
+
+    @on(RowTable.Highlighted)
+    def _highlighted(self) -> None:
+        self.query_one(StatusLine).say(Content(format_change(self.main_widget().current)))
+
+    @on(RowTable.Chosen)
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        self.open_module(event.key.partition("\0")[0], "history")

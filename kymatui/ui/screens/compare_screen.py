@@ -1,0 +1,101 @@
+"""A control plane and one of its runtimes, side by side; what differs first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Protocol, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.presenters.fleet import runtime_comparison
+from kymatui.ui.viewmodels.sorting import SortOrder
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.status_line import StatusLine
+
+if TYPE_CHECKING:
+    from kymatui.domain.remote.runtime_pair import RuntimePair
+    from kymatui.domain.remote.side_by_side import SideBySide
+
+
+class Paired(Protocol):
+    """A session that knows both sides of a runtime."""
+
+    def pair(self) -> RuntimePair: ...
+
+
+class CompareScreen(ListScreen):
+    """Stands above the catalog of a runtime."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("w", "whole", "What is the same, too", id="compare.whole"),
+        Binding("s", "open('sync')", "Catalog sync", id="compare.sync"),
+    ]
+    name_in_help: ClassVar[str] = "Both sides"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._found: SideBySide | None = None
+        self._whole = False
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep("compare")
+
+    def body(self) -> ComposeResult:
+        yield Static("", id="counts", classes="counts")
+        yield LiveTable(runtime_comparison.COLUMNS, id="comparison", sort=SortOrder("verdict"), copied="subject")
+        yield Static("", id="nothing", classes="nothing")
+        yield StatusLine(id="reason")
+
+    def show_catalog(self) -> None:
+        """Compares in a thread: two catalogs are read for it."""
+        session = self.kymatui.view.link.session
+        if session is not None and hasattr(session, "pair"):
+            self.run_worker(lambda: self._compare(cast(Paired, session)), thread=True, exclusive=True, group="compare")
+
+    def _compare(self, session: Paired) -> None:
+        from kymatui.domain.remote.side_by_side import compare_sides
+
+        found = compare_sides(session.pair(), self.kymatui.clock())
+        if self.is_attached and self.app.is_running:
+            self.app.call_from_thread(self._take, found)
+
+    def _take(self, found: SideBySide) -> None:
+        self._found = found
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._found is None or not self.query(LiveTable):
+            return
+        rows = runtime_comparison.comparison_rows(self._found, whole=self._whole)
+        self.query_one("#counts", Static).update(Content(runtime_comparison.count_differences(self._found)))
+        self.query_one("#nothing", Static).update(Content("" if rows else "Nothing differs."))
+        self.main_widget().show(rows)
+        self.set_class(not rows, "-empty")
+        self._tell()
+
+    def action_whole(self) -> None:
+        self._whole = not self._whole
+        self._draw()
+
+    @on(RowTable.Chosen)
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        """Opens the module that a line is about, where it is about one."""
+        self.open_module(runtime_comparison.compared_object(event.key), "overview")
+
+    @on(RowTable.Highlighted)
+    def _highlighted(self) -> None:
+        self._tell()
+
+    def _tell(self) -> None:
+        key = self.main_widget().cursor_key
+        lines = self._found.lines if self._found is not None else ()
+        keys = (row.key for row in runtime_comparison.comparison_rows(self._found, whole=True)) if self._found else ()
+        line = next((line for line, found in zip(lines, keys, strict=False) if found == key), None)
+        self.query_one(StatusLine).say(Content(runtime_comparison.explain_difference(line) if line is not None else ""))

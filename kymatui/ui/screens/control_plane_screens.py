@@ -1,0 +1,264 @@
+"""What is explained of a control plane and its runtimes: the catalog sync, maintenance windows, Watchers.
+
+Each is worked out in a thread: catalogs are read for it, or clusters are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.errors import KymatuiError
+from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.presenters.fleet import control_plane_reports
+from kymatui.ui.presenters.fleet.control_plane_reports import ReportTable
+from kymatui.ui.presenters.fleet.runtime_rows import key_of
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.sorting import SortOrder
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.status_line import StatusLine
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
+    from kymatui.domain.remote.runtime_pair import RuntimePair
+    from kymatui.domain.remote.watcher_chains import WatcherChain
+    from kymatui.ui.application.fleet_app import FleetApp
+    from kymatui.ui.connection.fleet_view import FleetSource
+
+PAUSE = 5.0
+"""Seconds between two looks at the windows of a whole fleet: 5,000 of them take 0.3 s."""
+
+
+class ReportSource(Protocol):
+    """A session that knows both sides of a runtime."""
+
+    @property
+    def notes(self) -> Sequence[str]: ...
+
+    def pair(self) -> RuntimePair: ...
+
+    def chains(self) -> Sequence[WatcherChain]: ...
+
+
+class ReportScreen(ListScreen):
+    """One table that a thread makes; subclasses say how, and what there is when it is empty."""
+
+    COLUMNS: ClassVar[tuple[Column, ...]] = ()
+    SORT: ClassVar[SortOrder] = SortOrder("name")
+    COPIED: ClassVar[str] = ""
+    EMPTY: ClassVar[str] = ""
+    KIND: ClassVar[str] = ""
+    OPENS: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told: ReportTable | None = None
+        self._problem: KymatuiError | None = None
+
+    @property
+    def fleet_app(self) -> FleetApp:
+        return cast("FleetApp", self.app)
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep(self.KIND)
+
+    @property
+    def pair_session(self) -> ReportSource | None:
+        """Of the runtime that the screen stands above; None above the fleet, or before there is one."""
+        found: Any = self.kymatui.view.link.session if self.fleet_app.runtime_key is not None else None
+        return found if hasattr(found, "pair") else None
+
+    def body(self) -> ComposeResult:
+        yield Static("", id="counts", classes="counts")
+        yield LiveTable(self.COLUMNS, id="explained", sort=self.SORT, copied=self.COPIED, opens=self.OPENS)
+        yield Static("Loading …", id="nothing", classes="nothing")
+        yield StatusLine(id="reason")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.set_class(True, "-empty")
+
+    def show_catalog(self) -> None:
+        reader = self.reader()
+        if reader is not None:
+            self.run_worker(partial(self._read, reader), thread=True, exclusive=True, group="explaining")
+
+    def reader(self) -> Callable[[], ReportTable] | None:
+        """What the thread calls; None where there is nothing to be read (again)."""
+        raise AssertionError(f"{type(self).__name__} reads nothing")
+
+    def _read(self, reader: Callable[[], ReportTable]) -> None:
+        found: ReportTable | KymatuiError
+        try:
+            found = reader()
+        except KymatuiError as error:
+            found = error
+        if self.is_attached and self.app.is_running:
+            self.app.call_from_thread(self._take, found)
+
+    def _take(self, found: ReportTable | KymatuiError) -> None:
+        """What was told before stays where it cannot be told again."""
+        self._problem = found if isinstance(found, KymatuiError) else None
+        self._told = found if isinstance(found, ReportTable) else self._told
+        if not self.query(LiveTable):
+            return
+        told = self._told or ReportTable()
+        self.main_widget().show(told.rows)
+        problem = f"{self._problem}. {self._problem.hint}" if self._problem is not None else ""
+        self.query_one("#counts", Static).update(Content(sanitize(problem) if problem and told.rows else told.counts))
+        self.query_one("#nothing", Static).update(Content(sanitize(problem) or self.EMPTY))
+        self.set_class(not told.rows, "-empty")
+        self._tell()
+
+    @on(RowTable.Highlighted)
+    def _tell(self) -> None:
+        key = self.main_widget().cursor_key
+        self.query_one(StatusLine).say(Content(self._told.sentences.get(key or "", "") if self._told else ""))
+
+    @on(RowTable.Chosen)
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        self.opened(control_plane_reports.report_subject(event.key), event.key)
+
+    def opened(self, about: str, row_key: str) -> None:
+        """Goes on to what a line is about."""
+
+
+class SyncScreen(ReportScreen):
+    """Which templates and release metas the runtime should have, which it has, and why (not)."""
+
+    COLUMNS = control_plane_reports.SYNC_COLUMNS
+    SORT = SortOrder("standing")
+    COPIED = "name"
+    EMPTY = "The control plane has no catalog."
+    KIND = "sync"
+    name_in_help: ClassVar[str] = "Catalog sync"
+
+    def reader(self) -> Callable[[], ReportTable] | None:
+        session = self.pair_session
+        return partial(self._explain, session) if session is not None else None
+
+    @staticmethod
+    def _explain(session: ReportSource) -> ReportTable:
+        from kymatui.domain.remote.catalog_sync import plan_pair_sync
+
+        plan = plan_pair_sync(session.pair())
+        return control_plane_reports.sync_report(plan) if plan is not None else ReportTable()
+
+    def opened(self, about: str, row_key: str) -> None:
+        self.open_module(about, "versions")
+
+
+class WindowsScreen(ReportScreen):
+    """The next maintenance window of each runtime, and which upgrades wait for it; or of one."""
+
+    COLUMNS = control_plane_reports.WINDOW_COLUMNS
+    SORT = SortOrder("")
+    COPIED = "runtime"
+    EMPTY = "There is no runtime."
+    KIND = "windows"
+    name_in_help: ClassVar[str] = "Maintenance windows"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._later: Timer | None = None
+
+    def show_catalog(self) -> None:
+        """Thousands of windows are worked out now and then, and not with every change of any runtime."""
+        if self._later is not None:
+            return
+        if self.fleet_app.runtime_key is None and self._told is not None:
+            self._later = self.set_timer(PAUSE, self._show_late)
+        else:
+            super().show_catalog()
+
+    def _show_late(self) -> None:
+        self._later = None
+        super().show_catalog()
+
+    def reader(self) -> Callable[[], ReportTable] | None:
+        now = self.kymatui.clock()
+        if self.fleet_app.runtime_key is not None:
+            session = self.pair_session
+            return partial(self._of_one, session, now) if session is not None else None
+        seen, source = self.fleet_app.fleet, self.fleet_app.fleet_view.fleet_link.session
+        return partial(self._of_all, seen.picture, source, now) if seen is not None and source is not None else None
+
+    @staticmethod
+    def _of_one(session: ReportSource, now: float) -> ReportTable:
+        from kymatui.domain.fleet.maintenance import runtime_maintenance
+        from kymatui.domain.kyma.kymas import Kyma, read_kyma
+        from kymatui.domain.kyma.template_index import index_templates
+        from kymatui.domain.remote.runtime_pair import effective_kyma
+        from kymatui.domain.snapshot.cluster_index import CATALOG_FEEDS
+        from kymatui.domain.snapshot.missing_lists import explain_missing
+
+        pair = session.pair()
+        kyma = read_kyma(effective_kyma(pair))
+        if not isinstance(kyma, Kyma):
+            return ReportTable()
+        shelf = index_templates(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
+        unknown = explain_missing(pair.control.feeds, CATALOG_FEEDS)
+        return control_plane_reports.windows_report(
+            [runtime_maintenance(kyma, shelf, pair.rules, now, unknown)], session.notes, now
+        )
+
+    @staticmethod
+    def _of_all(picture: FleetSnapshot, source: FleetSource, now: float) -> ReportTable:
+        from kymatui.domain.fleet.maintenance import fleet_maintenance
+
+        known = {namespace: source.rules(namespace) for namespace in sorted({key[0] for key in picture.runtimes})}
+        found = [fleet_maintenance(one, known[key[0]][0], now) for key, one in picture.runtimes.items()]
+        notes = dict.fromkeys(note for _, notes in known.values() for note in notes)
+        return control_plane_reports.windows_report(found, notes, now)
+
+    def opened(self, about: str, row_key: str) -> None:
+        if self.fleet_app.runtime_key is not None:
+            self.open_module(row_key.rpartition("\0")[2], "overview")
+        elif self.fleet_app.fleet is not None and key_of(about) in self.fleet_app.fleet.picture.runtimes:
+            self.fleet_app.look_at(key_of(about))
+
+
+class WatchersScreen(ReportScreen):
+    """The Watchers with everything that carries their events, to the end in the runtime where one is on show."""
+
+    COLUMNS = control_plane_reports.WATCHER_COLUMNS
+    SORT = SortOrder("")  # a chain stays together
+    OPENS = False
+    COPIED = "object"
+    EMPTY = control_plane_reports.NO_WATCHERS
+    KIND = "watchers"
+    name_in_help: ClassVar[str] = "Watchers"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked = False
+
+    def reader(self) -> Callable[[], ReportTable] | None:
+        """Clusters are asked once: what carries events is not watched."""
+        in_runtime = self.fleet_app.runtime_key is not None
+        source = self.pair_session if in_runtime else self.fleet_app.fleet_view.fleet_link.session
+        feed = self.fleet_app.runtime_feed
+        if self._asked or source is None or (feed is not None and feed.state is feed.state.SYNCING):
+            return None
+        self._asked = True
+        return partial(self._ask, source, self.kymatui.clock(), in_runtime=in_runtime)
+
+    @staticmethod
+    def _ask(source: ReportSource | FleetSource, now: float, *, in_runtime: bool) -> ReportTable:
+        return control_plane_reports.watchers_report(source.chains(), now, in_runtime=in_runtime)
+
+    def ask_again(self) -> None:
+        self._asked = False
+        self.show_catalog()

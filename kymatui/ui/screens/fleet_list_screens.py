@@ -1,0 +1,224 @@
+"""Three sights of a fleet that are lists: versions of modules, who waits for whom, and the last hour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.presenters.fleet import fleet_reports
+from kymatui.ui.presenters.fleet.runtime_rows import key_of
+from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Row
+from kymatui.ui.viewmodels.sorting import SortOrder
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.status_line import StatusLine
+
+if TYPE_CHECKING:
+    from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
+    from kymatui.domain.fleet.runtimes import Runtime
+    from kymatui.domain.snapshot.missing_lists import UnknownFact
+    from kymatui.ui.application.fleet_app import FleetApp
+    from kymatui.ui.connection.fleet_view import FleetReading
+
+
+class FleetListScreen(ListScreen):
+    """One table over the whole fleet; subclasses give its columns, its lines, and the words for none."""
+
+    COLUMNS: ClassVar[tuple[Column, ...]] = ()
+    SORT: ClassVar[SortOrder | None] = None
+    EMPTY: ClassVar[str] = ""
+
+    @property
+    def fleet_app(self) -> FleetApp:
+        return cast("FleetApp", self.app)
+
+    def body(self) -> ComposeResult:
+        yield LiveTable(self.COLUMNS, id="fleet-list", sort=self.SORT, copied="runtime")
+        yield Static(Content(self.EMPTY), id="nothing", classes="nothing")
+        yield StatusLine(id="reason")
+
+    def show_catalog(self) -> None:
+        seen = self.fleet_app.fleet
+        if seen is None or not self.query(LiveTable):
+            return
+        rows = self.lines(seen)
+        self.main_widget().show(rows)
+        self.set_class(not rows, "-empty")
+        self.query_one("#nothing", Static).update(Content(sanitize(self.empty(seen.picture))))
+        self.tell()
+
+    def empty(self, picture: FleetSnapshot) -> str:
+        """Say why there are no lines: there is nothing to list, or the lists are missing that would tell."""
+        missing = [f"{what}: {why}" for what, why in self.needs(picture) if why is not None]
+        return "; ".join(missing) or self.EMPTY
+
+    def needs(self, picture: FleetSnapshot) -> Iterator[tuple[str, UnknownFact | None]]:
+        """Yield what the lines are made of, and why that is not known."""
+        yield "Runtimes", picture.unknown_runtimes
+
+    def lines(self, seen: FleetReading) -> Sequence[Row]:
+        raise AssertionError(f"{type(self).__name__} has no lines")
+
+    def words(self, row: Row) -> str:
+        """The whole of one line; in the table it is often cut."""
+        raise AssertionError(f"{type(self).__name__} has no words")
+
+    @on(RowTable.Highlighted)
+    def _highlighted(self) -> None:
+        self.tell()
+
+    def tell(self) -> None:
+        """Says more of the line under the cursor."""
+        row = self.main_widget().current
+        self.query_one(StatusLine).say(Content(self.words(row) if row is not None else ""))
+
+    @on(RowTable.Chosen)
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        self.opened(event.key)
+
+    def opened(self, row_key: str) -> None:
+        """Shows the runtime that a line is about, where it is still there, and its module under the cursor."""
+        app, key = self.fleet_app, key_of(fleet_reports.runtime_of(row_key))
+        if app.fleet is not None and key in app.fleet.picture.runtimes:
+            app.look_at(key, fleet_reports.module_of(row_key))
+
+
+class WaitingScreen(FleetListScreen):
+    """Everything that is not at rest, and for whom it waits."""
+
+    COLUMNS = fleet_reports.WAIT_COLUMNS
+    SORT = SortOrder("state")
+    EMPTY = "Nothing waits: all modules of all runtimes are ready."
+    name_in_help: ClassVar[str] = "Waits"
+
+    def needs(self, picture: FleetSnapshot) -> Iterator[tuple[str, UnknownFact | None]]:
+        yield from super().needs(picture)
+        yield "Manifests", picture.unknown_manifests
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep("waits")
+
+    def words(self, row: Row) -> str:
+        return fleet_reports.format_wait(row)
+
+    def lines(self, seen: FleetReading) -> Sequence[Row]:
+        from kymatui.domain.fleet.pending_actions import pending_actions
+
+        return fleet_reports.wait_rows(pending_actions(seen.picture), self.kymatui.clock())
+
+
+class RecentChangesScreen(FleetListScreen):
+    """What was seen to change, and what the Manifests say of the time before; the newest first."""
+
+    COLUMNS = fleet_reports.CHANGE_COLUMNS
+    SORT = SortOrder("time", descending=True)
+    EMPTY = "Nothing changed in the last hour."
+    name_in_help: ClassVar[str] = "Last hour"
+
+    def needs(self, picture: FleetSnapshot) -> Iterator[tuple[str, UnknownFact | None]]:
+        yield from super().needs(picture)
+        yield "Manifests", picture.unknown_manifests
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep("recent")
+
+    def words(self, row: Row) -> str:
+        return fleet_reports.format_runtime_change(row)
+
+    def lines(self, seen: FleetReading) -> Sequence[Row]:
+        from kymatui.domain.fleet.fleet_tracker import recent_changes
+
+        return fleet_reports.change_rows(recent_changes(seen.picture, self.kymatui.clock()))
+
+
+class VersionMatrixScreen(FleetListScreen):
+    """Module by version: a cell is chosen with left and right, and enter shows its runtimes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "turn(-1)", "Newer", id="matrix.left"),
+        Binding("right,l", "turn(1)", "Older", id="matrix.right"),
+    ]
+    COLUMNS = (Column("name", "MODULE", 18, flex=1),)
+    SORT = SortOrder("name")
+    EMPTY = "No runtime reports a module."
+    name_in_help: ClassVar[str] = "Versions"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._place = 0
+        self._first = 0
+        self._counts = fleet_reports.VersionTable((), {})
+        self._columns: tuple[Column, ...] = ()
+        self._runtimes: Sequence[Runtime] = ()
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep("matrix")
+
+    def lines(self, seen: FleetReading) -> Sequence[Row]:
+        self._counts = fleet_reports.matrix_rows(list(seen.picture.runtimes.values()))
+        self._set_columns()
+        return self._with_cell()
+
+    def _set_columns(self) -> None:
+        columns = fleet_reports.matrix_columns(self._counts, self._first)
+        if columns != self._columns:
+            self._columns = columns
+            self.main_widget().set_columns(columns)
+
+    def _bring_into_view(self, place: int) -> None:
+        """Modules have more versions than a terminal has room for: the columns follow the chosen cell."""
+        names = [name for name in self.main_widget().shown_columns if name.startswith("place:")]
+        if not names or place < 0:
+            return
+        last = self._first + len(names) - 1
+        self._first = min(place, self._first) if place <= last else self._first + place - last
+        self._set_columns()
+
+    def _with_cell(self) -> list[Row]:
+        key = self.main_widget().cursor_key or (self._counts.rows[0].key if self._counts.rows else "")
+        place = self._place_in(key)
+        return [fleet_reports.with_cell(row, place) if row.key == key else row for row in self._counts.rows]
+
+    def _place_in(self, key: str) -> int:
+        """The place that is chosen, in a line that may have fewer."""
+        return min(self._place, len(self._counts.cells.get(key, ())) - 1)
+
+    def tell(self) -> None:
+        table = self.main_widget()
+        self._bring_into_view(self._place_in(table.cursor_key or ""))
+        table.show(self._with_cell())
+        key = table.cursor_key
+        cells = self._counts.cells.get(key or "", ())
+        place = self._place_in(key or "")
+        words = f"enter shows the runtimes with {cells[place]}" if cells else ""
+        words += f"   version {place + 1} of {len(cells)}" if len(cells) > 1 else ""
+        self.query_one(StatusLine).say(Content(words))
+
+    def action_turn(self, by: int) -> None:
+        key = self.main_widget().cursor_key or ""
+        last = len(self._counts.cells.get(key, ())) - 1
+        self._place = max(0, min(self._place_in(key) + by, last))
+        self.tell()
+
+    def opened(self, row_key: str) -> None:
+        """Shows the runtimes that the chosen cell counts."""
+        cells = self._counts.cells.get(row_key, ())
+        app, place = self.fleet_app, self._place_in(row_key)
+        first = app.ways.framed[0]
+        if cells and isinstance(first, FleetScreen):
+            app.ways.climb_to(0)
+            first.narrow(cells[place])

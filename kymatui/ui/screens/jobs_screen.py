@@ -1,0 +1,201 @@
+"""All jobs of this run, and one of them with its steps and its log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.plans.jobs import Job, format_job_counts
+from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.presenters.plans import job_rows as words
+from kymatui.ui.viewmodels.sorting import SortOrder
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.status_line import StatusLine
+from kymatui.ui.widgets.target_line import TargetLine
+from kymatui.ui.widgets.tone_styles import with_tone
+
+if TYPE_CHECKING:
+    from kymatui.ui.application.kymatui_app import KymatuiApp
+
+
+async def cancel_job(app: KymatuiApp, job: Job) -> None:
+    """Stops a job after a yes to what stays behind then."""
+    question = ConfirmScreen(f"Cancel {job.title}?", words.cancel_consequences(job), targets=app.desk.targets(job))
+    if await app.push_screen_wait(question):
+        app.desk.cancel(job.number)
+
+
+class JobListing(ListScreen):
+    """What the two screens have in common: a job that can be stopped, or planned anew."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+x", "cancel_job", "Cancel the job", id="jobs.cancel"),
+        Binding("r", "again", "Plan it anew", id="jobs.again"),
+    ]
+
+    LEADING_KEYS: ClassVar[frozenset[str]] = frozenset({"cancel_job", "again"})
+
+    @property
+    def job(self) -> Job | None:
+        """The job that the keys are about."""
+        raise AssertionError(f"{type(self).__name__} has no job")
+
+    def show_target(self) -> None:
+        """Name the cluster that the job writes to; without a job the displayed one."""
+        job, here = self.job, self.kymatui.view.target
+        found = self.kymatui.desk.targets(job) if job is not None else ()
+        self.query_one(TargetLine).show_targets(*(found or ((here,) if here is not None else ())))
+
+    def why_off(self, action: str) -> str:
+        job = self.job if self.is_whole else None
+        if action == "cancel_job":
+            return "there is no job" if job is None else "it has ended" if job.is_over else ""
+        if action == "again" and (job is None or self.kymatui.desk.again(job.number) is None):
+            return "there is nothing to plan anew"
+        return super().why_off(action)
+
+    def action_cancel_job(self) -> None:
+        if (job := self.job) is not None:
+            self.kymatui.desk.flow(cancel_job(self.kymatui, job))
+
+    def action_again(self) -> None:
+        again = self.kymatui.desk.again(self.job.number) if self.job is not None else None
+        if again is not None:
+            self.kymatui.desk.flow(again())
+
+    def commands(self) -> Sequence[ScreenCommand]:
+        return (ScreenCommand("cancel", "stop the job", lambda _: self.action_cancel_job()),)
+
+
+class JobsScreen(JobListing):
+    """The newest first."""
+
+    name_in_help: ClassVar[str] = "Jobs"
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep("jobs")
+
+    @property
+    def job(self) -> Job | None:
+        key = self.main_widget().cursor_key
+        return self.kymatui.desk.find(int(key)) if key is not None else None
+
+    def body(self) -> ComposeResult:
+        yield TargetLine()
+        yield Static("", id="job-counts")
+        yield LiveTable(words.COLUMNS, id="jobs", sort=SortOrder("number", descending=True))
+        yield Static(Content("Nothing was begun since kymatui was opened."), id="nothing", classes="nothing")
+        yield StatusLine(id="reason")
+
+    def show_catalog(self) -> None:
+        if not self.query(StatusLine):
+            return
+        jobs = self.kymatui.desk.jobs
+        self.query_one("#job-counts", Static).update(with_tone(format_job_counts(jobs), "muted"))
+        self.main_widget().show(words.job_rows(jobs, self.kymatui.clock()))
+        self.set_class(not jobs, "-empty")
+        self._show_words()
+
+    @on(RowTable.Highlighted)
+    def _show_words(self) -> None:
+        """The whole of what the table may cut."""
+        self.show_target()
+        job = self.job
+        said = (
+            f"#{job.number} {job.title}: {'waits for ' * bool(job.waits_for)}"
+            f"{words.job_status_line(job)} {self._advice(job)}"
+            if job is not None
+            else ""
+        )
+        self.query_one(StatusLine).say(
+            with_tone(sanitize(said.strip()), words.TONES[job.state] if job is not None else "")
+        )
+        self.refresh_bindings()
+
+    def _advice(self, job: Job) -> str:
+        return words.stalled_hint(job, self.kymatui.clock()) or job.hint
+
+    @on(RowTable.Chosen)
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        self.kymatui.ways.open(ScreenStep("job", event.key))
+
+
+class JobScreen(JobListing):
+    """One job: its steps above, everything that happened below."""
+
+    name_in_help: ClassVar[str] = "Job"
+
+    def __init__(self, number: str) -> None:
+        super().__init__()
+        self._number = number
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep("job", self._number)
+
+    @property
+    def job(self) -> Job | None:
+        return self.kymatui.desk.find(int(self._number))
+
+    def body(self) -> ComposeResult:
+        yield TargetLine()
+        yield Static("", id="job-head")
+        yield Static("", id="job-steps")
+        yield LiveTable(words.LOG_COLUMNS, id="job-log", opens=False)
+        yield StatusLine(id="reason")
+
+    def exports(self) -> Mapping[str, Callable[[], str]]:
+        job = self.job
+        log = {"log": partial(words.log_text, job)} if job is not None else {}
+        return {**log, **super().exports()}
+
+    async def action_save(self) -> None:
+        """The whole log, under a name that tells the job."""
+        job = self.job
+        if job is not None:
+            await self.action_command(f"save {words.log_name(job)}")
+
+    def show_catalog(self) -> None:
+        job = self.job
+        if not self.query(LiveTable) or job is None:
+            return
+        self.show_target()
+        now, table = self.kymatui.clock(), self.main_widget()
+        tone = words.TONES[job.state]
+        head = [with_tone(f"#{job.number} {sanitize(job.title)}", "", bold=True), Content("   ")]
+        head += [with_tone(f"{job.state.value}   {words.progress_bar(job.share)}", tone)]
+        waits = "waits for " if job.waits_for else ""
+        head += [with_tone(f"\n{waits}{sanitize(words.job_status_line(job))}", "accent" if job.waits_for else tone)]
+        hint, quiet = job.hint, words.stalled_hint(job, now)
+        head += [with_tone(f"\n{sanitize(quiet or hint)}", "warning" if quiet else "muted")] if quiet or hint else []
+        self.query_one("#job-head", Static).update(Content.assemble(*head))
+        lines = [with_tone(line, tone) for line, tone in words.step_lines(job, now)]
+        self.query_one("#job-steps", Static).update(Content("\n").join(lines))
+        at_end = table.cursor_key is None or table.cursor_key == (table.rows[-1].key if table.rows else None)
+        table.show(words.log_rows(job))
+        if at_end:  # whoever looks back into the log stays there
+            table.action_edge(1)
+        self._show_line()
+        self.refresh_bindings()
+
+    @on(RowTable.Highlighted)
+    def _show_line(self) -> None:
+        """The whole line of the log, which the table may cut."""
+        job, key = self.job, self.main_widget().cursor_key
+        if job is not None and key is not None and 0 <= (place := int(key) - job.dropped) < len(job.log):
+            line = job.log[place]
+            about = f" ({line.about})" if line.about else ""
+            self.query_one(StatusLine).say(with_tone(sanitize(f"{line.words}{about}"), ""))

@@ -1,0 +1,62 @@
+"""Screens whose modules can be acted upon: the menu, and the keys that open its actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from kymatui.ui.base.framed_screen import FramedScreen
+
+
+class ModuleActionScreen(FramedScreen):
+    """Subclasses say which modules are meant. A plan is shown before anything is written: here nothing is."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "act", "Act", id="module.act"),
+        Binding("m", "manage", "Manage or unmanage", show=False, id="module.manage"),
+        Binding("i", "install", "Install directly", show=False, id="module.install"),
+        Binding("u,p", "upgrade", "Upgrade what is outdated", show=False, id="module.upgrade"),
+        Binding("ctrl+d", "delete", "Delete, guided", show=False, id="module.delete"),
+    ]
+
+    @property
+    def targets(self) -> Sequence[str]:
+        """The names of the modules that are meant."""
+        return ()
+
+    def why_off(self, action: str) -> str:
+        if action in ("act", "manage", "upgrade", "install", "delete") and not (self.is_whole and self.targets):
+            return "there is no module under the cursor"
+        return super().why_off(action)
+
+    def action_delete(self) -> None:
+        from kymatui.ui.flows.deletion import start_deletion
+        from kymatui.ui.navigation.history import ScreenStep
+
+        if len(self.targets) == 1:
+            self.kymatui.ways.open(ScreenStep("delete", self.targets[0]))
+        else:
+            self.kymatui.desk.flow(start_deletion(self.kymatui, self.targets))
+
+    def action_install(self) -> None:
+        from kymatui.ui.flows.direct_install import install, install_several
+
+        app, names = self.kymatui, self.targets
+        app.desk.flow(install(app, names[0]) if len(names) == 1 else install_several(app, names))
+
+    def action_upgrade(self) -> None:
+        from kymatui.ui.flows.direct_install import upgrade
+
+        self.kymatui.desk.flow(upgrade(self.kymatui, self.targets))
+
+    def action_act(self) -> None:
+        from kymatui.ui.flows.module_actions import open_action_menu
+
+        self.kymatui.desk.flow(open_action_menu(self.kymatui, self.targets))
+
+    def action_manage(self) -> None:
+        from kymatui.ui.flows.module_actions import switch_management
+
+        self.kymatui.desk.flow(switch_management(self.kymatui, self.targets))

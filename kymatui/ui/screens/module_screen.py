@@ -1,0 +1,191 @@
+"""One module from every side: what is declared, observed and reported; its tree, checks, versions, events, objects,
+and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.widget import Widget
+
+from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.ui.connection.cluster_link import FollowedObjects
+from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.panes.checks_pane import ChecksPane
+from kymatui.ui.panes.documents_pane import DocumentsPane
+from kymatui.ui.panes.events_pane import EventsPane
+from kymatui.ui.panes.history_pane import HistoryPane
+from kymatui.ui.panes.overview_pane import OverviewPane
+from kymatui.ui.panes.pane import Pane
+from kymatui.ui.panes.resources_pane import ResourcesPane
+from kymatui.ui.panes.versions_pane import VersionsPane
+from kymatui.ui.screens.module_action_screen import ModuleActionScreen
+from kymatui.ui.widgets.document import Document
+from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
+
+PANES: tuple[type[Pane], ...] = (
+    OverviewPane,
+    ResourcesPane,
+    ChecksPane,
+    VersionsPane,
+    EventsPane,
+    DocumentsPane,
+    HistoryPane,
+)
+TABS = tuple(Tab(str(number), pane.TITLE) for number, pane in enumerate(PANES, 1))
+_KEYS = {key: pane.TITLE for key, pane in zip("dtxveyh", PANES, strict=True) if pane is not DocumentsPane}
+
+
+class ModuleScreen(ModuleActionScreen):
+    """Follows one module while it changes; a module that goes away says so and stays readable."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(tab.key, f"tab('{tab.label}')", "One of the tabs", show=False, id=f"module.tab-{tab.key}")
+            for tab in TABS
+        ),
+        *(
+            Binding(key, f"tab('{title}')", title.capitalize(), show=False, id=f"module.{title}")
+            for key, title in _KEYS.items()
+        ),
+        Binding("y", "yaml", "YAML, of the object under the cursor where there is one", show=False, id="module.yaml"),
+        Binding("tab", "next_tab(1)", "Next tab", show=False, id="module.next-tab"),
+        Binding("shift+tab", "next_tab(-1)", "Tab before", show=False, id="module.previous-tab"),
+    ]
+
+    name_in_help: ClassVar[str] = "Module"
+
+    def __init__(self, name: str, tab: str = "") -> None:
+        super().__init__()
+        self._module_name = name
+        self._tab = tab or TABS[0].label
+        self._last: ModuleRow | None = None
+        self._panes: dict[str, Pane] = {}  # those that were opened, by their titles
+        self.pane: Pane | None = None
+        """The tab that is open; None before the first one is."""
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep("module", self._module_name, self._tab)
+
+    def body(self) -> ComposeResult:
+        yield ViewTabs(id="views")
+        with Container(id="module-tabs"):
+            yield self._new_pane(self._tab)
+
+    async def on_mount(self) -> None:  # type: ignore[override]  # a pane has to be there before keys are taken
+        super().on_mount()
+        await self.action_tab(self._tab)
+
+    def on_unmount(self) -> None:
+        self.kymatui.follow(self, FollowedObjects())
+
+    def main_widget(self) -> Widget:
+        return self.pane.target() if self.pane is not None else self
+
+    @property
+    def targets(self) -> Sequence[str]:
+        return (self._module_name,)
+
+    # what is shown
+
+    @property
+    def module(self) -> ModuleRow | None:
+        """The row as it is now, or as it was last."""
+        catalog = self.kymatui.catalog
+        found = catalog.row(self._module_name) if catalog is not None else None
+        self._last = found or self._last
+        return self._last
+
+    def show_catalog(self) -> None:
+        """Draws the tab that is open; the others are drawn when they are opened."""
+        row, snapshot, pane = self.module, self.kymatui.snapshot, self.pane
+        if row is None or snapshot is None or pane is None:
+            return
+        pane.draw(row, snapshot)
+        self.kymatui.follow(self, pane.looks(row))
+        self._show_tabs()
+
+    @on(Pane.Noted)
+    @on(Document.Moved)
+    def _show_tabs(self) -> None:
+        note = self.pane.note if self.pane is not None else ""
+        table = self.table
+        main = self.main_widget()
+        if isinstance(main, Document) and main.wanted:
+            note = f"/{main.wanted}  {main.place}"
+        elif table is not None and table.filter:
+            note = f"/{table.filter.text}  {len(table.rows)} of {len(table.everything)}"
+        self.query_one(ViewTabs).show(TABS, self._tab, note)
+
+    # tabs
+
+    async def action_tab(self, title: str) -> None:
+        await self._open(title)
+        self.kymatui.ways.visits.turn(title)
+
+    async def _open(self, title: str) -> Pane:
+        self._tab = title
+        if title not in self._panes:
+            await self.query_one("#module-tabs").mount(self._new_pane(title))
+        pane = self.pane = self._panes[title]
+        for other in self._panes.values():
+            other.display = other is pane
+        self.show_catalog()
+        self._show_tabs()
+        pane.target().focus()
+        return pane
+
+    def _new_pane(self, title: str) -> Pane:
+        kind = next(kind for kind in PANES if title == kind.TITLE)
+        self._panes[title] = kind(id=f"pane-{title}")
+        return self._panes[title]
+
+    async def action_next_tab(self, by: int) -> None:
+        titles = [tab.label for tab in TABS]
+        await self.action_tab(titles[(titles.index(self._tab) + by) % len(titles)])
+
+    async def action_yaml(self) -> None:
+        """The object that a line is about, or the tab with the module's own."""
+        if self.pane is not None and self.pane.LISTS_OBJECTS:
+            self.pane.open_entry()
+        else:
+            await self.action_tab(DocumentsPane.TITLE)
+
+    def ask_again(self) -> None:
+        if self.pane is not None:
+            self.pane.ask_again()
+
+    async def show_tab(self, tab: str) -> None:
+        if tab and tab != self._tab:
+            await self._open(tab)
+
+    @on(ViewTabs.Chosen)
+    async def _tab_chosen(self, event: ViewTabs.Chosen) -> None:
+        await self.action_tab(TABS[event.number].label)
+
+    # search
+
+    @property
+    def filter_text(self) -> str:
+        main = self.main_widget()
+        return main.wanted if isinstance(main, Document) else super().filter_text
+
+    def filter_changed(self, text: str) -> str:
+        """In documents a filter marks and never hides."""
+        main = self.main_widget()
+        problem = main.find(text) if isinstance(main, Document) else super().filter_changed(text)
+        self._show_tabs()
+        return problem
+
+    def why_off(self, action: str) -> str:
+        if action == "filter" and self.is_mounted and self.table is None and self._tab != DocumentsPane.TITLE:
+            return "there is nothing to filter on this tab"
+        return super().why_off(action)
+
+    def exports(self) -> Mapping[str, Callable[[], str]]:
+        return {**super().exports(), **(self.pane.exports() if self.pane is not None else {})}

@@ -1,0 +1,56 @@
+"""Everything that is wrong, kept until it is gone: a toast is easy to miss."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.navigation.history import ScreenStep, object_step
+from kymatui.ui.presenters.catalog.problem_rows import COLUMNS, problem_of, problem_rows, summarize_problems
+from kymatui.ui.viewmodels.sorting import SortOrder
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.status_line import StatusLine
+
+
+class ProblemsScreen(ListScreen):
+    """Problems of the catalog and of the connection, the worst first."""
+
+    name_in_help: ClassVar[str] = "Problems"
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep("problems")
+
+    def body(self) -> ComposeResult:
+        yield Static("", id="counts", classes="counts")
+        yield LiveTable(COLUMNS, id="problems", sort=SortOrder("severity"))
+        yield StatusLine(id="reason")
+
+    def show_catalog(self) -> None:
+        if self.query(LiveTable):
+            catalog = self.kymatui.catalog
+            self.main_widget().show(problem_rows(catalog))
+            self.query_one("#counts", Static).update(Content(summarize_problems(catalog)))
+
+    @on(RowTable.Highlighted)
+    def _highlighted(self) -> None:
+        """The whole text of the problem under the cursor: in the table it is often cut."""
+        row = self.main_widget().current
+        said = [row.cells[name].text for name in ("object", "message", "actor")] if row is not None else []
+        words = "   ".join(part for part in said if part)
+        self.query_one(StatusLine).say(Content(words))
+
+    @on(RowTable.Chosen)
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        """The object that the problem names; else its module."""
+        found = problem_of(self.kymatui.catalog, event.key)
+        if found is not None and found.ref is not None:
+            self.kymatui.ways.open(object_step(found.ref))
+        else:
+            self.open_module(found.module if found is not None else "", "overview")

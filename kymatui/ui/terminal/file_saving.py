@@ -1,0 +1,38 @@
+"""What a screen shows as a file. Nothing is ever overwritten."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+
+def save_file(name: str, exports: Mapping[str, Callable[[], str]]) -> str:
+    """Writes the export that the name's ending means; the path written, or raises ValueError with what is wrong."""
+    path = Path(name).expanduser()
+    ending = path.suffix.removeprefix(".").lower()
+    form = {"markdown": "md", "yml": "yaml"}.get(ending, ending)
+    if not name or form not in exports:
+        raise ValueError(f"save under which name? its ending chooses the format: {', '.join(exports)}")
+    body = exports[form]()
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(body)
+    except FileExistsError:
+        raise ValueError(f"{name} is there already; nothing was overwritten") from None
+    except OSError as error:
+        raise ValueError(f"{name} cannot be written: {error.strerror or error}") from error
+    return str(path)
+
+
+def save_new_file(name: str, content: bytes) -> str:
+    """Writes a file that nobody else may read; the path written, or raises ValueError with what is wrong."""
+    path = Path(name).expanduser()
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise ValueError(f"{name} is there already; nothing was overwritten") from None
+    except OSError as error:
+        raise ValueError(f"{name} cannot be written: {error.strerror or error}") from error
+    return str(path)

@@ -1,0 +1,18 @@
+"""Where the stylesheets are: inside the package in a wheel, beside it in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kymatui.errors import ConfigurationError
+
+
+def styles_dir() -> Path:
+    """Raises ConfigurationError where an installation lacks them."""
+    packaged = Path(__file__).resolve().parents[2] / "styles"
+    for folder in (packaged, packaged.parents[1] / "styles"):
+        if (folder / "app.tcss").is_file():
+            return folder
+    raise ConfigurationError(
+        f"kymatui's stylesheets are not in {packaged}", hint="the installation is incomplete; install kymatui again"
+    )

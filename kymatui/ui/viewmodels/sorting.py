@@ -1,0 +1,91 @@
+"""Rows of any table, filtered and put in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from kymatui.ui.viewmodels.row_filter import RowFilter
+from kymatui.ui.viewmodels.row_list import EMPTY, Cell, Row
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_DIGITS = re.compile(r"(\d{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class SortOrder:
+    """By which column, and which way; "" leaves the rows in the order they come in."""
+
+    column: str = "name"
+    descending: bool = False
+
+
+def arrange_rows(rows: Iterable[Row], wanted: RowFilter, sort: SortOrder | None) -> list[Row]:
+    """The rows that the filter accepts; rows that are equal in the sorted column stay in the order they came in.
+
+    Empty cells come last, whichever way the others are sorted.
+    """
+    chosen = _chosen(list(rows), wanted) if wanted else list(rows)
+    if sort is None or not sort.column:
+        return chosen
+    column = sort.column
+    known = [row for row in chosen if row.cells.get(column, EMPTY).text]
+    known.sort(key=lambda row: _order(row.cells[column]), reverse=sort.descending)
+    return [*known, *(row for row in chosen if not row.cells.get(column, EMPTY).text)]
+
+
+def _chosen(rows: list[Row], wanted: RowFilter) -> list[Row]:
+    """What the filter accepts, and in a tree what leads there."""
+    keys = {row.key for row in rows if wanted.accepts(_line(row), row.labels)}
+    parents = {row.key: row.parent for row in rows if row.parent}
+    for key in list(keys) if parents else ():
+        while key := parents.get(key, ""):
+            keys.add(key)
+    return [row for row in rows if row.key in keys]
+
+
+def _line(row: Row) -> str:
+    return "  ".join(cell.text for cell in row.cells.values())
+
+
+def _order(cell: Cell) -> tuple[object, ...]:
+    return (0, cell.order) if cell.order is not None else (1, natural_key(cell.text))
+
+
+@lru_cache(maxsize=32768)
+def natural_key(text: str) -> tuple[str | int, ...]:
+    """A key by which `item-10` comes behind `item-9`: texts and numbers in turn, so that equals meet equals."""
+    parts: list[str | int] = list(_DIGITS.split(text.casefold()))
+    parts[1::2] = map(int, parts[1::2])
+    return tuple(parts)
+
+
+def aged(rows: Iterable[Row], now: float) -> tuple[tuple[Row, ...], float]:
+    """Return the rows as their ages read at a moment, and until when all of them read the same.
+
+    A row whose texts stay the same stays the same object.
+    """
+    until, found = float("inf"), []
+    for row in rows:
+        for name, cell in row.cells.items():
+            if cell.since is not None:
+                until = min(until, _reads_until(cell.since, now))
+                text = _span(now - cell.since)
+                if text != cell.text:
+                    row = replace(row, cells={**row.cells, name: replace(cell, text=text)})
+        found.append(row)
+    return tuple(found), until
+
+
+def _reads_until(since: float, now: float) -> float:
+    seconds = max(int(now - since), 0)
+    size = _DAY if seconds >= _DAY else _HOUR if seconds >= _HOUR else _MINUTE if seconds >= 2 * _MINUTE else 1
+    return since + (seconds // size + 1) * size
+
+
+def _span(seconds: float) -> str:
+    from kymatui.domain.versions.messages import format_duration  # not before the first paint
+
+    return format_duration(seconds)

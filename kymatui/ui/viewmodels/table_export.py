@@ -1,0 +1,32 @@
+"""A table as a file: CSV, JSON or Markdown, by the name's ending."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import EMPTY, Row
+
+FORMATS = ("csv", "json", "md", "tsv")
+
+
+def export_table(columns: Sequence[Column], rows: Sequence[Row], form: str) -> str:
+    """All columns and all rows that are shown, whatever fits on the screen."""
+    body = [[row.cells.get(column.id, EMPTY).text for column in columns] for row in rows]
+    if form == "json":
+        names = [column.id for column in columns]
+        return json.dumps([dict(zip(names, line, strict=True)) for line in body], indent=2, ensure_ascii=False) + "\n"
+    head = [column.title for column in columns]
+    if form == "md":
+        lines = [head, ["---"] * len(head), *body]
+        return "".join(f"| {' | '.join(_escaped(cell) for cell in line)} |\n" for line in lines)
+    out = io.StringIO()
+    csv.writer(out, delimiter="\t" if form == "tsv" else ",", lineterminator="\n").writerows([head, *body])
+    return out.getvalue()
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|")

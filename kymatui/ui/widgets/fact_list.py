@@ -1,0 +1,76 @@
+"""Labels with what stands behind them, aligned; long texts go on under their own beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
+
+from kymatui.ui.viewmodels.display_text import fit_to_width
+from kymatui.ui.widgets.tone_styles import with_tone
+
+_WIDEST = 44
+_LEAST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A label, what stands behind it, and its tone."""
+
+    label: str
+    text: str
+    tone: str = ""
+
+
+class Facts(Widget):
+    """Facts without a text are left out."""
+
+    def __init__(
+        self, *, id: str | None = None, classes: str | None = None, title: str = "", labels: str = "$foreground-muted"
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._facts: tuple[Fact, ...] = ()
+        self._wrapped: dict[int, Sequence[Content]] = {}  # by the width; a layout asks for the height again and again
+        self.border_title = title
+        self._label_style = labels
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        return self._facts
+
+    def show(self, facts: Iterable[Fact]) -> None:
+        shown = tuple(fact for fact in facts if fact.text)
+        if shown != self._facts:
+            self._facts = shown
+            self._wrapped.clear()
+            self.refresh(layout=True)
+
+    @property
+    def words(self) -> str:
+        """The whole text, as somebody reads it."""
+        return "\n".join(f"{fact.label}  {fact.text}".strip() for fact in self._facts)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        del container, viewport
+        return len(self._lines(width))
+
+    def render(self) -> Content:
+        return Content("\n").join(self._lines(self.size.width))
+
+    def _lines(self, width: int) -> Sequence[Content]:
+        if width not in self._wrapped:
+            self._wrapped[width] = tuple(self._wrap(width))
+        return self._wrapped[width]
+
+    def _wrap(self, width: int) -> Iterator[Content]:
+        labels = max((cell_len(fact.label) for fact in self._facts), default=0)
+        gutter = min(labels, _WIDEST, max(width // 2, 1)) + 2 if labels else 0
+        for fact in self._facts:
+            label = Content.styled(fit_to_width(fact.label, gutter - 2) + "  " if gutter else "", self._label_style)
+            lines = with_tone(fact.text, fact.tone).wrap(max(width - gutter, _LEAST))
+            for number, line in enumerate(lines):
+                yield Content.assemble(label if number == 0 else " " * gutter, line)

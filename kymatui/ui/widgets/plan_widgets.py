@@ -1,0 +1,112 @@
+"""The parts of a plan on the screen: its objects, the difference of one of them, and what has to be agreed to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, PreviewLine
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.widgets.document import Document
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.scrolling import SCROLL_KEYS
+from kymatui.ui.widgets.tone_styles import with_tone
+
+TONES = {
+    PlannedChange.DELETE: "error",
+    PlannedChange.CONFLICT: "warning",
+    PlannedChange.CHANGE: "accent",
+    PlannedChange.CREATE: "ready",
+    PlannedChange.SAME: "muted",
+}
+
+_MOVES = ("table.down", "table.up", "table.page-down", "table.page-up", "table.first", "table.last")
+_MOVE_KEYS = [one for one in RowTable.BINDINGS if isinstance(one, Binding) and one.id in _MOVES]
+
+
+def line_columns(lines: Sequence[PreviewLine]) -> tuple[Column, ...]:
+    """Names and notes share the room as they need it."""
+    name = max((len(line.name) for line in lines), default=1)
+    note = max((len(line.note or line.mark.word) for line in lines), default=1)
+    return (
+        Column("mark", "", 1),
+        Column("name", "OBJECT", min(name, 24), flex=max(name - 24, 0)),
+        Column("note", "WHAT", min(note, 12), flex=max(note - 12, 0), priority=1),
+    )
+
+
+class PlanTable(RowTable, inherit_bindings=False):
+    """The objects of a plan; nothing in it can be marked or opened."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*_MOVE_KEYS]
+
+    def show_lines(self, lines: Sequence[PreviewLine], *, only_changes: bool) -> None:
+        """Keys of rows are the places in `lines`, so that two objects of one name stay apart."""
+        self.set_rows(
+            _line(str(number), line)
+            for number, line in enumerate(lines)
+            if not only_changes or line.mark is not PlannedChange.SAME
+        )
+
+
+def _line(key: str, line: PreviewLine) -> Row:
+    cells = {
+        "mark": Cell(line.mark.value, TONES[line.mark]),
+        "name": Cell(sanitize(line.name), "muted" if line.mark is PlannedChange.SAME else ""),
+        "note": Cell(sanitize(line.note) or line.mark.word, "muted"),
+    }
+    return Row(key, cells)
+
+
+class DiffView(Document, inherit_bindings=False):
+    """Lines that begin with `+ ` or `- ` are drawn as what comes and what goes; space agrees, here too."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"diff--added", "diff--removed"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        replace(one, key="ctrl+f,pagedown") if one.id == "document.page-down" else one for one in SCROLL_KEYS
+    ]
+
+    def show_line(self, line: PreviewLine | None) -> None:
+        """The whole words of a line, which the table may cut, and what changes in it."""
+        if line is None:
+            self.show("")
+            return
+        note = f": {line.note}" if line.note else ""
+        self.show("\n".join((f"  {line.name}", f"  {line.mark.word}{note}", "", *line.diff)))
+        self.scroll_home(animate=False)
+
+    def _coloured(self, text: str, base: Style, from_start: bool) -> Iterator[Segment]:
+        name = {"+": "diff--added", "-": "diff--removed"}.get(text[:1] if from_start else "")
+        yield Segment(text, base + Style(color=self.get_component_rich_style(name).color) if name else base)
+
+
+class Tick(Static, can_focus=True):
+    """One thing that is agreed to with space; long words go on in the next line."""
+
+    def __init__(self, consent: Consent) -> None:
+        super().__init__(classes="plan-tick")
+        self.consent = consent
+        self.agreed = False
+
+    def on_mount(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        sign = with_tone("[x] " if self.agreed else "[ ] ", "ready" if self.agreed else "warning", bold=True)
+        self.update(Content.assemble(sign, sanitize(self.consent.words)))
+
+    def toggle(self) -> None:
+        self.agreed = not self.agreed
+        self._draw()
+
+    def on_click(self) -> None:
+        self.toggle()

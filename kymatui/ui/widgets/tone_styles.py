@@ -1,0 +1,24 @@
+"""Tones as Textual styles, for text outside tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual.content import Content
+
+STYLES: Mapping[str, str] = {
+    "ready": "$text-success",
+    "processing": "$text-accent",
+    "warning": "$text-warning",
+    "error": "$text-error",
+    "deleting": "$text-secondary",
+    "unmanaged": "$foreground-muted",
+    "muted": "$foreground-muted",
+    "accent": "$text-primary",
+}
+
+
+def with_tone(text: str, tone: str, *, bold: bool = False) -> Content:
+    """`text` is taken as it is: no markup is looked for in it."""
+    style = STYLES.get(tone, "")
+    return Content.styled(text, f"bold {style}".strip() if bold else style)

@@ -1,0 +1,126 @@
+"""The frame around every screen: where am I, on which cluster, may I write, is what I see current."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from rich.cells import cell_len
+from textual import events
+from textual.content import Content
+from textual.message import Message
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+
+
+@dataclass(frozen=True, slots=True)
+class FrameFacts:
+    """What the top line says; `connection` is a word such as "live" or "stale 42s", `tone` its colour.
+
+    `manager` is who manages the modules; `traffic` how many requests only read and how many did not, where that
+    is to be proved.
+    """
+
+    trail: tuple[str, ...] = ()
+    cluster: str = ""
+    namespace: str = ""
+    mode: str = "RW"
+    connection: str = "connecting"
+    tone: str = "processing"
+    counts: str = ""
+    sign: str = ""
+    banner: str = ""
+    jobs: str = ""
+    manager: str = ""
+    manager_short: str = ""
+    traffic: tuple[int, int] | None = None
+
+    def with_trail(self, *trail: str) -> FrameFacts:
+        return replace(self, trail=trail)
+
+
+_TONES = {
+    "ready": "$text-success",
+    "processing": "$text-accent",
+    "warning": "$text-warning",
+    "error": "$text-error",
+    "muted": "$foreground-muted",
+}
+
+
+def _proof(facts: FrameFacts, wide: bool) -> str:
+    """How many requests left, and that none of them could write."""
+    if facts.traffic is None:
+        return ""
+    reads, writes = facts.traffic
+    return f" reads {reads} writes {writes}" if wide else f" {reads}r {writes}w"
+
+
+def spread_parts(left: Content, right: Content, width: int) -> Content:
+    """`left` and `right` at the two ends of a line; where both do not fit, the left end is cut."""
+    space = width - left.cell_length - right.cell_length
+    if space < 1:
+        left = left.truncate(max(width - right.cell_length - 1, 0), ellipsis=True)
+        space = max(width - left.cell_length - right.cell_length, 0)
+    return Content.assemble(left, " " * space, right)
+
+
+class TopLine(Widget):
+    """Product, trail, cluster on the left; counts, mode and connection on the right."""
+
+    class Chosen(Message):
+        """A click on a step of the trail."""
+
+        def __init__(self, number: int) -> None:
+            super().__init__()
+            self.number = number
+
+    facts: reactive[FrameFacts] = reactive(FrameFacts())
+
+    def on_click(self, event: events.Click) -> None:
+        left = len(" kymatui ")
+        for number, step in enumerate(self.facts.trail):
+            right = left + cell_len("› " + sanitize(step) + " ")
+            if left <= event.x < right:
+                self.post_message(self.Chosen(number))
+            left = right
+
+    def render(self) -> Content:
+        facts, width = self.facts, self.size.width
+        wide = width >= 100
+        left = [Content.styled(" kymatui ", "bold $primary")]
+        for step in facts.trail:
+            left += [Content.styled("› ", "$foreground-muted"), Content.styled(sanitize(step) + " ", "bold")]
+        if facts.cluster:
+            where = sanitize(f"{facts.cluster}/{facts.namespace}" if facts.namespace and wide else facts.cluster)
+            left += [Content.styled(" ctx ", "$foreground-muted"), Content.styled(where, "$secondary")]
+        said = Content.assemble(*left)
+        right = Content()
+        for words in _around(facts, wide):  # where it is tight, who and where come before how many
+            right = _right(facts, wide, words)
+            if said.cell_length + right.cell_length < width:
+                break
+        return spread_parts(said, right, width)
+
+
+def _around(facts: FrameFacts, wide: bool) -> Iterator[str]:
+    """What stands before the mode, less and less of it."""
+    counts = f"{facts.counts}   " if facts.counts and wide else ""
+    if facts.manager:
+        yield f"{counts}{facts.manager}   "
+        yield f"{facts.manager}   "
+        yield f"{facts.manager_short} "
+    else:
+        yield counts
+
+
+def _right(facts: FrameFacts, wide: bool, words: str) -> Content:
+    mode_style = "bold $text-warning" if facts.mode == "RW" else "bold $text-success"
+    return Content.assemble(
+        Content.styled(f"{facts.jobs}   " if facts.jobs else "", "bold $text-accent"),
+        Content.styled(words, "$foreground-muted"),
+        Content.styled(f"[{facts.mode}{_proof(facts, wide)}] ", mode_style),
+        Content.styled(f"{facts.sign} {facts.connection} ".lstrip(), _TONES.get(facts.tone, "")),
+    )
