@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kymatui.composition.modules.adopt import adopt_intent, newer_version
+from kymatui.actions.modules.adopt import adopt_intent, newer_version
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.schema_forms import FormField, form_fields, overrides
 from kymatui.domain.kyma.versions import same_version, version_order
@@ -18,9 +18,9 @@ from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError
 
 if TYPE_CHECKING:
+    from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.composition.jobs import JobReport
-    from kymatui.composition.modules.module_sources import ModuleSource
     from kymatui.composition.sessions.pair_session import PairSession
     from kymatui.composition.sessions.runtime_session import RuntimeSession
     from kymatui.engine.bundles.bundle import Bundle
@@ -127,7 +127,7 @@ class InstallAction:
 
     def standing(self, module: str, namespace: str = "") -> InstallStatus:
         """Asks the server only for what is installed."""
-        from kymatui.composition.modules.module_sources import find_installed
+        from kymatui.actions.modules.module_sources import find_installed
 
         snapshot = self._session.snapshot()
         seen = build_catalog(snapshot, time.time())
@@ -189,7 +189,7 @@ class InstallAction:
 
     def all_upgrades(self) -> InstallSelection:
         """The same of everything that kymatui has installed, whether the catalog knows of it or not."""
-        from kymatui.composition.modules.upgrade import survey_upgrades
+        from kymatui.actions.modules.upgrade import survey_upgrades
 
         found = survey_upgrades(self._cluster, self._session.snapshot(), self._blobs)
         ways = {(one.name, one.known.namespace if one.known is not None else ""): one for one in found.outdated}
@@ -216,7 +216,7 @@ class InstallAction:
 
     def _chart_upgrade(self, known: Inventory) -> InstallRequest:
         """Raises RefusedError where nobody can be asked; without a version where there is no newer one."""
-        from kymatui.composition.modules.upgrade import newest_source
+        from kymatui.actions.modules.upgrade import newest_source
         from kymatui.engine.inventory.inventory import InventoryState
 
         source = newest_source(known, self._blobs)
@@ -225,7 +225,7 @@ class InstallAction:
 
     def adoption(self, module: str) -> InstallRequest:
         """The installation of the very version that is there. Raises RefusedError where it is not to be had."""
-        from kymatui.composition.modules.module_sources import find_installed
+        from kymatui.actions.modules.module_sources import find_installed
 
         row = adoptable_row(build_catalog(self._session.snapshot(), time.time()).row(module), module)
         known = find_installed(self._cluster, module)
@@ -239,7 +239,7 @@ class InstallAction:
 
     def bundle(self, wanted: InstallRequest) -> Bundle:
         """What it consists of; fetched. Raises ConfigurationError, RegistryError and HelmError."""
-        from kymatui.composition.modules.module_sources import catalog_bundle
+        from kymatui.actions.modules.module_sources import catalog_bundle
 
         if wanted.chart:
             return self._chart(wanted)
@@ -250,9 +250,9 @@ class InstallAction:
         return replace(made, resource=wanted.document) if wanted.document is not None else made
 
     def _chart(self, wanted: InstallRequest) -> Bundle:
-        from kymatui.composition.modules.manifest_controller import chart_target
-        from kymatui.composition.modules.module_sources import find_installed
+        from kymatui.actions.modules.module_sources import find_installed
         from kymatui.engine.sources import chart_source
+        from kymatui.engine.sources.render_target import chart_target
 
         loaded = self._loaded(wanted)
         namespace = wanted.namespace or "default"
@@ -271,7 +271,7 @@ class InstallAction:
 
     def _kept(self, wanted: InstallRequest) -> Object:
         """The values that the release has, where they are to stay."""
-        from kymatui.composition.modules.module_sources import find_installed, release_values
+        from kymatui.actions.modules.module_sources import find_installed, release_values
 
         if not wanted.keeps_values:
             return {}

@@ -18,7 +18,6 @@ from pathlib import Path
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.modules.manifest_controller import chart_target
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.engine.apply.planner import plan
 from kymatui.engine.bundles import raw_yaml
@@ -26,6 +25,7 @@ from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.plans.plan import Intent
 from kymatui.engine.sources import chart_source
+from kymatui.engine.sources.render_target import chart_target
 from kymatui.errors import KymatuiError
 from kymatui.sandbox.sandbox_process import RunningSandbox, start_sandbox
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions

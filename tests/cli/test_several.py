@@ -11,13 +11,13 @@ from typing import Any, cast
 
 import pytest
 
+from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.commands.modules import delete, upgrade
 from kymatui.cli.main import main
 from kymatui.cli.options.direct_install import CommandContext
-from kymatui.composition.modules.module_sources import ModuleSource
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
 from kymatui.engine.cluster.ports import PatchKind

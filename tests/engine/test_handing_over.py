@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kymatui.composition.modules.handover import hand_over, handover_notice, handover_summary
+from kymatui.actions.modules.handover import hand_over, handover_notice, handover_summary
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent

@@ -24,7 +24,6 @@ from kymatui.adapters.content.blob_fetcher import BlobFetcher
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
-from kymatui.composition.modules.manifest_controller import chart_targets
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import EngineOptions, check, install, uninstall
 from kymatui.engine.bundles.bundle import Bundle
@@ -33,6 +32,7 @@ from kymatui.engine.controllers.manifest.controller import ManifestController
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext, Runtimes
 from kymatui.engine.jobs.lease import LeaseTerms
 from kymatui.engine.jobs.run import RunLimits, SystemClock
+from kymatui.engine.sources.render_target import chart_targets
 from kymatui.errors import KymatuiError
 
 Json = dict[str, Any]

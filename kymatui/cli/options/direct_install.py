@@ -20,9 +20,9 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.errors import CancelledError, ConfigurationError, RefusedError, UsageError
 
 if TYPE_CHECKING:
+    from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.composition.modules.manifest_controller import FetchOptions, LazyFetcher
-    from kymatui.composition.modules.module_sources import ModuleSource
     from kymatui.composition.modules.signatures import SignatureOptions
     from kymatui.composition.sessions.pair_session import PairSession
     from kymatui.domain.catalog.rows import Catalog
@@ -156,7 +156,7 @@ class CommandContext:
 
     @property
     def source(self) -> ModuleSource:
-        from kymatui.composition.modules.module_sources import ModuleSource
+        from kymatui.actions.modules.module_sources import ModuleSource
 
         args = self.args
         return ModuleSource(
@@ -260,7 +260,7 @@ def refuse_managed(place: CommandContext, name: str, *, direct: bool) -> None:
 
 
 def _bundle(place: CommandContext, name: str, source: ModuleSource, namespace: str) -> tuple[Bundle, tuple[Any, ...]]:
-    from kymatui.composition.modules.module_sources import catalog_bundle, load_bundle
+    from kymatui.actions.modules.module_sources import catalog_bundle, load_bundle
     from kymatui.domain.plans.direct_install import choose_template
     from kymatui.domain.snapshot.cluster_index import index_cluster
 

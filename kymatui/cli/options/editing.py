@@ -126,8 +126,8 @@ def require_rights(
 
 def print_handover_notice(session: CatalogSession | PairSession, toggle: ModuleEdit) -> None:
     """What becomes of what kymatui installed, before anybody is asked."""
+    from kymatui.actions.modules.handover import find_handover, handover_notice
     from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
-    from kymatui.composition.modules.handover import find_handover, handover_notice
 
     if toggle.verb in ("enable", "manage"):
         known = find_handover(cluster_of(session.client), toggle.module)
@@ -137,8 +137,8 @@ def print_handover_notice(session: CatalogSession | PairSession, toggle: ModuleE
 
 def complete_handover(session: CatalogSession | PairSession, toggle: ModuleEdit) -> str:
     """What kymatui had installed belongs to lifecycle-manager once that has applied it; "" where it had nothing."""
+    from kymatui.actions.modules import handover
     from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
-    from kymatui.composition.modules import handover
 
     if toggle.verb not in ("enable", "manage"):
         return ""

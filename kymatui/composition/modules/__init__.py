@@ -1,3 +1,1 @@
-"""Sources of modules and what is installed from them. All but the fetchers moves to actions once charts are told of
-their cluster there.
-"""
+"""What fetches the sources of modules, and whose signature of them is asked for."""

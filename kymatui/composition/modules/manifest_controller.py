@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kymatui.adapters.files.cache_folder import cache_folder
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 
 if TYPE_CHECKING:
     from kymatui.adapters.content.blob_fetcher import BlobFetcher
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
-    from kymatui.engine.sources.render_target import RenderTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +65,7 @@ def manifest_controller_context(
     from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
     from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
     from kymatui.engine.jobs.run import SystemClock
+    from kymatui.engine.sources.render_target import chart_targets
 
     home = open_cluster(options)
     blobs = open_fetcher(fetch)
@@ -87,43 +84,3 @@ def site_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
 
     assert isinstance(site.home, KubeCluster)
     return replace(cluster_target(site.home.client), namespace=namespace)
-
-
-def chart_targets(cluster: Cluster) -> Callable[[str], RenderTarget]:
-    """What charts of Manifests are told of a cluster, by the name of their release.
-
-    As the first module-manager had it, they always see an upgrade, so that they render the same on every turn.
-    """
-    found = chart_target(cluster, installed=True)
-    return lambda release: found
-
-
-def chart_target(cluster: Cluster, *, installed: bool = False, revision: int = 1) -> RenderTarget:
-    """What a chart is told of a cluster: its version, what it serves, and whatever it looks up."""
-    from kymatui.engine.sources.render_target import RenderTarget
-
-    def lookup(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
-        gvk = GroupVersionKind.of(api_version, kind)
-        if name:
-            return cluster.get(ObjectRef(gvk, namespace, name)) or {}
-        items = cluster.list(gvk, namespace)
-        return {"apiVersion": api_version, "kind": f"{kind}List", "metadata": {}, "items": items} if items else {}
-
-    found = RenderTarget(served=tuple(_served(cluster)), lookup=lookup, installed=installed, revision=revision)
-    version = _version(cluster)
-    return replace(found, kube_version=version) if version else found
-
-
-def _version(cluster: Cluster) -> str:
-    """The server's version, "" where it does not tell; charts may ask for one."""
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-
-    return str(cluster.client.version().get("gitVersion") or "") if isinstance(cluster, KubeCluster) else ""
-
-
-def _served(cluster: Cluster) -> list[str]:
-    found: dict[str, None] = {}
-    for kind in cluster.all_kinds():
-        found[kind.gvk.api_version] = None
-        found[f"{kind.gvk.api_version}/{kind.gvk.kind}"] = None
-    return list(found)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from kymatui.errors import ConfigurationError, HelmError, UsageError
 
 if TYPE_CHECKING:
+    from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.adapters.content.chart_fetcher import FetchedChart
     from kymatui.composition.modules.manifest_controller import FetchOptions
-    from kymatui.composition.modules.module_sources import ModuleSource
     from kymatui.domain.kyma.module_templates import ModuleTemplate
     from kymatui.domain.plans.direct_install import InstallChoice
     from kymatui.engine.bundles.bundle import Bundle

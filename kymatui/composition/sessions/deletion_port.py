@@ -64,7 +64,7 @@ class SessionDeletions:
 
     def look(self, module: str, namespace: str = "", way: ModuleCRHandling = ModuleCRHandling.LET) -> DeletionState:
         """Where the deletion of a module stands now. Lists everything that its manager looks after; writes nothing."""
-        from kymatui.composition.modules.module_sources import find_installed
+        from kymatui.actions.modules.module_sources import find_installed
         from kymatui.engine.deletion.uninstall_plan import plan_uninstall
         from kymatui.engine.jobs.run import SystemClock
 

@@ -67,6 +67,10 @@ class Cluster(Protocol):
     @property
     def read_only(self) -> bool: ...
 
+    def version(self) -> str:
+        """The server's version ("v1.34.2"), "" where it does not tell."""
+        ...
+
     def kind(self, gvk: GroupVersionKind) -> ServedKind | None:
         """The kind as it is served, or None. A kind unknown so far is looked for on the server again."""
         ...

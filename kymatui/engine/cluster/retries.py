@@ -124,6 +124,9 @@ class RetryingCluster:
     def all_kinds(self) -> Sequence[ServedKind]:
         return self._try(self._cluster.all_kinds)
 
+    def version(self) -> str:
+        return self._try(self._cluster.version)
+
     def unread_groups(self) -> Sequence[tuple[str, str]]:
         return self._cluster.unread_groups()
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.helm.capabilities import KUBE_VERSION
 
 Lookup = Callable[[str, str, str, str], dict[str, Any]]
@@ -27,3 +29,35 @@ class RenderTarget:
     lookup: Lookup | None = field(default=None, compare=False)
     installed: bool = False
     revision: int = 1
+
+
+def chart_targets(cluster: Cluster) -> Callable[[str], RenderTarget]:
+    """What charts of Manifests are told of a cluster, by the name of their release.
+
+    As the first module-manager had it, they always see an upgrade, so that they render the same on every turn.
+    """
+    found = chart_target(cluster, installed=True)
+    return lambda release: found
+
+
+def chart_target(cluster: Cluster, *, installed: bool = False, revision: int = 1) -> RenderTarget:
+    """What a chart is told of a cluster: its version, what it serves, and whatever it looks up."""
+
+    def lookup(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
+        gvk = GroupVersionKind.of(api_version, kind)
+        if name:
+            return cluster.get(ObjectRef(gvk, namespace, name)) or {}
+        items = cluster.list(gvk, namespace)
+        return {"apiVersion": api_version, "kind": f"{kind}List", "metadata": {}, "items": items} if items else {}
+
+    found = RenderTarget(served=tuple(_served(cluster)), lookup=lookup, installed=installed, revision=revision)
+    version = cluster.version()
+    return replace(found, kube_version=version) if version else found
+
+
+def _served(cluster: Cluster) -> list[str]:
+    found: dict[str, None] = {}
+    for kind in cluster.all_kinds():
+        found[kind.gvk.api_version] = None
+        found[f"{kind.gvk.api_version}/{kind.gvk.kind}"] = None
+    return list(found)

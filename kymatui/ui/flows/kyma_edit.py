@@ -241,7 +241,7 @@ def _follow_all(
 
 def _handed_over(one: EditProposal, edits: ClusterKymaEdits) -> Iterator[str]:
     """What kymatui had installed of it is lifecycle-manager's now."""
-    from kymatui.composition.modules.handover import find_handover, hand_over, handover_summary
+    from kymatui.actions.modules.handover import find_handover, hand_over, handover_summary
 
     if one.toggle.verb in (EditVerb.ENABLE, EditVerb.MANAGE):
         known = find_handover(edits.cluster, one.toggle.module)

@@ -53,6 +53,9 @@ class KubeCluster:
             preferred.setdefault((resource.group, resource.kind), resource)
         return tuple(_served(resource) for resource in preferred.values())
 
+    def version(self) -> str:
+        return str(self.client.version().get("gitVersion") or "")
+
     def unread_groups(self) -> Sequence[tuple[str, str]]:
         return self.client.discovery.unread()
 

@@ -11,7 +11,7 @@ from kymatui.cli.options.unknown_names import unknown_module
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.composition.modules.module_sources import ModuleSource
+    from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.domain.catalog.rows import ModuleRow
 
 

@@ -32,7 +32,7 @@ from kymatui.errors import KymatuiError, OutdatedError, PartlyDoneError, Refused
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kymatui.composition.modules.module_sources import ModuleSource
+    from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.engine.apply.applier import ApplyOutcome
     from kymatui.engine.apply.drift_check import DriftedField, ObjectDrift
     from kymatui.engine.inventory.inventory import Inventory
@@ -294,7 +294,7 @@ def plan_install(
 
 def _adopting(place: CommandContext, name: str, intent: Intent) -> Intent:
     """Return the intent of an upgrade that adopts what kymatui did not install. Raises RefusedError."""
-    from kymatui.composition.modules.adopt import adopt_intent
+    from kymatui.actions.modules.adopt import adopt_intent
     from kymatui.domain.catalog.catalog import build_catalog
     from kymatui.domain.modules.presence import Presence
     from kymatui.domain.snapshot.cluster_index import index_cluster

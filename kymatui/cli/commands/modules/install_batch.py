@@ -20,8 +20,8 @@ from kymatui.cli.output.printing import markdown, say, table
 from kymatui.errors import CancelledError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.composition.modules.module_sources import ModuleSource
-    from kymatui.composition.modules.upgrade import SkippedUpgrade
+    from kymatui.actions.modules.module_sources import ModuleSource
+    from kymatui.actions.modules.upgrade import SkippedUpgrade
     from kymatui.engine.jobs.run import Run
     from kymatui.engine.plans.plan import Plan
 

@@ -11,14 +11,14 @@ from kymatui.cli.output.printing import say
 from kymatui.errors import ForbiddenError, RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.composition.modules.module_sources import ModuleSource
+    from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.engine.inventory.inventory import Inventory
 
 
 def upgrade_all(place: CommandContext) -> int:
     """Modules of the catalog, and charts whose place can be asked; what is left out is named with the reason."""
+    from kymatui.actions.modules.upgrade import survey_upgrades
     from kymatui.cli.commands.modules.install_batch import InstallOrder, install_batch
-    from kymatui.composition.modules.upgrade import survey_upgrades
 
     args = place.args
     found = survey_upgrades(place.cluster, place.session.snapshot(), place.blobs, devel=args.devel, direct=args.direct)
@@ -44,7 +44,7 @@ def upgrade_all(place: CommandContext) -> int:
 
 def find_installed_as(place: CommandContext, name: str) -> Inventory | None:
     """What is installed of that name: in the namespace that was said, which for the catalog may be its template's."""
-    from kymatui.composition.modules.module_sources import find_installed
+    from kymatui.actions.modules.module_sources import find_installed
 
     found = find_installed(place.cluster, name, place.namespace)
     if found is None and place.namespace and place.source.is_catalog:
@@ -54,7 +54,7 @@ def find_installed_as(place: CommandContext, name: str) -> Inventory | None:
 
 def recorded_source(place: CommandContext, name: str) -> tuple[ModuleSource, str]:
     """Where the upgrade of one module comes from, and its namespace, by what the words say and what is written down."""
-    from kymatui.composition.modules.upgrade import newest_source
+    from kymatui.actions.modules.upgrade import newest_source
 
     source, args = place.source, place.args
     try:

@@ -25,7 +25,7 @@ class HandoverResult:
 
 def find_handover(cluster: Cluster, module: str) -> Inventory | None:
     """What is installed of a module directly, by kymatui or as a Helm release; None where that is nothing."""
-    from kymatui.composition.modules.module_sources import find_installed
+    from kymatui.actions.modules.module_sources import find_installed
 
     return find_installed(cluster, module)
 

@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kymatui.composition.modules.adopt import adoptable
-from kymatui.composition.modules.module_sources import ModuleSource
+from kymatui.actions.modules.adopt import adoptable
+from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kyma.versions import newest_above, same_version
 from kymatui.domain.plans.cluster_management import detect_management
@@ -160,7 +160,7 @@ def _releases(cluster: Cluster) -> tuple[Inventory, ...]:
 
 def list_installed(cluster: Cluster) -> tuple[Inventory, ...]:
     """All that kymatui keeps an inventory of, except charts: those are Helm releases."""
-    from kymatui.composition.modules.module_sources import inventories
+    from kymatui.actions.modules.module_sources import inventories
     from kymatui.engine.inventory.inventory_store import ApplySetStore
 
     found = (ApplySetStore(cluster, name, namespace).read() for namespace, name in inventories(cluster))

@@ -25,7 +25,7 @@ def adopt_intent(intent: Intent, row: ModuleRow | None, shelf: TemplateIndex, bl
     What the version that is there has and the bundle has not is fetched from the catalog, to be deleted with the rest
     of an upgrade; where the catalog does not have that version any more, the plan says so.
     """
-    from kymatui.composition.modules.module_sources import catalog_bundle
+    from kymatui.actions.modules.module_sources import catalog_bundle
     from kymatui.engine.cluster.kind_order import versionless_key
 
     bundle = intent.bundle

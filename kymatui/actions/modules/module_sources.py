@@ -93,8 +93,8 @@ def _read(name: str, namespace: str, source: ModuleSource, blobs: Blobs) -> Bund
 
 
 def _chart(name: str, namespace: str, source: ModuleSource, loaded: LoadedChart, cluster: Cluster) -> Bundle:
-    from kymatui.composition.modules.manifest_controller import chart_target
     from kymatui.engine.sources import chart_source
+    from kymatui.engine.sources.render_target import chart_target
 
     known = find_installed(cluster, name, namespace)
     values = chart_source.ValuesOptions(
