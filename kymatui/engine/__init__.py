@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kymatui.engine.library import EngineOptions, check, install, rollback, uninstall
+    from kymatui.engine.library import EngineOptions as Options
+    from kymatui.engine.library import check, install, rollback, uninstall
 
-__all__ = ["EngineOptions", "check", "install", "rollback", "uninstall"]
+__all__ = ["Options", "check", "install", "rollback", "uninstall"]
 
 
 def __getattr__(name: str) -> Any:
@@ -19,4 +20,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from kymatui.engine import library
 
-    return getattr(library, name)
+    return getattr(library, "EngineOptions" if name == "Options" else name)

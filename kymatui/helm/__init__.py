@@ -48,8 +48,10 @@ if TYPE_CHECKING:
     from kymatui.helm.dependencies import check_dependencies
     from kymatui.helm.functions import FUNCTIONS
     from kymatui.helm.language.caching import TemplateCache
-    from kymatui.helm.language.environment import Environment, RenderLimits
-    from kymatui.helm.manifests import INSTALL_ORDER, UNINSTALL_ORDER, Hook, RenderedManifest, sort_hooks
+    from kymatui.helm.language.environment import Environment
+    from kymatui.helm.language.environment import RenderLimits as Limits
+    from kymatui.helm.manifests import INSTALL_ORDER, UNINSTALL_ORDER, Hook, sort_hooks
+    from kymatui.helm.manifests import RenderedManifest as Manifest
     from kymatui.helm.rendering import CrdFile, Rendered, render
     from kymatui.helm.values import merge_values
     from kymatui.helm.yaml.reading import load_as_json as load_yaml
@@ -77,7 +79,8 @@ _HOMES: Final = {
     "render": "rendering",
     "sort_hooks": "manifests",
 }
-_NAMES: Final = {"load_yaml": "load_as_json"}
+# What this library calls plainly has a longer name inside the package, where others have a Manifest, too.
+_NAMES: Final = {"load_yaml": "load_as_json", "Limits": "RenderLimits", "Manifest": "RenderedManifest"}
 
 
 def __getattr__(name: str) -> Any:
@@ -102,9 +105,9 @@ __all__ = [
     "Environment",
     "HelmError",
     "Hook",
-    "RenderLimits",
+    "Limits",
+    "Manifest",
     "Rendered",
-    "RenderedManifest",
     "TemplateCache",
     "check_dependencies",
     "dump_yaml",

@@ -6,21 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
+from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS
+
 OptionKind = Literal["text", "flag", "texts", "keys", "contexts"]
 
 THEME_NAMES = ("dark", "light", "high-contrast", "colour-blind", "mono", "terminal")
-COLUMN_NAMES = (
-    "name",
-    "source",
-    "channel",
-    "installed",
-    "desired",
-    "newest",
-    "drift",
-    "state",
-    "checks",
-    "age",
-)
+COLUMN_NAMES = tuple(CATALOG_COLUMNS)
 ACCENTS = ("red", "orange", "yellow", "green", "blue", "purple", "grey")
 
 _KEY = re.compile(r"[a-z0-9_+@]+|[A-Z]")

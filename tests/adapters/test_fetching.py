@@ -81,11 +81,11 @@ def test_67_eight_processes_download_once_and_get_the_same_bytes(filled: Served,
     code = f"""
 import os, pathlib
 import kymatui.adapters.oci.registry
-from kymatui.adapters.content.blob_fetcher import Fetcher
+from kymatui.adapters.content.blob_fetcher import BlobFetcher
 folder = pathlib.Path({str(tmp_path)!r})
 for number in range(8):
     if not os.fork():
-        fetcher = Fetcher(cache=folder / "cache")
+        fetcher = BlobFetcher(cache=folder / "cache")
         (folder / str(number)).write_bytes(fetcher.layer({where(filled)!r}, {DIGEST!r}, insecure=True))
         os._exit(0)
 for _ in range(8):

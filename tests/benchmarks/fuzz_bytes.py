@@ -17,11 +17,11 @@ SLOW: Final = 10
 
 
 def _targets() -> dict[str, Callable[[bytes], object]]:
-    from kymatui.helm import Environment, RenderLimits, load_archive, load_yaml, merge_values
+    from kymatui.helm import Environment, Limits, load_archive, load_yaml, merge_values
     from kymatui.helm.functions import FUNCTIONS
     from tests.helm.language.rendering import render
 
-    bounded = Environment(limits=RenderLimits(depth=60, steps=5_000, output=200_000, seconds=5))
+    bounded = Environment(limits=Limits(depth=60, steps=5_000, output=200_000, seconds=5))
 
     def text(data: bytes) -> str:
         return data.decode("utf-8", "surrogateescape")

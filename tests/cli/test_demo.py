@@ -106,7 +106,7 @@ def test_stylesheets_that_make_no_sense_are_said_with_their_place(
 def test_the_stylesheets_are_looked_for_in_the_package_and_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = tmp_path / "kymatui" / "ui" / "stylesheets.py"
+    module = tmp_path / "kymatui" / "ui" / "terminal" / "stylesheets.py"
     monkeypatch.setattr(stylesheets, "__file__", str(module))
     with pytest.raises(ConfigurationError, match="stylesheets"):
         stylesheets.styles_dir()

@@ -416,7 +416,7 @@ def test_a_fleet_is_not_named_by_hand(capsys: pytest.CaptureFixture[str]) -> Non
 def test_a_module_that_no_runtime_has_is_a_typo_over_a_fleet_too(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = run(capsys, verb, "kedaa", "--fleet", "--dry-run")
     assert (status, out) == (64, "")
-    assert 'no module "kedaa"; did you mean keda?' in err
+    assert 'no module "kedaa" in the control plane kcp; did you mean keda?' in err
     assert main(["enable", "istio", "--fleet", "--at-once", "99"]) == 64
 
 

@@ -96,12 +96,12 @@ def test_a_run_says_in_its_journal_where_it_begins_and_how_it_ends(tmp_path: Pat
 # jobs of a front end
 
 DONE = """
-jobs.start(Work("done", lambda report: "", purpose=Purpose("install", ("nats",))))
+jobs.start(JobSpec("done", lambda report: "", purpose=JobPurpose("install", ("nats",))))
 assert jobs.wait(20)
 """
 KILLED = """
-jobs.start(Work("enable keda in channel fast", hang, purpose=Purpose("enable", ("keda",), {"channel": "fast"})))
-jobs.start(Work("upgrade serverless", hang, purpose=Purpose("upgrade", ("serverless",))))
+jobs.start(JobSpec("enable keda in channel fast", hang, purpose=JobPurpose("enable", ("keda",), {"channel": "fast"})))
+jobs.start(JobSpec("upgrade serverless", hang, purpose=JobPurpose("upgrade", ("serverless",))))
 os._exit(9)
 """
 QUIT = """
@@ -109,20 +109,20 @@ def stopped(report):
     report.cancel.wait()
     report.step("the next one")
 
-jobs.start(Work("delete keda", stopped, purpose=Purpose("delete", ("keda",))))
+jobs.start(JobSpec("delete keda", stopped, purpose=JobPurpose("delete", ("keda",))))
 jobs.close()
 assert jobs.wait(20)
 """
 PERSON = """
-job = jobs.start(Work("delete keda", stopped, purpose=Purpose("delete", ("keda",))))
+job = jobs.start(JobSpec("delete keda", stopped, purpose=JobPurpose("delete", ("keda",))))
 jobs.cancel(job.number)
 assert jobs.wait(20)
 """
 WORLD = """
 import os, threading
-from kymatui.adapters.files.job_journal import JobBook, Purpose
-from kymatui.composition.jobs import Jobs, Work
-jobs = Jobs(lambda all: None, book=JobBook("prod-eu"), now=lambda: 1_000.0)
+from kymatui.adapters.files.job_journal import JobJournal, JobJournals, JobPurpose
+from kymatui.composition.jobs import JobRunner, JobSpec
+jobs = JobRunner(lambda all: None, book=JobJournal("prod-eu"), now=lambda: 1_000.0)
 hang = lambda report: threading.Event().wait() or ""
 stopped = lambda report: report.cancel.wait() and report.step("the next one") or ""
 """
@@ -156,10 +156,13 @@ def test_a_job_whose_run_came_to_its_end_elsewhere_is_not_offered(tmp_path: Path
 
 def test_what_was_cut_off_on_runtimes_is_told_by_their_names(tmp_path: Path) -> None:
     home = {**os.environ, "XDG_STATE_HOME": str(tmp_path), "HOME": str(tmp_path)}
-    placed = WORLD.replace('JobBook("prod-eu")', 'JobShelf("kcp")').replace("import JobBook", "import JobShelf")
+    placed = WORLD.replace('JobJournal("prod-eu")', 'JobJournals("kcp")').replace(
+        "import JobJournal", "import JobJournals"
+    )
     script = """
 for place in ("", "kcp/kcp-system/r1", "kcp/kcp-system/r2"):
-    jobs.start(Work("enable keda", hang, keeps=frozenset({"keda"}), purpose=Purpose("enable", ("keda",)), place=place))
+    purpose = JobPurpose("enable", ("keda",))
+    jobs.start(JobSpec("enable keda", hang, keeps=frozenset({"keda"}), purpose=purpose, place=place))
 import time
 deadline = time.monotonic() + 30
 while not all(job.began for job in jobs.all):  # what one runtime keeps is in nobody's way in another

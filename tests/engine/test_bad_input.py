@@ -12,7 +12,7 @@ import yaml
 
 from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.engine import EngineOptions, install
+from kymatui.engine import Options, install
 from kymatui.engine.bundles import raw_yaml
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.sources import chart_source
@@ -106,7 +106,7 @@ def test_the_library_names_what_is_wrong_and_writes_nothing(place: Place, case: 
     place.make_namespace()
     make_bundle, words = LIBRARY[case]
     with pytest.raises(KymatuiError) as caught:
-        install(make_bundle(place), place.cluster, options=EngineOptions(limits=LIMITS))
+        install(make_bundle(place), place.cluster, options=Options(limits=LIMITS))
     assert [word for word in words if word not in str(caught.value)] == [], str(caught.value)
     assert written(place) == []
 

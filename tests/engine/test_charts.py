@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import EngineOptions, check, rollback
+from kymatui.engine import Options, check, rollback
 from kymatui.engine.apply import planner
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
@@ -267,7 +267,7 @@ def test_a_rollback_is_a_new_revision_of_the_old_content_with_its_own_hooks(plac
     hooks = (hook(make.config_map("told"), "post-rollback"), hook(make.config_map("other"), "post-upgrade"))
     install(place, chart(place, make.config_map("a", x="1"), make.config_map("old"), hooks=hooks, config={"x": 1}))
     install(place, chart(place, make.config_map("a", x="2"), make.config_map("new"), config={"x": 2}))
-    rollback("web", place.namespace, place.cluster, options=EngineOptions(limits=LIMITS))
+    rollback("web", place.namespace, place.cluster, options=Options(limits=LIMITS))
     assert (place.get("v1", "ConfigMap", "a") or {})["data"] == {"x": "1"}
     assert place.get("v1", "ConfigMap", "old") is not None
     assert place.get("v1", "ConfigMap", "new") is None
@@ -297,7 +297,7 @@ def test_helm_and_kymatui_take_turns_at_a_release(place: Place) -> None:
     assert data_of(place) == {"x": "3", "z": "3"}
     helm(place, "rollback", "web", "2")
     assert data_of(place) == {"x": "2", "y": "2"}
-    rollback("web", place.namespace, place.cluster, revision=4, options=EngineOptions(limits=LIMITS))
+    rollback("web", place.namespace, place.cluster, revision=4, options=Options(limits=LIMITS))
     assert data_of(place) == {"x": "4"}
     helm(place, "upgrade", "web", packed(place, {"x": "5"}), "--server-side=true", "--force-conflicts")
     install(place, chart(place, make.config_map("a", y="6"), version="1.4.0"))

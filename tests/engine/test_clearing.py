@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import EngineOptions, uninstall
+from kymatui.engine import Options, uninstall
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.errors import PartlyDoneError, RefusedError
 from tests.engine import objects as make
@@ -16,7 +16,7 @@ from tests.engine.installing import LIMITS, bundle, install
 from tests.engine.places import Place, eventually
 
 NAMESPACE = GroupVersionKind("", "v1", "Namespace")
-IMPATIENT = EngineOptions(limits=replace(LIMITS, gone=0.3))
+IMPATIENT = Options(limits=replace(LIMITS, gone=0.3))
 STUCK = ("n03/r7", "n11/r0", "n19/r9")
 
 
@@ -52,7 +52,7 @@ def test_two_hundred_resources_of_which_three_are_held_go_and_nothing_is_orphane
         for body in place.raw.list(things):
             ref = ObjectRef(things, body["metadata"]["namespace"], body["metadata"]["name"])
             place.release(ref)
-        uninstall("module", place.namespace, place.cluster, cascade=True, options=EngineOptions(limits=LIMITS))
+        uninstall("module", place.namespace, place.cluster, cascade=True, options=Options(limits=LIMITS))
         assert place.get("apps/v1", "Deployment", "manager") is None
         assert place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"things.{place.group}", "") is None
         assert place.raw.get(ObjectRef(NAMESPACE, "", place.namespace)) is None

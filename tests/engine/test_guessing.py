@@ -9,7 +9,7 @@ import pytest
 
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.engine import EngineOptions, check, install
+from kymatui.engine import Options, check, install
 from kymatui.engine.apply.drift_check import ObjectDriftKind
 from kymatui.engine.dryrun.client_side_apply import merge_client_side
 from kymatui.engine.plans.plan import Action
@@ -44,7 +44,7 @@ def test_named_things_are_merged_and_the_rest_is_replaced(live: Json, body: Json
 
 def test_a_check_in_read_only_mode_finds_drift_and_writes_nothing(place: Place) -> None:
     what = bundle(place, make.config_map("a", x="1"), make.deployment("d"), make.config_map("gone"))
-    install(what, place.cluster, options=EngineOptions(limits=LIMITS))
+    install(what, place.cluster, options=Options(limits=LIMITS))
     place.kubectl(make.config_map("a", place.namespace, x="theirs"))
     place.raw.delete(read_ref(make.config_map("gone", place.namespace)))
     reader = place.connect(read_only=True)

@@ -9,7 +9,7 @@ import pytest
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine import EngineOptions, check, install, uninstall
+from kymatui.engine import Options, check, install, uninstall
 from kymatui.engine.apply.drift_check import ObjectDriftKind
 from kymatui.engine.bundles import raw_yaml
 from kymatui.engine.plans.plan import Intent
@@ -20,7 +20,7 @@ from tests.engine import objects as make
 from tests.engine.installing import LIMITS, Told, bundle
 from tests.engine.places import Json, Place, eventually
 
-OPTIONS = EngineOptions(limits=LIMITS)
+OPTIONS = Options(limits=LIMITS)
 MODULE = """
 apiVersion: v1
 kind: ConfigMap
@@ -43,7 +43,7 @@ def test_the_example_of_the_library(place: Place, tmp_path: Path) -> None:
     (tmp_path / "module.yaml").write_text(MODULE)
     told = Told()
     module = raw_yaml.from_path(tmp_path / "module.yaml", name="module", namespace=place.namespace)
-    install(module, place.cluster, options=EngineOptions(tell=told, limits=LIMITS))
+    install(module, place.cluster, options=Options(tell=told, limits=LIMITS))
     assert told.words
     assert check(module, place.cluster).ready
     uninstall("module", place.namespace, place.cluster, options=OPTIONS)
@@ -191,6 +191,6 @@ def test_a_plan_that_is_not_accepted_is_not_carried_out(place: Place) -> None:
 def test_installing_what_is_there_waits_until_it_is_ready(place: Place) -> None:
     broken = bundle(place, make.deployment("d", image="registry.example/broken:1.0.0"))
     install(broken, place.cluster, wait=False, options=OPTIONS)
-    impatient = EngineOptions(limits=replace(LIMITS, ready=0.3))
+    impatient = Options(limits=replace(LIMITS, ready=0.3))
     with pytest.raises(KymatuiError, match=r"Deployment .*/d is not ready"):
         install(broken, place.cluster, options=impatient)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.engine import EngineOptions, uninstall
+from kymatui.engine import Options, uninstall
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import FIELD_MANAGER
 from kymatui.engine.inventory.ownership_marks import Owner, OwnerKind, unmark_patch
@@ -23,7 +23,7 @@ def test_a_namespace_that_was_there_outlives_every_module(place: Place, shape: s
     before = place.get("v1", "Namespace", place.namespace, "")
     for name in ("first", "second", "first"):
         install(place, _with_namespace(place, shape, name))
-        uninstall(name, place.namespace, place.cluster, options=EngineOptions(limits=LIMITS))
+        uninstall(name, place.namespace, place.cluster, options=Options(limits=LIMITS))
         after = place.get("v1", "Namespace", place.namespace, "")
         assert _of_people(after) == _of_people(before)
 

@@ -9,7 +9,7 @@ import pytest
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine import EngineOptions, check, install, uninstall
+from kymatui.engine import Options, check, install, uninstall
 from kymatui.engine.bundles import raw_yaml
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.plans.transforms import with_labels
@@ -17,7 +17,7 @@ from kymatui.engine.sources import chart_source
 from tests.engine.installing import LIMITS
 from tests.engine.places import Place
 
-OPTIONS = EngineOptions(limits=LIMITS)
+OPTIONS = Options(limits=LIMITS)
 MANIFESTS = (
     "kyma/catalog/derived/raw-manifests/api-gateway-2.6.0.yaml",
     "kyma/catalog/derived/raw-manifests/btp-operator-1.1.17.yaml",

@@ -14,7 +14,7 @@ import yaml
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import EngineOptions, check, install, uninstall
+from kymatui.engine import Options, check, install, uninstall
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.jobs.run import Progress
 from kymatui.engine.plans.plan import Action, Intent
@@ -23,8 +23,8 @@ from tests.engine import objects as make
 from tests.engine.installing import LIMITS, Told, actions, apply, bundle, plan
 from tests.engine.places import Json, Place, eventually
 
-OPTIONS = EngineOptions(limits=LIMITS)
-IMPATIENT = EngineOptions(limits=replace(LIMITS, gone=0.5, ready=0.5))
+OPTIONS = Options(limits=LIMITS)
+IMPATIENT = Options(limits=replace(LIMITS, gone=0.5, ready=0.5))
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -61,7 +61,7 @@ def test_27_a_namespace_of_the_system_is_never_pruned(place: Place) -> None:
 def test_44_what_was_interrupted_after_some_objects_is_completed(place: Place) -> None:
     what = bundle(place, *(make.config_map(f"c{number}", x="1") for number in range(9)), make.secret("z", a="b"))
     place.fault("error", verb="patch", resource="configmaps", name="c5")
-    impatient = EngineOptions(limits=replace(LIMITS, width=1, patience=replace(LIMITS.patience, attempts=2)))
+    impatient = Options(limits=replace(LIMITS, width=1, patience=replace(LIMITS.patience, attempts=2)))
     with pytest.raises(KymatuiError, match="c5"):
         install(what, place.cluster, options=impatient)
     place.fault("clear")

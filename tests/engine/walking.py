@@ -25,7 +25,7 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine import EngineOptions, check, install, uninstall
+from kymatui.engine import Options, check, install, uninstall
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import PatchKind, ServedKind
 from kymatui.engine.controllers.manifest.controller import ManifestController
@@ -170,7 +170,7 @@ def packed(folder: Path) -> bytes:
 
 def by_library(subject: Subject, cluster: KubeCluster) -> set[str]:
     """Raises Trouble and KymatuiError; returns what its rules keep, in words."""
-    options = EngineOptions(limits=LIMITS)
+    options = Options(limits=LIMITS)
     for version in (0, 1):
         bundle = subject.make(version, cluster)
         install(bundle, cluster, options=options)
@@ -289,7 +289,7 @@ def _with_layer(subject: Subject, desk: Desk, content: bytes) -> Json:
 def refused_by_library(subject: Subject, cluster: KubeCluster) -> set[str]:
     """What cannot be installed is refused in words."""
     try:
-        install(subject.make(0, cluster), cluster, options=EngineOptions(limits=LIMITS))
+        install(subject.make(0, cluster), cluster, options=Options(limits=LIMITS))
     except KymatuiError as error:
         return {str(error)}
     raise Trouble("it was installed")

@@ -160,7 +160,9 @@ async def test_read_only_begins_no_job(deletion: Deletion) -> None:
 
 async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
     left = InterruptedRun("keda", "kyma-system", deletion=True, began=0.0, steps=("delete ScaledObject shop/cart",))
-    monkeypatch.setattr("kymatui.ui.flows.resume.cut_off", lambda context: (left,) if context == "prod-eu" else ())
+    monkeypatch.setattr(
+        "kymatui.ui.flows.resume.interrupted_runs", lambda context: (left,) if context == "prod-eu" else ()
+    )
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
         await until(pilot, lambda: bool(app.problems))
@@ -176,7 +178,9 @@ async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatc
 async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     given = {"channel": "the Kyma's own", "policy": "as it is"}
     left = InterruptedRun("api-gateway", "", False, 0.0, (), "channel", ("api-gateway",), given, "move api-gateway")
-    monkeypatch.setattr("kymatui.ui.flows.resume.cut_off", lambda context: (left,) if context == "prod-eu" else ())
+    monkeypatch.setattr(
+        "kymatui.ui.flows.resume.interrupted_runs", lambda context: (left,) if context == "prod-eu" else ()
+    )
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
         await until(pilot, lambda: bool(app.problems))

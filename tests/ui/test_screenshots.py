@@ -169,8 +169,8 @@ def test_the_picture_is_what_the_screen_looks_like(name: str, monkeypatch: pytes
     monkeypatch.setattr(ClusterKymaEdits, "may_write", lambda self, proposal: True)
     monkeypatch.setattr(ClusterKymaEdits, "uninstalls", lambda self, modules, *_: tuple(map(uninstall, modules)))
     managed = "btp-operator is managed by lifecycle-manager, which would undo what is installed here"
-    monkeypatch.setattr("kymatui.ui.flows.module_actions.why_not", lambda app, names, upgrade: managed)
-    monkeypatch.setattr("kymatui.ui.flows.restore.backups", list)
+    monkeypatch.setattr("kymatui.ui.flows.module_actions.why_not_installable", lambda app, names, upgrade: managed)
+    monkeypatch.setattr("kymatui.ui.flows.restore.list_backups", list)
     try:
         drawn = asyncio.run(picture(_app(name), (120, 32), SCENES[name]))
     finally:

@@ -12,6 +12,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS
 from kymatui.errors import KymatuiError
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.presenters.catalog.catalog_columns import COLUMNS
@@ -20,18 +21,6 @@ from kymatui.ui.viewmodels.row_list import Cell, Row
 from kymatui.ui.widgets.row_table import RowTable
 
 _LIST = (Column("shown", "", 3), Column("column", "COLUMN", 12), Column("help", "WHAT IT TELLS", 30, flex=1))
-_HELP = {
-    "name": "the module",
-    "source": "which catalog it comes from; mandatory, beta, internal",
-    "channel": "the channel that is in force for it",
-    "installed": "the version that runs",
-    "desired": "the version that should run",
-    "newest": "the newest release (a pre-release if none)",
-    "drift": "how far installed and desired are apart",
-    "state": "how it is",
-    "checks": "which source decided its state",
-    "age": "how long it has been in the cluster",
-}
 
 
 class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
@@ -81,7 +70,7 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
         cells = {
             "shown": Cell("[x]" if shown else "[ ]", "ready" if shown else "muted"),
             "column": Cell(title, "strong" if shown else "muted"),
-            "help": Cell(_HELP[name], "muted"),
+            "help": Cell(CATALOG_COLUMNS[name], "muted"),
         }
         return Row(name, cells)
 

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kymatui.helm import Chart, Environment, HelmError, RenderLimits, dump_yaml, load_yaml, merge_values, render
+from kymatui.helm import Chart, Environment, HelmError, Limits, dump_yaml, load_yaml, merge_values, render
 from tests.helm.charts.growing import archives, sets, trees, values, yaml_texts
 
-BOUNDED = Environment(limits=RenderLimits(depth=60, steps=5_000, output=200_000, seconds=5))
+BOUNDED = Environment(limits=Limits(depth=60, steps=5_000, output=200_000, seconds=5))
 unhurried = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
     deadline=None,

@@ -1,0 +1,18 @@
+"""The columns of the catalog by name: what the configuration may choose, and what each tells."""
+
+from __future__ import annotations
+
+from typing import Final
+
+CATALOG_COLUMNS: Final = {
+    "name": "the module",
+    "source": "which catalog it comes from; mandatory, beta, internal",
+    "channel": "the channel that applies to it",
+    "installed": "the running version",
+    "desired": "the expected version",
+    "newest": "the newest release (a pre-release if none)",
+    "drift": "how far running and expected version are apart",
+    "state": "the module's state",
+    "checks": "which source decided the state",
+    "age": "how long it has been in the cluster",
+}
