@@ -115,3 +115,12 @@ def test_every_exit_status_is_told() -> None:
         classes.add(one.exit_code)
         waiting += one.__subclasses__()
     assert classes | {0} == told
+
+
+def test_every_file_that_contributing_names_is_there() -> None:
+    """The walks name files of the package without their first folder."""
+    named = re.findall(
+        r"`((?:domain|ui|helm|engine|actions|cli|adapters|tests|kymatui)/[\w/*.]+)`", DOCUMENTS["CONTRIBUTING.md"]
+    )
+    assert len(named) > 30
+    assert [path for path in named if not list(ROOT.glob(path)) and not list((ROOT / "kymatui").glob(path))] == []
