@@ -1,1 +1,1 @@
-"""The outside world: Kubernetes, OCI registries, files, the clock."""
+"""Adapters of the ports: Kubernetes, OCI registries, HTTP, files."""

@@ -1,8 +1,8 @@
-"""A cache of content by digest on disk, safe for many processes, and never trusted without a check.
+"""Content-addressed disk cache, shared by processes; every read verifies the digest.
 
-A file stands under its digest only when all of it arrived and was checked: it is written beside, synced and renamed.
-A process that dies leaves at most a stray temporary file. Reading checks the digest again, and a damaged entry is
-dropped as if it had never been there.
+A file appears under its digest only when it is complete and verified: it is written to a temporary file, synced and
+renamed. A killed process leaves at most a stray temporary file. A damaged entry counts as missing and is fetched
+again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class BlobCache:
         self._root = root
 
     def get(self, digest: str, fetch: Callable[[], Iterable[bytes]]) -> bytes:
-        """The content of `digest`; `fetch` is called only where it is not here, and by one process at a time."""
+        """Return the content of `digest`; call `fetch` only if it is missing, in one process at a time."""
         path = self._path(digest)
         found = self._read(path, digest)
         if found is not None:
@@ -63,7 +63,7 @@ class BlobCache:
 
     @contextlib.contextmanager
     def _locked(self, path: Path) -> Iterator[None]:
-        """One process a digest; where the file system has no locks, two may fetch the same, which harms nothing."""
+        """Lock the digest. Without file locks two processes may fetch the same content, which is harmless."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = open(path.with_suffix(".lock"), "ab")  # noqa: SIM115 (closed below, and kept for the next)
@@ -75,7 +75,10 @@ class BlobCache:
 
 
 def write_atomically(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """All of it or nothing, and what was there stays until then. A full disk is an error that names the file."""
+    """Write the whole file or leave the old one.
+
+    Raise ConfigurationError with the path, also on a full disk.
+    """
     temporary = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,10 +102,10 @@ def _matches(content: bytes, digest: str) -> bool:
 
 
 def _lock(descriptor: int) -> None:
-    """Waits for the lock; it goes with the file descriptor, so a killed process leaves none behind."""
+    """Wait for the lock. It belongs to the file descriptor, so a killed process leaves none behind."""
     try:
         import fcntl
-    except ImportError:  # Windows: the atomic rename alone keeps the cache whole
+    except ImportError:  # Windows: the atomic rename alone protects the cache
         return
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX)

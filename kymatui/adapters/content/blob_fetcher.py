@@ -1,9 +1,9 @@
-"""Everything that is fetched for the engine: layers by digest, charts, addresses; kept on disk, checked each time.
+"""Downloads for the engine: layers by digest, charts and URLs, cached on disk and verified each time.
 
-    blobs = Fetcher(cache=user_cache_path("kymatui") / "blobs")
+    blobs = BlobFetcher(cache=user_cache_path("kymatui") / "blobs")
     blobs.layer("reg.example/modules/component-descriptors/kyma-project.io/module/x", "sha256:…")
 
-One fetcher serves several threads, and several processes share one cache: the same digest is fetched once.
+Threads may share a fetcher, and processes may share a cache: the same digest is fetched once.
 """
 
 from __future__ import annotations
@@ -31,14 +31,13 @@ _HERE: Final = ("127.0.0.1", "localhost", "::1")
 
 
 class BlobFetcher:
-    """The Blobs port over registries, repositories and https.
+    """Implements the Blobs port with registries, chart repositories and https.
 
-    cache        a folder for content by digest; None: nothing is kept
-    credentials  by registry; docker's files and helpers where nothing is given
-    access       user, authorities and plain http for repositories of charts
-    stale        a chart whose repository cannot be reached is taken from the cache as it was fetched last: for looking
-                 only, never for installing
-    insecure     registries and hosts (host[:port]) that may go without TLS; None: registries for which a source asks
+    cache        folder for content by digest; None disables caching
+    credentials  by registry; default: docker's files and helpers
+    access       user, authorities and plain http for chart repositories
+    stale        return the cached chart if its repository is unreachable: for display only, never to install
+    insecure     registries and hosts (host[:port]) allowed without TLS; None: those for which a source requests it
     cancelled    stops transfers
     """
 
@@ -65,10 +64,10 @@ class BlobFetcher:
         self._lock = threading.Lock()
 
     def with_secrets(self, secrets: Iterable[Mapping[str, Any]]) -> BlobFetcher:
-        """The same for layers that pull Secrets of a cluster have the credentials for, and these alone.
+        """Return a fetcher that uses only the credentials of these pull Secrets.
 
-        Raises RegistryError where there are none. What they let in is kept apart from what all may see: who knows a
-        digest only shall not get the content.
+        Raise RegistryError if they hold none. Its cache is separate from the common one: otherwise the digest alone
+        would be enough to read content that needs credentials.
         """
         found = list(secrets)
         apart = hashlib.sha256(json.dumps([one.get("data") for one in found], sort_keys=True).encode()).hexdigest()
@@ -83,7 +82,7 @@ class BlobFetcher:
     # the port
 
     def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
-        """A blob, verified. Raises RegistryError."""
+        """Return a verified blob. Raise RegistryError."""
         where = parse_reference(f"{repository}@{digest}")
         if insecure and self._insecure is not None and where.registry not in self._insecure:
             raise RegistryError(
@@ -104,7 +103,7 @@ class BlobFetcher:
         return self._cache.get(digest, fetch) if self._cache is not None else b"".join(fetch())
 
     def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
-        """The archive of a chart. Raises RegistryError, and HelmError where there is no such chart."""
+        """Return a chart archive. Raise RegistryError, and HelmError if the chart does not exist."""
         key = "\n".join((repository, reference, version))
         try:
             content = self._of(reference, repository).fetch(reference, repository=repository, version=version).content
@@ -117,17 +116,20 @@ class BlobFetcher:
         return content
 
     def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
-        """What a registry or a repository has of a chart. Raises RegistryError, HelmError."""
+        """Return the versions of a chart in a registry or repository. Raise RegistryError or HelmError."""
         return self._of(reference, repository).versions(reference, repository=repository)
 
     def url(self, address: str) -> bytes:
-        """What stands at an https:// address, bounded; http:// on this machine, or where allowed. RegistryError."""
+        """Return the content of an https:// URL, limited in size. Raise RegistryError.
+
+        http:// is allowed on this machine and for `insecure` hosts.
+        """
         if not self._is_allowed(address):
             raise RegistryError(f"{redact_url(address)} is no https:// address", hint="nothing was fetched from there")
         return fetch(address, largest=LARGEST_PAGE, what="manifest", ca=self._access.ca)
 
     def _of(self, reference: str, repository: str) -> ChartFetcher:
-        """Registries that may go without TLS are spoken to without it, for charts, too."""
+        """Return the chart fetcher for a registry, without TLS if the registry is allowed without it."""
         return self._charts[chart_registry(reference, repository) in (self._insecure or ())]
 
     def _is_allowed(self, address: str) -> bool:
@@ -146,7 +148,7 @@ class BlobFetcher:
         return self._folder / "charts" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
     def _keep(self, key: str, content: bytes) -> None:
-        """Which content a chart had last; the content itself is kept by its digest."""
+        """Record the last content of a chart by its digest; the cache holds the content itself."""
         path = self._path(key)
         if path is None or self._cache is None:
             return
@@ -182,7 +184,7 @@ class BlobFetcher:
 
 
 def chart_registry(reference: str, repository: str = "") -> str:
-    """The registry (host[:port]) that a chart is in; "" where it is in none."""
+    """Return the registry (host[:port]) of a chart, "" if it is not in a registry."""
     address = repository or reference
     return address.removeprefix("oci://").partition("/")[0] if address.startswith("oci://") else ""
 

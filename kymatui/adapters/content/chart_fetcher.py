@@ -1,4 +1,4 @@
-"""Where charts come from: a path, a URL, a repository, an OCI registry. Archives by digest are kept on disk."""
+"""Chart downloads from a URL, a repository or an OCI registry; archives are cached by digest."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ PROVENANCE_LAYER = "application/vnd.cncf.helm.chart.provenance.v1.prov"
 
 @dataclass(frozen=True, slots=True)
 class ChartAccess:
-    """How to get in: a user for repositories, authorities to trust, and whether a registry may go without TLS.
+    """Access to chart servers: user and password, trusted authorities, TLS.
 
-    certificate  files of the client's own certificate and key, for servers that ask for one
-    unverified   whether any server's certificate will do
-    everywhere   whether other hosts that a repository points to get the user's name and password too
+    certificate  files of the client certificate and its key
+    unverified   accept any server certificate
+    everywhere   send user and password also to other hosts that a repository points to
     """
 
     username: str = ""
@@ -49,9 +49,9 @@ class ChartAccess:
 
 @dataclass(frozen=True, slots=True)
 class FetchedChart:
-    """A packed chart: where it came from, its file name as helm would write it, its bytes, its provenance if asked.
+    """A packed chart: source, file name as helm writes it, content, and provenance if requested.
 
-    manifest  the digest of the manifest that a registry has for it, "" elsewhere
+    manifest  the digest of the registry's manifest, "" for other sources
     """
 
     source: str
@@ -66,7 +66,7 @@ class FetchedChart:
 
 
 class ChartFetcher:
-    """Fetches packed charts; one fetcher keeps its connections, indexes and credentials."""
+    """Fetches packed charts; reuses its connections, indexes and credentials."""
 
     def __init__(self, access: ChartAccess | None = None) -> None:
         self._access = access or ChartAccess()
@@ -77,7 +77,10 @@ class ChartFetcher:
     def fetch(
         self, reference: str, *, version: str = "", repository: str = "", provenance: bool = False
     ) -> FetchedChart:
-        """`reference` is a URL, `oci://…`, or a chart's name in `repository`."""
+        """Fetch a chart by URL, `oci://…` reference, or name in `repository`.
+
+        Raise HelmError or RegistryError.
+        """
         if reference.startswith("oci://"):
             return self._from_registry(reference, version, provenance)
         if repository:
@@ -90,7 +93,7 @@ class ChartFetcher:
         )
 
     def index(self, repository: str) -> RepositoryIndex:
-        """The index of a repository, asked for once."""
+        """Return the index of a repository, fetched once."""
         if repository not in self._indexes:
             url = f"{repository.partition('?')[0].rstrip('/')}/index.yaml"
             query = parts_of(repository).query
@@ -101,9 +104,9 @@ class ChartFetcher:
         return self._indexes[repository]
 
     def versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
-        """What is offered of a chart, in no order; tags that are no versions are left out.
+        """Return the available versions of a chart, unordered; other tags are skipped.
 
-        Raises HelmError where there is no such chart, or nobody who could be asked, and RegistryError.
+        Raise HelmError if there is no such chart or a single archive is named, and RegistryError.
         """
         if repository.startswith("oci://"):
             reference, repository = f"{repository.rstrip('/')}/{reference}", ""
@@ -156,7 +159,7 @@ class ChartFetcher:
         return content
 
     def _get(self, url: str, owner: str, largest: int) -> bytes:
-        """The body of a URL; the user's name and password go only to the host they were given for."""
+        """Return the body of a URL; user and password go only to the host they belong to."""
         if parts_of(url).scheme not in WEB:
             raise HelmError(f"{url!r} is no URL that can be fetched")
         more: dict[str, Any] = {"stream": True, "headers": {"Accept-Encoding": "identity"}}
@@ -185,7 +188,7 @@ class ChartFetcher:
     # registries
 
     def _from_registry(self, reference: str, version: str, provenance: bool, repository: str = "") -> FetchedChart:
-        """A chart of a registry that the user named, or the index of a repository."""
+        """Fetch a chart from a registry that the user or the index of a repository names."""
         where = parse_reference(reference)
         if version and where.tag and version != where.tag:
             raise HelmError(f"chart reference and version mismatch: {version} is not {where.tag}")
@@ -208,7 +211,7 @@ class ChartFetcher:
         return FetchedChart(f"oci://{where}", f"{name}-{label}.tgz", content, blob, manifest.digest)
 
     def _registry(self, host: str) -> Registry:
-        """Registries; the user's name and password go to this host alone."""
+        """Return a registry client; user and password go to this host only."""
         given = RegistryCredentials(self._access.username, self._access.password) if self._access.username else None
         files = DockerCredentials()
         return Registry(
@@ -222,7 +225,7 @@ class ChartFetcher:
         )
 
     def _tag(self, registry: Registry, where: ImageReference, version: str) -> str:
-        """The tag of a version, a range, or the newest stable; tags cannot hold `+`, so helm writes `_` there."""
+        """Return the tag of a version or range, else of the newest stable version; a tag has `_` for `+`."""
         try:
             constraint = parse_constraint(version or "*")
         except SemverError as error:
@@ -240,9 +243,9 @@ class ChartFetcher:
 
 
 def _versions(tags: Iterable[str]) -> Iterator[tuple[SemanticVersion, str]]:
-    """Those of the tags that are versions of three numbers, as helm has it: a tag of a date or a commit is none.
+    """Yield tags that are versions of three numbers, as helm does; tags of dates or commits are skipped.
 
-    They cannot hold `+`, so helm writes `_` there.
+    Tags cannot hold `+`, so helm writes `_`.
     """
     for tag in tags:
         if version_of_tag(tag.replace("_", "+")) is not None:

@@ -1,8 +1,7 @@
-"""Catalogs of community modules from outside a cluster: an `all-modules.yaml` by URL, a file, or a folder of them.
+"""Catalogs of community modules: an `all-modules.yaml` by URL, a file, or a folder of files.
 
-What is read is somebody else's text. Only ModuleTemplates are taken, and of them only what describes the module: labels
-that claim that Kyma manages it, and channels, mean something inside a cluster alone. Everything else is passed over,
-and said.
+The content is untrusted. Only ModuleTemplates are read, and only fields that describe the module: labels that claim
+management by Kyma, and channels, have a meaning only inside a cluster. Everything else is skipped with a note.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class CommunityCatalog:
-    """What a source offers; `notes` say what of it was passed over, and why.
+    """The modules of a source; `notes` say what was skipped and why.
 
-    `workloads` are those of raw manifests, by module and version: files that are named `<module>-<version>`.
+    `workloads` are the workloads of raw manifests by module and version, from files named `<module>-<version>`.
     """
 
     source: str
@@ -51,9 +50,9 @@ class CommunityCatalog:
 
 
 def read_catalog(source: str, *, largest: int = LARGEST_CATALOG) -> CommunityCatalog:
-    """Reads a source: `http(s)://…`, `file:///…`, or a path to a file or a folder.
+    """Read a catalog from `http(s)://…`, `file:///…`, or the path of a file or folder.
 
-    Raises ConfigurationError for what is not there or is no catalog, RegistryError where a server fails or refuses.
+    Raise ConfigurationError for a missing or malformed catalog, RegistryError if a server fails or refuses.
     """
     scheme = source.partition("://")[0].lower() if "://" in source else ""
     if scheme in WEB:
@@ -90,7 +89,7 @@ def _files(path: Path, largest: int) -> Iterator[tuple[str, bytes]]:
 
 
 def _inside(folder: Path) -> list[Path]:
-    """The files of a folder and of those below it, in the order of their paths; links to folders are not followed."""
+    """Return the files of a folder tree, sorted by path; links to folders are not followed."""
     found: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=_raised):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -121,7 +120,7 @@ def _content(path: Path, left: int, largest: int) -> bytes:
 
 @dataclass(slots=True)
 class _Taking:
-    """What is taken out of one source, under way."""
+    """Collects the templates and notes of one source."""
 
     source: str
     templates: dict[tuple[str, str], Json] = field(default_factory=dict)
@@ -164,7 +163,7 @@ def _taken(source: str, found: Iterable[tuple[str, bytes]]) -> CommunityCatalog:
 
 
 def _raw_manifests(taking: _Taking) -> dict[tuple[str, str], tuple[Json, ...]]:
-    """Takes the raw manifests of the templates out of the other files; of their objects only the workloads count."""
+    """Match raw manifests to templates by file name and return their workloads; other objects are ignored."""
     found = {}
     for template in taking.templates.values():
         spec = template["spec"] if isinstance(template["spec"], dict) else {}
@@ -177,7 +176,10 @@ def _raw_manifests(taking: _Taking) -> dict[tuple[str, str], tuple[Json, ...]]:
 
 
 def _objects(place: str, content: bytes, taking: _Taking) -> Iterator[Any]:
-    """Every object of a text, out of lists too; what stands before a mistake counts, and the mistake is said."""
+    """Yield the objects of a YAML text, also from lists.
+
+    Note a syntax error and keep the objects before it.
+    """
     try:
         for document in documents(content):
             yield from _flat(document, 0)
@@ -205,7 +207,7 @@ def _kind_of(item: Any) -> str:
 
 
 def _template(item: Any, source: str) -> Json | None:
-    """A template as it may stand beside those of a cluster, None for what is none; what is wrong in it stays so."""
+    """Return a template fit to stand beside a cluster's, None for other objects. Errors in its spec stay."""
     if not isinstance(item, dict) or item.get("kind") != "ModuleTemplate":
         return None
     group, _, version = str(item.get("apiVersion", "")).partition("/")
@@ -236,7 +238,7 @@ def _texts(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _plain(value: Any) -> Any:
-    """The same with whole numbers as int, as Kubernetes has them; the reader of YAML bounds the depth."""
+    """Return the value with whole numbers as int, as in Kubernetes; the YAML reader bounds the depth."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     if isinstance(value, dict):

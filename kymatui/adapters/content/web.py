@@ -1,4 +1,4 @@
-"""Fetching from the web what somebody named: bounded in size, in redirects and in time, and never led out of TLS."""
+"""Downloads of URLs from the user: limited in size, redirects and time; never redirected out of TLS."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ ALL_SECONDS = 60.0
 
 
 def fetch(url: str, *, largest: int, what: str, ca: str | None = None) -> bytes:
-    """What stands at a URL: of at most `largest` bytes, however slowly a server sends; `what` it should be, in errors.
-    `ca` is a file of certificates to trust instead of the system's.
+    """Return the content of a URL, at most `largest` bytes; `what` names the expected content in errors.
 
-    Raises RegistryError. A page for people in place of the file is an error, too.
+    `ca` is a file of certificates to trust instead of the system's. The total time is limited, however slowly the
+    server sends. Raise RegistryError, also for an HTML page in place of the file.
     """
     cancel = threading.Event()
     timer = threading.Timer(ALL_SECONDS, cancel.set)

@@ -1,3 +1,4 @@
-"""Files of the user on this machine: backups, plans, caches, and the journals of jobs and campaigns. No cluster is
-asked.
+"""Files of the user on this machine: backups, plans, caches, journals of jobs and campaigns.
+
+This folder sends no requests of its own.
 """

@@ -1,4 +1,4 @@
-"""What is deleted, as YAML: written before it goes, and found again on this machine."""
+"""Backups of deleted objects as YAML files, written before the deletion and listed for a restore."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _OBJECT: Final = re.compile(r"^kind:", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class BackupInfo:
-    """A file with what was deleted, as its name and its heading tell; empty words for what they do not.
+    """A backup file as its name and heading describe it; "" for unknown fields.
 
-    identity   the uid of its cluster's namespace kube-system: contexts may have one name on two machines
-    made_at    seconds
+    identity   the uid of the namespace kube-system: a context name may mean different clusters on two machines
+    made_at    Unix seconds
     count      of its objects
-    by_klm     lifecycle-manager had installed the module, and is asked for it again first
+    by_klm     lifecycle-manager installed the module, so a restore enables it there first
     """
 
     path: Path
@@ -50,7 +50,7 @@ class BackupInfo:
     by_klm: bool = False
 
     def not_of(self, name: str, identity: str) -> str:
-        """Why it is none of the cluster of that name and identity; "" where it is, or where nobody knows."""
+        """Return why the backup is not of this cluster; "" if it is, or if that is unknown."""
         if self.identity and identity:
             same, again = self.identity == identity, self.cluster == name
             other = f"another cluster that is called {name}, too" if again else self.cluster
@@ -62,7 +62,7 @@ class BackupInfo:
 
 
 def cluster_identity(cluster: Cluster) -> str:
-    """What tells a cluster from all others, "" where it may not be read."""
+    """Return the uid of kube-system, which identifies a cluster; "" without permission."""
     try:
         found = cluster.get(_SYSTEM)
     except ClusterError:
@@ -71,10 +71,10 @@ def cluster_identity(cluster: Cluster) -> str:
 
 
 class BackupFile:
-    """Implements the engine's `BackupInfo` with one YAML file. Safe to call from several threads.
+    """Implements the engine's `Backup` port with one YAML file; threads may share it.
 
-    `heading` are lines of comment at the top. Raises ConfigurationError where the file cannot be written: then nothing
-    is deleted.
+    `heading` are comment lines at the top. Raises ConfigurationError if the file cannot be written: then nothing is
+    deleted.
     """
 
     def __init__(self, path: Path, cluster: Cluster, heading: Sequence[str]) -> None:
@@ -111,7 +111,7 @@ class BackupFile:
 
     @property
     def secrets(self) -> int:
-        """How many Secrets are saved without their data."""
+        """Return the number of Secrets saved without their data."""
         return sum(body.get("kind") == "Secret" for body in self._bodies.values())
 
     @property
@@ -119,12 +119,12 @@ class BackupFile:
         return self.words_with(0)
 
     def words_with(self, others: int) -> str:
-        """Return what is saved here, and `others` beside it in another file."""
+        """Return what is saved here, with `others` objects saved in another file."""
         left_out = f" (without the data of {format_count(self.secrets, 'Secret')})" if self.secrets else ""
         return f"{format_count(self.count + others, 'object')} saved in {self._path}{left_out}"
 
     def _put(self, body: Object) -> bool:
-        """Whether the file has to be written again: a status that changed is in no backup."""
+        """Add an object and return whether the file must be written again; status is not part of a backup."""
         from kymatui.engine.cluster.kind_order import clean
 
         uid = str(body["metadata"].get("uid") or "")
@@ -144,7 +144,7 @@ class BackupFile:
 
 @dataclass(frozen=True, slots=True)
 class DeletionBackup:
-    """The backup of one deletion; `manifest` is another file where that is on another cluster."""
+    """The backup of one deletion; `manifest` is a separate file if the Manifest is on another cluster."""
 
     path: Path
     own: BackupFile
@@ -156,10 +156,10 @@ class DeletionBackup:
 
 
 def save_deletion(path: Path, seen: DeletionState, cluster: Cluster, manifests_on: Cluster) -> DeletionBackup:
-    """Save what the deletion may delete.
+    """Save the objects that the deletion may delete.
 
-    A Manifest comes first: once it is restored, its owner installs the rest, and what users created waits for that. One
-    on another cluster is saved in a file of its own, in the folder of that cluster.
+    The Manifest comes first: once it is restored, its owner installs the rest, and the user's objects wait for that.
+    A Manifest on another cluster is saved in its own file, in the folder of that cluster.
     """
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
@@ -178,7 +178,7 @@ def save_deletion(path: Path, seen: DeletionState, cluster: Cluster, manifests_o
 
 
 def plan_backup(plan: Plan, cluster: Cluster) -> BackupFile | None:
-    """Return where an upgrade saves what it deletes, in the folder of the deletions; None where it deletes nothing."""
+    """Return the backup for the objects that an upgrade deletes, None if it deletes none."""
     from kymatui.engine.plans.plan import Action
 
     if not plan.of(Action.DELETE):
@@ -200,7 +200,7 @@ def _heading(seen: DeletionState) -> tuple[str, ...]:
 
 
 def _without_secrets(body: Object) -> Object:
-    """A Secret's values are written nowhere."""
+    """Remove the values of a Secret, which are never written to disk."""
     if body.get("kind") != "Secret" or body.get("apiVersion") != "v1":
         return body
     return {key: value for key, value in body.items() if key not in ("data", "stringData")}
@@ -210,19 +210,19 @@ def _without_secrets(body: Object) -> Object:
 
 
 def backups_folder() -> Path:
-    """Where the backups of all clusters are, each with a folder of its own."""
+    """Return the folder with one subfolder of backups per cluster."""
     import platformdirs
 
     return Path(platformdirs.user_state_dir("kymatui")) / "backups"
 
 
 def backup_path(context: str, name: str, moment: float) -> Path:
-    """Where what is deleted at a moment (seconds) is kept, below the user's state folder."""
+    """Return the file for a backup made at `moment` (Unix seconds)."""
     return backups_folder() / _inside(context) / f"{name}-{time.strftime(_MOMENT, time.gmtime(moment))}.yaml"
 
 
 def sibling_backup_path(path: Path, context: str) -> Path:
-    """Where what another cluster has of the same is kept: in that one's folder, or next to a file of one's own."""
+    """Return the file for a second cluster: in its folder, or next to a file that the user chose."""
     if path.parent.parent == backups_folder():
         return backups_folder() / _inside(context) / path.name
     return path.with_name(f"{path.stem}-{_inside(context)}{path.suffix}")
@@ -233,7 +233,7 @@ def _inside(context: str) -> str:
 
 
 def list_backups() -> list[BackupInfo]:
-    """Those of all clusters, the newest first; files that cannot be read are left out."""
+    """Return the backups of all clusters, newest first; unreadable files are skipped."""
     return sorted(_found(), key=lambda one: (-one.made_at, one.module))
 
 
@@ -246,7 +246,7 @@ def _found() -> Iterator[BackupInfo]:
 
 
 def read_heading(path: Path) -> BackupInfo:
-    """What a backup says of itself. Raises ConfigurationError where it cannot be read."""
+    """Read the heading of a backup. Raise ConfigurationError if the file is unreadable."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
         named = _NAME.fullmatch(path.name)
@@ -263,7 +263,7 @@ def read_heading(path: Path) -> BackupInfo:
 
 
 def read_backup(path: Path) -> list[Object]:
-    """The objects of a backup. Raises ConfigurationError that names file and line."""
+    """Return the objects of a backup. Raise ConfigurationError with file and line."""
     from kymatui.engine.bundles.yaml_objects import read_objects
 
     try:

@@ -1,4 +1,4 @@
-"""Where kymatui keeps what can be made again."""
+"""The folder for caches."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def cache_folder(name: str) -> Path | None:
-    """A folder within the platform's for caches; None for a user without a home.
+    """Return a folder below the platform's cache folder; None for a user without a home.
 
-    On Linux the XDG specification itself tells, so that a short command need not load a library for it.
+    On Linux the XDG variables are read here, so that a short command does not import platformdirs.
     """
     if str(sys.platform) == "linux":
         given = os.environ.get("XDG_CACHE_HOME", "")

@@ -1,7 +1,7 @@
-"""Which runtimes an edit of a fleet was begun on, and on which it came to its end; on disk, to go on after a kill.
+"""Journal of a campaign: the runtimes on which an edit started and finished, on disk for a restart.
 
-The clusters say which Kymas are edited; that the module came to be ready nobody may have seen. A canary that was edited
-and never got well must not count as done because somebody ran the same again.
+The clusters show which Kymas are edited, but not whether the module became ready. Without the journal, a canary that
+was edited and never became ready would count as done in the next run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CampaignJournal:
-    """Lines about one edit over the runtimes of one control plane. May be written by several threads."""
+    """Journal entries of one edit over the runtimes of a control plane; threads may share it."""
 
     def __init__(self, context: str, toggle: ModuleEdit) -> None:
         self._path = _path(context)
@@ -30,7 +30,7 @@ class CampaignJournal:
         self._journal: Journal | None = None
 
     def open(self) -> None:
-        """Raises ConfigurationError where nothing can be written down: then nothing is begun."""
+        """Open the file. Raise ConfigurationError if it is not writable: then the campaign does not start."""
         from kymatui.engine.jobs.identity import own_identity
         from kymatui.engine.jobs.journal import Journal
 
@@ -57,7 +57,7 @@ class CampaignJournal:
             self._journal = None
 
     def unfinished(self) -> frozenset[str]:
-        """The runtimes on which this very edit was the last one of the module, and was not seen to its end."""
+        """Return the runtimes whose last edit of the module is this one and has not finished."""
         from kymatui.engine.jobs.journal import read_journal
 
         last: dict[str, tuple[str, JournalMark]] = {}
@@ -66,7 +66,7 @@ class CampaignJournal:
                 module, _, runtime = entry.on.partition(" ")
                 if module == self._module:
                     last[runtime] = (entry.what, entry.mark)
-        except ConfigurationError:  # a book that cannot be read tells nothing; the clusters do
+        except ConfigurationError:  # an unreadable journal says nothing; the clusters still do
             return frozenset()
         return _left(last, self._what)
 
@@ -77,7 +77,7 @@ class CampaignJournal:
 
 @dataclass(frozen=True, slots=True)
 class InterruptedCampaign:
-    """An edit over a fleet whose program ended: what of which module, and the runtimes that it was at then."""
+    """An edit of a fleet whose process ended: verb, module and the unfinished runtimes."""
 
     verb: str
     module: str
@@ -85,7 +85,7 @@ class InterruptedCampaign:
 
 
 def interrupted_campaigns(context: str) -> tuple[InterruptedCampaign, ...]:
-    """The edits over the runtimes of a control plane that were cut off with their program on this machine."""
+    """Return the campaigns on a control plane whose process on this machine died before the end."""
     from kymatui.engine.jobs.identity import is_dead
     from kymatui.engine.jobs.journal import JournalEntry, JournalMark, read_journal
 

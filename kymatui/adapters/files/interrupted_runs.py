@@ -1,4 +1,4 @@
-"""Runs that were cut off: their journals have a beginning without an end, and whoever wrote them is gone."""
+"""Interrupted runs: journals with a start, no end, and a dead process."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ _OF_DELETION: Final = frozenset({"forget", "let go", "drop finalizers"})
 
 @dataclass(frozen=True, slots=True)
 class InterruptedRun:
-    """One run that did not come to its end; `began` in seconds of the Unix clock.
+    """One interrupted run; `began` in Unix seconds.
 
-    steps    those of which nobody knows whether they were done, as in "create Deployment kyma-system/keda"; none where
-             it was cut off between two
-    kind     what it was for ("install", "upgrade", "delete", "enable" …), "" where the journal does not say
-    modules  what it was about, where that is more than `name`; `given` are the choices that led to it
+    steps    with unknown outcome, as in "create Deployment kyma-system/keda"; none if interrupted between two
+    kind     "install", "upgrade", "delete", "enable" …; "" if the journal does not say
+    modules  if it concerns more than `name`; `given` are the options that the user chose
     """
 
     name: str
@@ -36,7 +35,7 @@ class InterruptedRun:
 
 
 def interrupted_runs(context: str) -> tuple[InterruptedRun, ...]:
-    """The runs of this machine on a cluster that were cut off, the last one first, one of each module."""
+    """Return the interrupted runs of this machine on a cluster, newest first, one per module."""
     from kymatui.adapters.sessions.cluster.cluster_access import journal_path
 
     folder = journal_path(context, "_", "_").parents[1]
@@ -49,19 +48,19 @@ def interrupted_runs(context: str) -> tuple[InterruptedRun, ...]:
 
 
 def runtimes_with_interrupted_runs(control: str) -> tuple[str, ...]:
-    """The runtimes (as `namespace/name`) of a control plane on which runs of this machine were cut off."""
+    """Return the runtimes (`namespace/name`) of a control plane with interrupted runs of this machine."""
     from kymatui.adapters.sessions.cluster.cluster_access import journal_path
 
     root = journal_path(control, "_", "_").parents[2]
     start = journal_path(f"{control}/", "_", "_").parents[1].name
     folders = (path.name.removeprefix(start) for path in root.glob(f"{start}*"))
-    # neither namespaces nor names have what stands between them in a folder's name
+    # Neither namespaces nor names contain the `_` that separates them in a folder's name.
     names = sorted(name.replace("_", "/") for name in folders if name.count("_") == 1)
     return tuple(name for name in names if interrupted_runs(f"{control}/{name}"))
 
 
 def _was_finished(left: InterruptedJob, folder: Path) -> bool:
-    """Whether a run on the module came to its end since: the job's own, or a later one of anybody on this machine."""
+    """Return whether a run on the module finished since: the job's own, or a later one on this machine."""
     from kymatui.engine.jobs.journal import JournalMark, read_journal, unfinished_steps
 
     if left.purpose.kind not in _OF_RUNS:
@@ -77,7 +76,7 @@ def _was_finished(left: InterruptedJob, folder: Path) -> bool:
 
 
 def _joined(left: InterruptedJob, name: str, run: InterruptedRun | None) -> InterruptedRun:
-    """A job, with the steps of its run where it had come to one."""
+    """Return the run of a job, with its steps if it had started any."""
     purpose = left.purpose
     made = run if run is not None else InterruptedRun(name, "", False, left.began, ())
     return replace(
@@ -97,7 +96,7 @@ def _read(path: Path) -> Iterator[InterruptedRun]:
 
     try:
         entries = list(read_journal(path))
-    except ConfigurationError:  # a journal that cannot be read tells nothing, and keeps nobody from working
+    except ConfigurationError:  # an unreadable journal says nothing, and must not block the user
         return
     left = unfinished_steps(iter(entries))
     if not left or not is_dead(left[-1].run):

@@ -1,6 +1,6 @@
-"""The book of a front end's jobs: a line where one begins, and one where it ends, on disk.
+"""Journal of a front end's jobs: one line at the start and one at the end of each job.
 
-What has a first line alone was cut off with its process, and is offered again; where it stood, the cluster says.
+A job with a start and no end was interrupted with its process and is offered again. The cluster shows how far it got.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JobPurpose:
-    """What a job is for, so that it can be gone on with: a kind ("install", "enable"), modules, and what was chosen."""
+    """The purpose of a job, enough to start it again: kind ("install", "enable"), modules, chosen options."""
 
     kind: str
     modules: tuple[str, ...]
@@ -31,7 +31,7 @@ class JobPurpose:
 
 @dataclass(frozen=True, slots=True)
 class InterruptedJob:
-    """A job that was cut off; `began` in seconds of the Unix clock."""
+    """A job that was interrupted; `began` in Unix seconds."""
 
     purpose: JobPurpose
     title: str
@@ -39,14 +39,14 @@ class InterruptedJob:
 
 
 def job_journal_path(context: str) -> Path:
-    """Where the jobs on one cluster are written down."""
+    """Return the journal file for the jobs on a cluster."""
     from kymatui.adapters.sessions.cluster.cluster_access import journal_path
 
     return journal_path(context, "_", "_").parents[1] / "jobs.jsonl"
 
 
 class JobJournal:
-    """Lines about the jobs of this process. What cannot be written down keeps no job from running."""
+    """Journal of the jobs of this process; a write error does not stop a job."""
 
     def __init__(self, context: str) -> None:
         self._path = job_journal_path(context)
@@ -79,7 +79,7 @@ class JobJournal:
 
 @contextmanager
 def recorded_job(context: str, title: str, purpose: JobPurpose) -> Iterator[None]:
-    """What a command does meanwhile stands in the book, too: screens offer it where the command is killed."""
+    """Record a command as a job, so that the screens offer it again if the command is killed."""
     book, job = JobJournal(context), Job(0, title, began=time.time())
     book.begun(job, purpose)
     try:
@@ -91,7 +91,7 @@ def recorded_job(context: str, title: str, purpose: JobPurpose) -> Iterator[None
 
 
 class JobJournals:
-    """A book for each cluster that a front end has jobs on; `home` is that of jobs which name none."""
+    """One journal per cluster of a front end; jobs without a cluster go to `home`."""
 
     def __init__(self, home: str) -> None:
         self._home = home
@@ -108,13 +108,13 @@ class JobJournals:
 
 
 def interrupted_jobs(context: str) -> tuple[InterruptedJob, ...]:
-    """The jobs of dead processes of this machine that were cut off, the last one first, the last one of each kind."""
+    """Return the interrupted jobs of dead processes on this machine, newest first, the last of each kind."""
     from kymatui.engine.jobs.journal import read_journal
 
     path = job_journal_path(context)
     try:
         entries = list(read_journal(path)) if path.exists() else []
-    except ConfigurationError:  # a book that cannot be read tells nothing, and keeps nobody from working
+    except ConfigurationError:  # an unreadable journal says nothing, and must not block the user
         return ()
     return tuple(sorted(_left(entries), key=lambda one: -one.began))
 

@@ -1,4 +1,4 @@
-"""Plans as files: JSON, or YAML where the name of the file says so."""
+"""Plan files: JSON, or YAML by file extension."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kymatui.errors import ConfigurationError
 
 
 def save_plan(path: Path, plan: Plan) -> None:
-    """Write a plan where only its owner may read it. Raises ConfigurationError."""
+    """Write a plan that only its owner may read. Raise ConfigurationError."""
     from kymatui.adapters.files.user_files import write_private_file
     from kymatui.adapters.files.yaml_output import dump_yaml
 
@@ -20,7 +20,7 @@ def save_plan(path: Path, plan: Plan) -> None:
 
 
 def read_plan(path: Path) -> Plan:
-    """Return the plan of a file. Raises ConfigurationError where it cannot be read or holds none."""
+    """Return the plan of a file. Raise ConfigurationError if it is unreadable or holds no plan."""
     try:
         content = path.read_bytes()
     except OSError as error:

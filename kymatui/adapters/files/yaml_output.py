@@ -1,5 +1,8 @@
-"""YAML that every reader of Kubernetes' YAML reads as it was: kubectl and helm take more words for something else
-than PyYAML, which would write `y` (a bool to them) and `1e3` (a number) without quotes."""
+"""YAML output with quotes that every Kubernetes reader understands.
+
+kubectl and helm read more words as another type than PyYAML, which would write `y` (a bool to them) and `1e3` (a
+number) without quotes.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _AMBIGUOUS: Final = re.compile(r"[-+.]?[0-9].*|[-+]?\..*|=|~|<<|y|n|yes|no|on|of
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes whatever some reader might take for another type."""
+    """Quotes every text that some reader could take for another type."""
 
 
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
@@ -25,11 +28,11 @@ _Dumper.add_representer(str, _text)
 
 
 def dump_yaml_documents(values: Iterable[Any], *, width: int = 120) -> str:
-    """Several documents, keys in the order in which they stand."""
+    """Return several documents; keys stay in order."""
     text: str = yaml.dump_all(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=width)
     return text
 
 
 def dump_yaml(value: Any, *, width: int = 120) -> str:
-    """One document, with a newline at its end."""
+    """Return one document, with a newline at its end."""
     return dump_yaml_documents([value], width=width)

@@ -1,3 +1,4 @@
-"""HTTP below Kubernetes and registries: sizes, deadlines, bodies, sessions, calls that can be abandoned. No
-addresses and no credentials.
+"""HTTP helpers below Kubernetes and registries: sizes, deadlines, bodies, sessions, abandonable calls.
+
+This folder knows no credentials and chooses no addresses.
 """

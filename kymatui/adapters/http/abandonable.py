@@ -1,4 +1,4 @@
-"""A call that can be left behind: sockets cannot be interrupted while they connect, but nobody has to wait for them."""
+"""Abandonable calls: a connecting socket cannot be interrupted, but its caller can stop waiting."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _LOOK = 0.05
 
 
 def run_abandonable(call: Callable[[], T], cancel: threading.Event) -> T:
-    """Runs `call` in a thread of its own and returns what it returns; raises CancelledError once `cancel` is set.
+    """Run `call` in its own thread and return its result. Raise CancelledError once `cancel` is set.
 
-    The thread that is left behind ends by the timeouts of its own socket, and its result is dropped.
+    The abandoned thread ends by its socket timeouts, and its result is dropped.
     """
     done = threading.Event()
     results: list[T] = []
@@ -34,5 +34,5 @@ def run_abandonable(call: Callable[[], T], cancel: threading.Event) -> T:
         if cancel.is_set():
             raise CancelledError("stopped while waiting for the server")
     if errors:
-        raise errors.pop()  # not one that a frame of its own traceback holds: both would stay
+        raise errors.pop()  # pop it: an error and a frame of its own traceback would keep each other alive
     return results[0]

@@ -1,7 +1,7 @@
-"""Deadlines for whole answers: a socket's timeout alone starts again with every byte that arrives.
+"""Deadlines for whole answers: a socket timeout alone starts again with every byte that arrives.
 
-The deadline holds from the first byte of the answer's head to the last of its body, whatever the server sends between:
-interim answers, headers, chunk sizes, trailers, drops of a body.
+The deadline covers everything from the first byte of the head to the last of the body: interim answers, headers,
+chunk sizes, trailers, slow bodies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Deadline:
-    """A moment of the monotonic clock; it may be moved while an answer is read."""
+    """A moment of the monotonic clock; it may be extended while an answer is read."""
 
     __slots__ = ("at",)
 
@@ -34,7 +34,7 @@ class Deadline:
         return self.at - time.monotonic()
 
     def require(self) -> None:
-        """Raises TimeoutError once it has passed."""
+        """Raise TimeoutError if the deadline has passed."""
         if self.left <= 0:
             raise TimeoutError("the answer took longer than allowed")
 
@@ -47,7 +47,7 @@ _present = threading.local()
 
 @contextlib.contextmanager
 def answered_within(seconds: float) -> Iterator[Deadline]:
-    """Sets the deadline for the answers to requests that this thread sends in the block."""
+    """Set the deadline of the requests that this thread sends in the block."""
     former = getattr(_present, "deadline", None)
     _present.deadline = deadline = Deadline(seconds)
     try:
@@ -57,7 +57,7 @@ def answered_within(seconds: float) -> Iterator[Deadline]:
 
 
 class _TimedSocket(io.RawIOBase):
-    """Reads from a socket until the deadline; silence ends it earlier, by the socket's own timeout."""
+    """Reads from a socket until the deadline; the socket's own timeout ends a silence earlier."""
 
     def __init__(self, raw: io.RawIOBase, sock: socket, deadline: Deadline) -> None:
         self._raw = raw
@@ -89,7 +89,7 @@ class _TimedSocket(io.RawIOBase):
 
 
 class _TimedResponse(HTTPResponse):
-    """An answer that is read under the deadline of the thread that asked."""
+    """An answer under the deadline of the requesting thread."""
 
     def __init__(self, sock: socket, *arguments: Any, **options: Any) -> None:
         super().__init__(sock, *arguments, **options)
@@ -100,7 +100,7 @@ class _TimedResponse(HTTPResponse):
 
 
 def time_answers(manager: PoolManager) -> None:
-    """Makes all connections of a manager of pools read under deadlines."""
+    """Apply deadlines to all connections of a PoolManager."""
     classes = manager.pool_classes_by_scheme
     manager.pool_classes_by_scheme = {scheme: _timed(found) for scheme, found in classes.items()}
 

@@ -1,7 +1,7 @@
-"""Loads `requests` once for all threads.
+"""A lock around the import of `requests`.
 
-Two threads that import it at the same time by different ways (the package, or one of its modules first, as the library
-for OAuth within the Kubernetes client does) see each other's unfinished modules and end in an ImportError.
+Two threads that import it at the same time from different modules (the package, or one of its modules first, as the
+OAuth library within the Kubernetes client does) see each other's unfinished modules and fail with an ImportError.
 """
 
 from __future__ import annotations
@@ -12,6 +12,6 @@ _LOCK = threading.Lock()
 
 
 def load_requests() -> None:
-    """To be called before anything is imported that imports `requests`."""
+    """Import `requests`. Call this before the import of any library that imports it."""
     with _LOCK:
         import requests  # noqa: F401

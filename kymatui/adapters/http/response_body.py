@@ -1,4 +1,4 @@
-"""Bodies of HTTP answers, decompressed piece by piece within a limit, and what decoding them costs."""
+"""Bodies of HTTP answers: decompressed in pieces within a limit, and the memory to decode them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PACKED = ("gzip", "x-gzip")
 
 
 class BodyError(Exception):
-    """A body that is not read to its end; the message says why, without its subject ("is larger than …")."""
+    """A body that could not be read to its end; the message lacks its subject ("is larger than …")."""
 
 
 class OversizedError(BodyError):
@@ -31,10 +31,10 @@ class OversizedError(BodyError):
 
 
 def iter_chunks(response: BaseHTTPResponse, deadline: Deadline | None = None) -> Iterator[bytes]:
-    """The body as it arrives, decompressed, at most 256 KiB at a time.
+    """Yield the decompressed body as it arrives, at most 256 KiB at a time.
 
-    One layer of gzip is understood, which is all that is ever asked for. Raises BodyError for another encoding, for
-    damaged gzip, and what sockets raise.
+    Only one layer of gzip is accepted, since no other encoding is ever requested. Raise BodyError for another
+    encoding and for damaged gzip; errors of sockets pass through.
     """
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", *_PACKED):
@@ -56,12 +56,12 @@ def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
         for piece in packed:
             rest, full = piece, False
             while rest or full:
-                if unpacker.eof:  # of a gzip of several members the next
+                if unpacker.eof:  # the next member of a gzip with several
                     unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
                 plain = unpacker.decompress(rest, _INFLATED)
                 if plain:
                     yield plain
-                full = len(plain) == _INFLATED and not unpacker.eof  # more may be ready without further input
+                full = len(plain) == _INFLATED and not unpacker.eof  # more output may be ready without further input
                 rest = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
     except zlib.error as error:
         raise BodyError(f"is damaged gzip: {error}") from error
@@ -70,7 +70,7 @@ def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def read_body(response: BaseHTTPResponse, largest: int, deadline: Deadline | None = None) -> bytes:
-    """The whole body; raises OversizedError where it has more bytes than allowed, and what `iter_chunks` raises."""
+    """Return the whole body. Raise OversizedError beyond `largest` bytes, and the errors of `iter_chunks`."""
     content = bytearray()
     for piece in iter_chunks(response, deadline):
         content += piece
@@ -84,25 +84,25 @@ def format_size(size: int) -> str:
 
 
 def json_weight(body: bytes | bytearray) -> int:
-    """How much memory the decoded JSON takes at most, roughly: its bytes, its containers and its entries.
+    """Return an upper estimate of the memory in bytes that the decoded JSON takes, without decoding it.
 
-    Counted without decoding. Brackets and commas within strings count, too; it is a limit and no measure.
+    Brackets and commas within strings count too: this is a limit, not a measurement.
     """
     return _text_weight(body) + 180 * body.count(b"{") + 64 * body.count(b"[") + 70 * body.count(b",")
 
 
 def row_weight(body: bytes) -> int:
-    """The same of data classes with slots: they have no tables of keys."""
+    """Return the same estimate for data classes with slots, which have no table of keys."""
     return _text_weight(body) + 64 * body.count(b"{") + 56 * body.count(b"[") + 16 * body.count(b",")
 
 
 def _text_weight(body: bytes | bytearray) -> int:
-    """One wide character makes all characters of its string take four bytes."""
+    """Return the bytes of the text: one wide character makes all characters of a string take four bytes."""
     return len(body) if body.isascii() else 4 * len(body)
 
 
 def is_too_deep(value: object) -> bool:
-    """Whether JSON nests deeper than any object of a cluster, so that readers that recurse would end in an error."""
+    """Return whether JSON nests deeper than any object of a cluster, which would break recursive readers."""
     level = [value]
     for _ in range(DEEPEST):
         level = [
@@ -117,14 +117,14 @@ def is_too_deep(value: object) -> bool:
 
 
 def require_light(body: bytes | bytearray) -> None:
-    """Raises OversizedError where decoding would take more memory than allowed."""
+    """Raise OversizedError if decoding would take more memory than allowed."""
     if json_weight(body) > HEAVIEST_ANSWER:
         raise OversizedError(f"would take more than {format_size(HEAVIEST_ANSWER)} of memory")
 
 
 @lru_cache(maxsize=1)
 def _return_large_blocks() -> None:
-    """Makes glibc return large blocks to the system: else each thread keeps as much as its largest answer took."""
+    """Make glibc return large blocks; else each thread keeps the memory of its largest answer."""
     import ctypes
 
     with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library
@@ -135,7 +135,7 @@ _M_MMAP_THRESHOLD = -3
 
 
 class DecodeSlot:
-    """The right to hold one heavy answer, from `take` to the end of the block."""
+    """The permission to hold one large answer, from `take` to the end of the block."""
 
     def __init__(self, free: threading.BoundedSemaphore) -> None:
         self._free = free
@@ -144,7 +144,7 @@ class DecodeSlot:
         self._over = False
 
     def take(self, seconds: float) -> None:
-        """Waits for the turn; raises TimeoutError where it does not come, and after the block."""
+        """Wait for the slot. Raise TimeoutError if none becomes free, or the block has ended."""
         if self.is_mine:
             return
         _return_large_blocks()
@@ -157,7 +157,7 @@ class DecodeSlot:
             self.is_mine = True
 
     def leave(self) -> None:
-        """Gives the turn back; it may be taken again."""
+        """Release the slot; it may be taken again."""
         with self._lock:
             if self.is_mine:
                 self.is_mine = False

@@ -1,4 +1,4 @@
-"""Addresses that servers send: redirects, further pages, token services. None leads out of TLS, or off the web."""
+"""Checks of URLs that servers send: redirects, further pages, token services. All must stay on TLS."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NONE: Final = SplitResult("", "", "", "", "")
 
 
 def parts_of(address: str) -> SplitResult:
-    """The parts of an address; all are empty where it is none."""
+    """Return the parts of a URL, all empty if it is malformed."""
     try:
         return urlsplit(address)
     except ValueError:
@@ -21,7 +21,7 @@ def parts_of(address: str) -> SplitResult:
 
 
 def redact_url(source: str) -> str:
-    """A source as it may be shown: without the password that a URL can hold."""
+    """Return the source without user and password, for display."""
     try:
         parts = urlsplit(source) if "://" in source else None
     except ValueError:
@@ -32,7 +32,7 @@ def redact_url(source: str) -> str:
 
 
 def next_address(where: str, address: str, location: str) -> str:
-    """The address that a redirect or a link leads to; nobody is led out of TLS, or to anything but the web."""
+    """Return the target of a redirect or link. Raise RegistryError if it leaves TLS or HTTP."""
     try:
         target = urljoin(address, location)
         parts = urlsplit(target)
@@ -44,6 +44,6 @@ def next_address(where: str, address: str, location: str) -> str:
 
 
 def is_same_host(one: str, other: str) -> bool:
-    """Whether both are the same scheme, host and port: what one was given, the other may see."""
+    """Return whether scheme, host and port are equal, so that credentials of one may go to the other."""
     first, second = parts_of(one), parts_of(other)
     return bool(first.netloc) and first[:2] == second[:2]

@@ -1,6 +1,6 @@
 """Limits on everything that a server sends, each with the reason for its number.
 
-A server may be hostile: the address of a runtime is written by the author of its access Secret, and a catalog by URL is
+A server may be hostile: the author of an access Secret chooses the address of a runtime, and a catalog by URL is
 public text. Together the limits keep the process below 300 MB; the screen itself takes 70 to 90 MB of that.
 """
 

@@ -1,4 +1,4 @@
-"""Connections to the web and to registries whose answers end by their deadlines (see `deadlines`)."""
+"""Sessions for the web and registries, with deadlines for whole answers (see `deadlines`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def open_web_session() -> Session:
-    """A session that keeps to the deadlines of the thread that uses it."""
+    """Return a session under the deadlines of the calling thread."""
     load_requests()
     import requests
 
@@ -23,8 +23,9 @@ def open_web_session() -> Session:
 
 
 def bound_session(session: Session) -> None:
-    """The same for a session that a library made. It follows no redirect, and leaves the bodies of redirects unread:
-    requests reads them whole, and unpacks them, even where it is told not to follow.
+    """Apply deadlines to a session that a library made, and disable its redirects.
+
+    requests reads and decompresses the whole body of a redirect, even with `allow_redirects=False`.
     """
     session.get_redirect_target = lambda response: None  # type: ignore[method-assign, assignment]
     for scheme in ("https://", "http://"):

@@ -1,1 +1,1 @@
-"""Access to Kubernetes API servers: configuration, requests, lists, watches, discovery, access reviews."""
+"""Access to Kubernetes API servers: kubeconfig, requests, lists, watches, discovery, access reviews."""

@@ -1,7 +1,8 @@
-"""OCI registries, reached through oras, mended where oras was measured to fail.
+"""OCI registries through oras, with its measured defects corrected.
 
-oras verifies no digest, repeats a refused connection for two minutes, reuses a pull token for a push, and knows neither
-image indexes nor referrers. `Registry` is an `oras.provider.Registry` whose requests, manifests and blobs are ours:
+oras verifies no digest, repeats a refused connection for two minutes, reuses a pull token for a push, and knows
+neither image indexes nor referrers. `Registry` is an `oras.provider.Registry` with its own requests, manifests and
+blobs:
 
     registry = Registry(credentials=DockerCredentials().find)
     manifest = registry.fetch_manifest("ghcr.io/kyma-project/modules/istio:1.20.3")

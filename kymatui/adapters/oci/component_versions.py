@@ -1,7 +1,7 @@
-"""Components of the Open Component Model in a registry: where their descriptors are, and in which wrapping.
+"""Open Component Model components in a registry: location and packaging of their descriptors.
 
-`<base>/component-descriptors/<name>:<version>` is an image manifest (newer tools write an index around it) whose config
-names the layer with the descriptor: a tar with component-descriptor.yaml, or the YAML or JSON itself.
+`<base>/component-descriptors/<name>:<version>` is an image manifest (newer tools write an index around it) whose
+config names the layer with the descriptor: a tar with component-descriptor.yaml, or the YAML or JSON itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KNOWN: Final = ("component-descriptor.v2", "component-descriptor.v3")
 
 @dataclass(frozen=True, slots=True)
 class FoundComponent:
-    """A component with the repository that its layers are in ("host/path"), and the digest of its manifest."""
+    """A component, the repository of its layers ("host/path"), and the digest of its manifest."""
 
     descriptor: Component
     repository: str
@@ -36,7 +36,7 @@ class FoundComponent:
 
 
 def tag_of(version: str) -> str:
-    """Tags cannot hold a `+`."""
+    """Return the tag of a version; a tag cannot hold `+`."""
     return version.replace("+", ".build-")
 
 
@@ -45,7 +45,10 @@ def version_of(tag: str) -> str:
 
 
 def component_reference(base: str, name: str, version: str = "") -> ImageReference:
-    """Where a component is, below `base` ("host/path", with or without component-descriptors)."""
+    """Return the reference of a component.
+
+    `base` is "host/path", with or without component-descriptors.
+    """
     parts = [base.rpartition("://")[2].strip("/")]
     if COMPONENTS not in parts[0].split("/"):
         parts.append(COMPONENTS)
@@ -54,12 +57,12 @@ def component_reference(base: str, name: str, version: str = "") -> ImageReferen
 
 
 def versions(registry: Registry, base: str, name: str) -> list[str]:
-    """All versions of a component, as the registry lists them."""
+    """Return the versions of a component in the registry's order."""
     return [version_of(tag) for tag in registry.tags(component_reference(base, name))]
 
 
 def fetch_component(registry: Registry, base: str, name: str, version: str) -> FoundComponent:
-    """A component by name and version. Raises RegistryError, and DescriptorError for what is none."""
+    """Fetch a component by name and version. Raise RegistryError, or DescriptorError for other content."""
     where = component_reference(base, name, version)
     manifest = _image(registry, registry.fetch_manifest(where))
     data = _content(registry, manifest, _layer(registry, manifest))
@@ -72,7 +75,7 @@ def fetch_component(registry: Registry, base: str, name: str, version: str) -> F
 
 
 def _image(registry: Registry, manifest: ImageManifest) -> ImageManifest:
-    """The manifest within an index: the one that is marked, else the first."""
+    """Return the image manifest within an index: the annotated one, else the first."""
     if not manifest.is_index:
         return manifest
     found = manifest.manifests
@@ -83,7 +86,7 @@ def _image(registry: Registry, manifest: ImageManifest) -> ImageManifest:
 
 
 def _layer(registry: Registry, manifest: ImageManifest) -> str:
-    """The digest of the layer with the descriptor."""
+    """Return the digest of the layer with the descriptor. Raise RegistryError if there is none."""
     for digest in _named(registry, manifest):
         return digest
     raise RegistryError(f"{manifest.reference} is no component: no layer holds a descriptor")

@@ -1,4 +1,4 @@
-"""Who am I at a registry: docker's and podman's files and the credential helpers they name."""
+"""Registry credentials: docker's and podman's files, the credential helpers they name, pull Secrets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DOCKER_HUB = ("https://index.docker.io/v1/", "index.docker.io", "docker.io", "r
 
 @dataclass(frozen=True, slots=True)
 class RegistryCredentials:
-    """A user and a password, or an identity token that a token service exchanges. Neither is ever printed."""
+    """User and password, or an identity token for a token service; `repr` hides the secrets."""
 
     username: str = ""
     password: str = field(default="", repr=False)
@@ -32,12 +32,12 @@ class RegistryCredentials:
 
     @property
     def basic(self) -> str:
-        """The value of an `Authorization` header."""
+        """Return the value of an `Authorization` header."""
         return "Basic " + base64.b64encode(f"{self.username}:{self.password}".encode()).decode()
 
 
 class DockerCredentials:
-    """Finds credentials the way docker and podman do; files are read once, helpers are asked at each look-up."""
+    """Finds credentials as docker and podman do. Files are read once; helpers run at each lookup."""
 
     def __init__(self, files: tuple[Path, ...] | None = None, run: Callable[[str, str], str] | None = None) -> None:
         self._files = config_files(os.environ) if files is None else files
@@ -45,7 +45,7 @@ class DockerCredentials:
         self._configs: list[tuple[Path, dict[str, Any]]] | None = None
 
     def find(self, registry: str) -> RegistryCredentials | None:
-        """The credentials for a registry (`host[:port]`), or None where no file knows it."""
+        """Return the credentials for a registry (`host[:port]`), None if no file has any."""
         for path, config in self._loaded():
             found = self._in_config(path, config, registry)
             if found is not None:
@@ -91,19 +91,19 @@ class DockerCredentials:
 
 
 class SecretCredentials:
-    """Credentials out of pull Secrets of a cluster (kubernetes.io/dockerconfigjson, and the older dockercfg).
+    """Credentials from pull Secrets (kubernetes.io/dockerconfigjson and the older dockercfg).
 
-    Only what stands in them counts: a helper that a Secret names is never run.
+    A credential helper that a Secret names is never run.
     """
 
     def __init__(self, secrets: Iterable[Mapping[str, Any]]) -> None:
-        """`secrets` as the API server has them. Raises RegistryError for one that holds no credentials."""
+        """Read the Secrets as returned by the API server. Raise RegistryError for one without credentials."""
         self._auths = [(_secret_name(one), _secret_auths(one)) for one in secrets]
         if not self._auths:
             raise RegistryError("no Secret with credentials was found", hint="check the labels of the selector")
 
     def find(self, registry: str) -> RegistryCredentials | None:
-        """The credentials for a registry; the first Secret that knows it counts."""
+        """Return the credentials for a registry from the first Secret that has them."""
         for name, auths in self._auths:
             for key in _keys(registry):
                 entry = auths.get(key)
@@ -131,7 +131,7 @@ def _secret_auths(secret: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def config_files(environment: Mapping[str, str]) -> tuple[Path, ...]:
-    """Where credentials may stand, the first that knows a registry wins."""
+    """Return the credential files; the first with an entry for the registry wins."""
     home = Path(environment.get("HOME") or Path.home())
     docker = Path(environment["DOCKER_CONFIG"]) if environment.get("DOCKER_CONFIG") else home / ".docker"
     files = [docker / "config.json"]
@@ -144,7 +144,7 @@ def config_files(environment: Mapping[str, str]) -> tuple[Path, ...]:
 
 
 def _keys(registry: str) -> Iterator[str]:
-    """The names under which a registry may stand in a file."""
+    """Yield the keys that a file may use for a registry."""
     hub = registry in _DOCKER_HUB
     for name in _DOCKER_HUB if hub else (registry,):
         yield name
@@ -182,9 +182,9 @@ def _from_entry(path: Path, key: str, entry: Mapping[str, Any]) -> RegistryCrede
 
 
 def _ask_helper(program: str, key: str) -> str:
-    """Runs `program get` with the registry on its standard input; "" where it knows nothing.
+    """Run `program get` with the registry on its standard input; return "" if it has no entry.
 
-    The helper gets no terminal: it may not ask questions across the screen.
+    The helper gets no terminal, because a prompt would garble the screen.
     """
     try:
         done = subprocess.run(  # noqa: S603 (the name is checked; it comes from the user's own docker configuration)

@@ -1,4 +1,4 @@
-"""Image manifests and indexes, with the bytes that their digest is of."""
+"""Image manifests and indexes, with the exact bytes of their digest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ACCEPTED = (
     "application/vnd.docker.distribution.manifest.list.v2+json",
     "application/vnd.oci.artifact.manifest.v1+json",
 )
-LARGEST_MANIFEST = 4 * 1024 * 1024  # what registries must take at the least, and take at the most
+LARGEST_MANIFEST = 4 * 1024 * 1024  # the size that the specification requires registries to accept
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ContentDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class ImageManifest:
-    """A manifest or an index; `raw` is what `digest` was computed from, `body` what it says."""
+    """A manifest or an index; `raw` are the bytes of the `digest`, `body` the decoded JSON."""
 
     reference: ImageReference
     media_type: str
@@ -102,7 +102,7 @@ def digest_of(content: bytes, algorithm: str = "sha256") -> str:
 
 
 def read_manifest(reference: ImageReference, raw: bytes, media_type: str) -> ImageManifest:
-    """Checks the bytes against the digest that was asked for, then reads them."""
+    """Verify the requested digest and decode the manifest. Raise RegistryError."""
     algorithm = reference.digest.partition(":")[0] or "sha256"
     digest = digest_of(raw, algorithm)
     if reference.digest and digest != reference.digest:

@@ -1,4 +1,4 @@
-"""`[oci://]registry/repository[:tag][@digest]`."""
+"""References of images: `[oci://]registry/repository[:tag][@digest]`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _REGISTRY = re.compile(r"(?:\[[0-9A-Fa-f:]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-
 
 @dataclass(frozen=True, slots=True)
 class ImageReference:
-    """Where an artefact is; `repository` is the path in the registry, tag and digest may be empty."""
+    """The location of an artifact; `repository` is the path in the registry; tag and digest may be empty."""
 
     registry: str
     repository: str
@@ -24,7 +24,7 @@ class ImageReference:
 
     @property
     def pointer(self) -> str:
-        """What is asked for: the digest where there is one, else the tag, else `latest`."""
+        """Return the digest if there is one, else the tag, else `latest`."""
         return self.digest or self.tag or "latest"
 
     def at(self, digest: str) -> ImageReference:
@@ -36,7 +36,10 @@ class ImageReference:
 
 
 def parse_reference(text: str) -> ImageReference:
-    """Raises RegistryError naming the part that is wrong (distribution specification 1.1, "Pulling manifests")."""
+    """Return the parsed reference. Raise RegistryError naming the wrong part.
+
+    Syntax: distribution specification 1.1, "Pulling manifests".
+    """
     rest = text.removeprefix("oci://")
     rest, _, digest = rest.partition("@")
     registry, slash, path = rest.partition("/")

@@ -1,4 +1,4 @@
-"""A registry over the distribution API: manifests, blobs, tags and referrers, every byte checked against its digest."""
+"""A registry client for the distribution API: manifests, blobs, tags, referrers; verifies all digests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from kymatui.errors import RegistryError
 
 
 class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no types
-    """oras's client with our requests; `insecure` hosts are spoken to without TLS, and only when named.
+    """oras's client with its own requests; `insecure` allows requests without TLS.
 
     `ca` is a file of certificates to trust instead of the system's; `cancelled` stops transfers between two chunks.
     """
@@ -54,13 +54,13 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         self._requester = Requester(self.session, verify=verify, credentials=credentials, cancelled=cancelled)
 
     def do_request(self, url: str, method: str = "GET", **more: Any) -> Any:
-        """All of oras's own requests come through here; see `Requester.send`."""
+        """Send a request; oras calls this for all of its own requests. See `Requester.send`."""
         return self._requester.send(method, url, **more)
 
     # manifests
 
     def fetch_manifest(self, reference: ImageReference | str) -> ImageManifest:
-        """A manifest or an index by tag or digest; a digest is checked."""
+        """Fetch a manifest or index by tag or digest; verify a digest."""
         where = _reference(reference)
         url = self._url(where, "manifests", where.pointer)
         response = self.do_request(url, "GET", headers={"Accept": ", ".join(ACCEPTED)}, stream=True)
@@ -70,7 +70,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         return read_manifest(where, raw, response.headers.get("Content-Type", ""))
 
     def push_manifest(self, reference: ImageReference | str, raw: bytes, media_type: str) -> str:
-        """Puts exactly these bytes under the tag or the digest; returns their digest."""
+        """Push exactly these bytes under the tag or digest; return their digest."""
         where = _reference(reference)
         digest = digest_of(raw)
         if where.digest and where.digest != digest:
@@ -86,7 +86,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
     # blobs
 
     def read_blob(self, reference: ImageReference | str, blob: ContentDescriptor | str) -> Iterator[bytes]:
-        """The content in chunks. Size and digest are checked behind the last one: use nothing before it ended."""
+        """Yield the content in chunks. Size and digest are verified after the last chunk: use nothing before."""
         where = _reference(reference)
         digest, size = (blob, None) if isinstance(blob, str) else (blob.digest, blob.size)
         algorithm, _, wanted = digest.partition(":")
@@ -108,7 +108,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
             )
 
     def push_blob(self, reference: ImageReference | str, content: bytes, media_type: str) -> ContentDescriptor:
-        """Uploads what the registry does not have yet."""
+        """Upload the content unless the registry has it."""
         where, digest = _reference(reference), digest_of(content)
         if self.do_request(self._url(where, "blobs", digest), "HEAD").status_code != 200:
             start = self.do_request(self._url(where, "blobs", "uploads/"), "POST", headers={"Content-Length": "0"})
@@ -122,7 +122,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
     # tags and referrers
 
     def tags(self, reference: ImageReference | str) -> list[str]:
-        """All tags of a repository, over every page."""
+        """Return all tags of a repository, from all pages."""
         where = _reference(reference)
         found: list[str] = []
         url: str | None = self._url(where, "tags", "list")
@@ -141,7 +141,10 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
     def referrers(
         self, reference: ImageReference | str, digest: str, artifact_type: str = ""
     ) -> list[ContentDescriptor]:
-        """What points to a manifest as its subject; registries without the API keep it under a tag of its digest."""
+        """Return the manifests whose subject is `digest`.
+
+        Registries without the referrers API keep them in an index under a tag derived from the digest.
+        """
         where = _reference(reference)
         response = self.do_request(self._url(where, "referrers", digest), "GET", headers={"Accept": IMAGE_INDEX})
         if response.status_code == 404:
@@ -163,7 +166,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         return self.fetch_manifest(tagged)
 
     def _keep_fallback(self, where: ImageReference, subject: str, raw: bytes, media_type: str) -> None:
-        """Adds a manifest to the index under the tag of its subject (distribution specification, "Referrers Tag")."""
+        """Add a manifest to the index under its subject's tag (distribution specification, "Referrers Tag")."""
         body = json.loads(raw)
         kind = str(body.get("artifactType") or (body.get("config") or {}).get("mediaType") or "")
         mine = ContentDescriptor(media_type, digest_of(raw), len(raw), body.get("annotations") or {}, kind)
@@ -202,7 +205,7 @@ def _reference(reference: ImageReference | str) -> ImageReference:
 
 
 def _said(response: Any) -> Sequence[str]:
-    """The registry's own words (distribution specification, "Error Codes"), cut to what a line can hold."""
+    """Return the registry's own messages (distribution specification, "Error Codes"), shortened."""
     try:
         errors = json.loads(response.content[:65536]).get("errors") or []
         return [f"{one.get('code', '')} {one.get('message', '')}".strip()[:200] for one in errors[:3]]

@@ -1,4 +1,4 @@
-"""Answers the challenges of registries: Basic, and Bearer with tokens that are kept for each scope apart."""
+"""Authentication at registries: Basic, and Bearer tokens that are cached per scope."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Challenge:
 
 
 def parse_challenges(header: str) -> list[Challenge]:
-    """Every challenge in a header, in order; text that is none is passed over."""
+    """Return every challenge of a header, in order; other text is skipped."""
     found: list[Challenge] = []
     position = 0
     while position < len(header):
@@ -48,7 +48,7 @@ def parse_challenges(header: str) -> list[Challenge]:
 
 
 def scope_of(method: str, url: str) -> str:
-    """What a request needs, in the words of the token specification; "" where it concerns no repository."""
+    """Return the token scope that a request needs, "" if it concerns no repository."""
     match = _REPOSITORY.search(urlsplit(url).path)
     if not match:
         return ""
@@ -63,7 +63,7 @@ class _Token:
 
 
 class Authenticator:
-    """Remembers how each registry wants to be asked; a token serves only the scope it was given for."""
+    """Remembers the authentication of each registry; a token serves only the scope it was issued for."""
 
     def __init__(self, find: FindCredentials, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
         self._find = find
@@ -73,14 +73,14 @@ class Authenticator:
         self._tokens: dict[tuple[str, str], _Token] = {}
 
     def header(self, registry: str, scope: str) -> str | None:
-        """What is known to work; None before the first challenge."""
+        """Return the header that worked before, None before the first challenge."""
         token = self._tokens.get((registry, scope))
         if token is not None and token.expires > self._clock():
             return token.header
         return self._basic.get(registry)
 
     def answer(self, url: str, scope: str, challenge_header: str) -> str | None:
-        """A new `Authorization` for a request that was answered with 401; None where nothing can be offered."""
+        """Return a new `Authorization` after a 401, None if no credentials fit."""
         parts = urlsplit(url)
         for challenge in parse_challenges(challenge_header):
             if challenge.scheme == "bearer":
@@ -94,7 +94,7 @@ class Authenticator:
         if credentials is None or not credentials.username:
             return None
         if self._basic.get(registry) == credentials.basic:
-            return None  # these were refused already
+            return None  # the registry refused these already
         self._basic[registry] = credentials.basic
         return credentials.basic
 

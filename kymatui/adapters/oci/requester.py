@@ -1,4 +1,4 @@
-"""One request to a registry: with a deadline, the right credentials, and a second try only where it can help."""
+"""Requests to a registry: deadlines, credentials, and retries where they can help."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PASSING = frozenset({429, 500, 502, 503, 504})
 
 
 class Requester:
-    """Sends requests for one `requests.Session`; usable from several threads."""
+    """Sends requests for one `requests.Session`; threads may share it."""
 
     def __init__(
         self,
@@ -42,7 +42,10 @@ class Requester:
         self._authenticator = Authenticator(credentials, self._once)
 
     def send(self, method: str, url: str, **more: Any) -> Any:
-        """The response, whatever its status but 401; a 401 is answered once and then is a `RegistryError`."""
+        """Send a request; answer one 401 with credentials. Raise RegistryError after a second 401.
+
+        Return the response for every other status.
+        """
         scope = scope_of(method, url)
         headers = dict(more.pop("headers", None) or {})
         known = self._authenticator.header(parts_of(url).netloc, scope)
@@ -71,7 +74,7 @@ class Requester:
             raise CancelledError("the transfer was cancelled")
 
     def _patiently(self, method: str, url: str, **more: Any) -> Any:
-        """Tries again after 429 and 5xx, and only where the body can be sent a second time."""
+        """Retry after 429 and 5xx, if the body can be sent a second time."""
         replayable = not hasattr(more.get("data"), "read")
         for attempt in range(1, TRIES + 1):
             response = self._once(method, url, **more)
@@ -108,9 +111,10 @@ class Requester:
             ) from error
 
     def _follow(self, method: str, url: str, **more: Any) -> Any:
-        """The answer behind redirects, whose own bodies are not read: requests would read them without bound.
+        """Follow redirects of reads and return the last answer.
 
-        Credentials stay with their host. What is sent is sent once: only reads are redirected.
+        Bodies of redirects are not read, because requests would read them without limit. Credentials stay with their
+        host.
         """
         address = url
         for _ in range(MOST_REDIRECTS + 1):
@@ -121,13 +125,13 @@ class Requester:
                 return response
             response.close()
             former, address = address, next_address(redact_url(url), address, response.headers["Location"])
-            more.pop("params", None)  # the first address had them
+            more.pop("params", None)  # the first URL had them
             if not is_same_host(former, address):
                 more["headers"] = {key: text for key, text in more["headers"].items() if key != "Authorization"}
         raise RegistryError(f"{redact_url(url)} leads from address to address, more than {MOST_REDIRECTS} times")
 
     def chunks(self, response: Any, what: object) -> Iterator[bytes]:
-        """The body of a streamed answer as it arrives; RegistryError where it breaks off."""
+        """Yield the body of a streamed answer as it arrives. Raise RegistryError if the transfer breaks."""
         import urllib3.exceptions as http
 
         try:
@@ -147,7 +151,7 @@ class Requester:
 
 
 def _read_whole(response: Any, url: str) -> None:
-    """Puts the body in place of the connection: whatever reads `content` reads no more than was allowed."""
+    """Replace the connection by the body, so that `content` reads no more than the limit."""
     import urllib3.exceptions as http
 
     host = parts_of(url).netloc
@@ -162,7 +166,7 @@ def _read_whole(response: Any, url: str) -> None:
 
 
 def retry_after(header: str | None, attempt: int) -> float:
-    """Seconds to wait: what the server said, bounded, else growing with jitter."""
+    """Return the seconds to wait: the header's, limited, else exponential backoff with jitter."""
     if header and header.strip().isdigit():
         return min(float(header), LONGEST_PAUSE)
     growing: float = min(0.5 * 2.0**attempt, LONGEST_PAUSE)
@@ -170,7 +174,7 @@ def retry_after(header: str | None, attempt: int) -> float:
 
 
 def innermost_reason(error: BaseException) -> str:
-    """The words of the reason behind wrapped errors, without the object addresses that urllib3 prints."""
+    """Return the innermost reason of wrapped errors, without the object addresses that urllib3 prints."""
     reason: object = error
     while True:
         deeper = getattr(reason, "reason", None) or next(

@@ -1,1 +1,1 @@
-"""The API of one cluster: the client with its verbs, discovery with its cache, access reviews."""
+"""The API of one cluster: the client and its verbs, discovery and its cache, access reviews."""

@@ -1,4 +1,4 @@
-"""What this user may do: asked of the server, once a namespace, and remembered for a while."""
+"""Access reviews: the permissions of the current user, requested once per namespace and cached."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ _LIFETIME = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The rules of one namespace; with `incomplete` the server knows of more than it lists."""
+    """The permission rules of one namespace.
+
+    `incomplete` means that the server could not list every rule, so a missing rule proves nothing.
+    """
 
     rules: tuple[Mapping[str, Any], ...]
     incomplete: bool
 
     def allow(self, verb: str, group: str, resource: str, name: str = "") -> bool:
-        """Whether a rule allows it; `resource` may be "pods/log". False says nothing where they are incomplete."""
+        """Return whether a rule allows the request; `resource` may name a subresource ("pods/log")."""
         return any(_allows(rule, verb, group, resource, name) for rule in self.rules)
 
 
@@ -46,7 +49,7 @@ def _has(rule: Mapping[str, Any], key: str, wanted: str) -> bool:
 
 
 class Reviews:
-    """Answers whether something is allowed; safe to share between threads."""
+    """Checks permissions and caches the answers; threads may share it."""
 
     def __init__(self, transport: Transport, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._transport = transport
@@ -56,7 +59,7 @@ class Reviews:
         self._answers: dict[tuple[str, ...], tuple[float, bool]] = {}
 
     def rights(self, namespace: str) -> Rights:
-        """The rules of the user in a namespace (SelfSubjectRulesReview)."""
+        """Return the user's rules in a namespace (SelfSubjectRulesReview)."""
         import msgspec
 
         with self._lock:
@@ -71,9 +74,10 @@ class Reviews:
         return found
 
     def allowed(self, verb: str, resource: str, group: str = "", *, namespace: str = "", name: str = "") -> bool:
-        """Whether the user may; in all namespaces where none is named.
+        """Return whether the user is allowed; an empty namespace means all namespaces.
 
-        A namespace's rules answer for all of its resources with one request; what they leave open is asked by itself.
+        One SelfSubjectRulesReview answers for all resources of a namespace. Only where its rules are incomplete is a
+        SelfSubjectAccessReview sent for the single request.
         """
         if namespace:
             try:
@@ -109,7 +113,7 @@ class Reviews:
         return found
 
     def forget(self) -> None:
-        """Asks anew from now on: somebody changed the roles, or the credentials."""
+        """Drop the cached answers, because roles or credentials changed."""
         with self._lock:
             self._rights.clear()
             self._answers.clear()

@@ -1,4 +1,4 @@
-"""Requests in the words of Kubernetes, for one cluster: objects in and out are plain dictionaries."""
+"""The Kubernetes client of one cluster; objects are plain dictionaries."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.errors import ExpiredError, NotFoundError
 
 FIELD_MANAGER = "kymatui"
-_OF_THE_OBJECT = ("", "status")  # what is answered with the object itself
+_OF_THE_OBJECT = ("", "status")  # subresources whose answer is the object itself
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 
 class PatchType(StrEnum):
-    """How the body of a patch is to be read."""
+    """The patch formats, by content type."""
 
     JSON = "application/json-patch+json"
     MERGE = "application/merge-patch+json"
@@ -35,7 +35,7 @@ class PatchType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """How to write: nothing of it stays with `dry_run`; `force` takes fields from other managers (apply only)."""
+    """Options of a write: `dry_run` persists nothing; `force` (apply only) overrides other field managers."""
 
     dry_run: bool = False
     force: bool = False
@@ -47,7 +47,10 @@ _PLAIN = Write()
 
 
 class Client:
-    """One cluster. Methods raise the errors of `kymatui.errors`; `cancel` ends them with CancelledError."""
+    """Client of one cluster.
+
+    Methods raise the errors of `kymatui.errors`, and CancelledError once `cancel` is set.
+    """
 
     def __init__(self, transport: Transport, discovery: Discovery | None = None) -> None:
         self.transport = transport
@@ -55,10 +58,10 @@ class Client:
         self.heartbeat = Heartbeat(transport)
         connection = transport.connection
         self.ledger = open_budget(connection.endpoint.server, given=connection.given)
-        self.streams_lists = True  # until the server says that it cannot send a list in a watch
+        self.streams_lists = True  # until the server shows that it cannot send a list in a watch
 
     def resource(self, gvk: GroupVersionKind) -> ApiResource:
-        """The resource of a kind; raises NotFoundError where the cluster does not serve it."""
+        """Return the resource of a kind. Raise NotFoundError if the cluster does not serve it."""
         found = self.discovery.find(gvk)
         if found is None:
             served = ", ".join(self.discovery.versions(gvk.group)) or "nothing of the group"
@@ -82,7 +85,7 @@ class Client:
         accept: str = "application/json",
         cancel: threading.Event | None = None,
     ) -> Object:
-        """One object, whole or projected. Raises ServerError for an answer that is not that object."""
+        """Return one object, whole or projected. Raise ServerError if the answer is another object."""
 
         def read(answer: Answer) -> Object:
             item = Decoder(decode).object(answer.body) if decode else read_object(answer)
@@ -103,7 +106,7 @@ class Client:
         accept: str = "application/json",
         cancel: threading.Event | None = None,
     ) -> Page:
-        """All objects, asked for page by page; a list that expires between two pages is begun again once."""
+        """List all objects page by page. Start again once if the continue token expires between two pages."""
 
         def whole() -> Page:
             claim, items, version = BudgetClaim(self.ledger), [], ""
@@ -141,9 +144,10 @@ class Client:
         strict: bool = True,
         cancel: threading.Event | None = None,
     ) -> Iterator[Page]:
-        """Page after page, so that little is in memory at a time. Raises ExpiredError where the list got too old.
+        """Yield the pages of a list, so that few objects are in memory at a time. Raise ExpiredError on 410.
 
-        An object that cannot be read makes the list unreadable; without `strict` it is passed on as it is.
+        With `strict`, an object that cannot be decoded raises ServerError; without it, the object is yielded as it
+        is.
         """
         query = _selectors(labels, fields)
         run = PagedList(self.transport, resource, namespace, query, Decoder(decode), accept, strict=strict)
@@ -159,7 +163,10 @@ class Client:
         objects: str = "Metadata",
         cancel: threading.Event | None = None,
     ) -> Object:
-        """The server's own columns and rows; `objects` is None, Metadata or Object: what comes with each row."""
+        """Return the server's table for kubectl-like columns.
+
+        `objects` (None, Metadata or Object) is the part of each object that the server adds to its row.
+        """
         query = [*_selectors(labels, fields), ("includeObject", objects)]
         return self.transport.read(Request("GET", resource.path(namespace), query, accept=_TABLE), read_object, cancel)
 
@@ -174,7 +181,7 @@ class Client:
         since_seconds: int | None = None,
         cancel: threading.Event | None = None,
     ) -> str:
-        """What a container wrote."""
+        """Return the log of a container."""
         query = _log_query(container, tail, since_seconds, previous)
         request = Request("GET", _log_path(namespace, pod), query, accept="text/plain, */*")
         return self.transport.send(request, cancel).body.decode(errors="replace")
@@ -182,7 +189,7 @@ class Client:
     def follow_logs(
         self, namespace: str, pod: str, *, container: str = "", tail: int | None = 100, cancel: threading.Event
     ) -> Iterator[str]:
-        """Line after line as it is written, until the container ends or `cancel` is set."""
+        """Yield log lines as the container writes them, until it ends or `cancel` is set."""
         query = [*_log_query(container, tail, None, False), ("follow", "true")]
         request = Request(
             "GET", _log_path(namespace, pod), query, accept="text/plain, */*", timeout=(5.0, 3600.0), lasts=86400.0
@@ -198,7 +205,7 @@ class Client:
             stream.close()
 
     def version(self, cancel: threading.Event | None = None) -> Object:
-        """What `/version` says: `gitVersion`, `major`, `minor`, `platform`."""
+        """Return the answer of `/version`: `gitVersion`, `major`, `minor`, `platform`."""
         return self.transport.read(Request("GET", "/version"), read_object, cancel)
 
     # writing
@@ -214,7 +221,7 @@ class Client:
         how: Write = _PLAIN,
         cancel: threading.Event | None = None,
     ) -> Object:
-        """Creates an object, or posts to a part of one (`eviction`, `token`, `binding`)."""
+        """Create an object, or post to a subresource (`eviction`, `token`, `binding`)."""
         path = resource.path(namespace, name, subresource)
         made = None if subresource else resource
         return self._write("POST", path, body, _write_query(how), made=made, cancel=cancel)
@@ -228,7 +235,7 @@ class Client:
         how: Write = _PLAIN,
         cancel: threading.Event | None = None,
     ) -> Object:
-        """Replaces an object; its resourceVersion, where it has one, must be the present one."""
+        """Replace an object. If the body has a resourceVersion, it must be the current one."""
         path = resource.path(*_place(body), subresource)
         made = resource if subresource in _OF_THE_OBJECT else None
         return self._write("PUT", path, body, _write_query(how), made=made, cancel=cancel)
@@ -245,7 +252,7 @@ class Client:
         how: Write = _PLAIN,
         cancel: threading.Event | None = None,
     ) -> Object:
-        """Changes a part of an object; a JSON patch is a sequence of operations, the others are objects."""
+        """Patch an object. A JSON patch is a sequence of operations; the other formats are objects."""
         query = _write_query(how)
         if kind is PatchType.APPLY:
             query.append(("force", str(how.force).lower()))
@@ -262,7 +269,7 @@ class Client:
         how: Write = _PLAIN,
         cancel: threading.Event | None = None,
     ) -> Object:
-        """Server-side apply; raises ConflictError with the fields that others own in `body["details"]["causes"]`."""
+        """Apply server-side. Raise ConflictError, with the conflicting fields in `body["details"]["causes"]`."""
         namespace, name = _place(body)
         return self.patch(
             resource, name, body, PatchType.APPLY, namespace, subresource=subresource, how=how, cancel=cancel
@@ -281,10 +288,10 @@ class Client:
         dry_run: bool = False,
         cancel: threading.Event | None = None,
     ) -> Object:
-        """Deletes an object, only if it is still the one with `uid` and `resource_version` where those are given.
+        """Delete an object; `uid` and `resource_version` are preconditions.
 
-        Returns the object where finalizers still hold it, else a Status. `propagation` is Background, Foreground or
-        Orphan.
+        Return the object if finalizers still block the deletion, else a Status. `propagation` is Background,
+        Foreground or Orphan.
         """
         options = _delete_options(propagation, grace, dry_run)
         wanted = {"uid": uid, "resourceVersion": resource_version}
@@ -303,7 +310,7 @@ class Client:
         dry_run: bool = False,
         cancel: threading.Event | None = None,
     ) -> Object:
-        """Deletes everything that the selectors choose; without any, all objects of the namespace."""
+        """Delete all objects that the selectors match; without selectors, all objects of the namespace."""
         query = _selectors(labels, fields)
         options = _delete_options(propagation, None, dry_run)
         return self._write("DELETE", resource.path(namespace), options, query, cancel=cancel)
@@ -319,7 +326,7 @@ class Client:
         content_type: str = "application/json",
         cancel: threading.Event | None = None,
     ) -> Object:
-        """What the server answers; where that is the object as it is now, of the kind that was `made`."""
+        """Send a write and return the answer; with `made`, it must be an object of that resource."""
         import msgspec
 
         def read(answer: Answer) -> Object:
@@ -333,7 +340,7 @@ class Client:
 
 
 def _place(body: Mapping[str, Any]) -> tuple[str, str]:
-    """Namespace and name of an object, "" where it has none."""
+    """Return namespace and name of an object, "" for a missing one."""
     metadata = body.get("metadata") or {}
     return str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
 

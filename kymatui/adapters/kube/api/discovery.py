@@ -1,7 +1,7 @@
-"""Which kinds a cluster serves, under which resource names, asked once and kept on disk.
+"""Discovery of the resources that a cluster serves, read once and cached on disk.
 
-Aggregated discovery costs one request for all groups; a server without it is asked for the group versions that somebody
-wants to know about, and for no other. A kind that is not known is looked up anew, at most once in a while.
+Aggregated discovery takes one request for all groups. A server without it is asked only for the group versions that
+are needed. An unknown kind is looked up again, at most once per `_PATIENT_FOR`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from kymatui.errors import ForbiddenError, NotFoundError, ServerError
 
 T = TypeVar("T")
 
-_PATIENT_FOR = 10.0  # seconds between two looks for kinds that are not there
+_PATIENT_FOR = 10.0  # seconds between two lookups of a kind that is not served
 
 
 class Discovery:
-    """Safe to share between threads; one of them asks and the others wait for it."""
+    """Looks up resources by kind. Threads may share it: one sends the request, the others wait."""
 
     def __init__(
         self, transport: Transport, cache: DiscoveryCache | None = None, *, clock: Callable[[], float] = time.monotonic
@@ -33,16 +33,16 @@ class Discovery:
         self._cache = cache
         self._clock = clock
         self._lock = threading.RLock()
-        self._served: dict[bool, ServedResources] = {}  # core group or the others
+        self._served: dict[bool, ServedResources] = {}  # by whether it is the core group
         self._asked_at = float("-inf")
         self._asked: dict[bool, float] = {}
 
     def find(self, gvk: GroupVersionKind) -> ApiResource | None:
-        """The resource of a kind in exactly this version; None where it is not served."""
+        """Return the resource of a kind in exactly this version, None if it is not served."""
         return self._look(gvk.group, lambda: self._in_version(gvk))
 
     def find_kind(self, group: str, kind: str, wanted: Iterable[str] = ()) -> ApiResource | None:
-        """The resource of a kind in the first of the wanted versions that is served, else in the preferred one."""
+        """Return the resource in the first of the `wanted` versions that is served, else in the preferred one."""
         order = tuple(wanted)
 
         def look() -> ApiResource | None:
@@ -54,7 +54,7 @@ class Discovery:
         return self._look(group, look)
 
     def find_versions(self, group: str, kind: str) -> tuple[ApiResource, ...]:
-        """The resources of a kind in all served versions, the preferred one first; () where it is not served."""
+        """Return the resources of a kind in all served versions, preferred first; () if it is not served."""
 
         def look() -> tuple[ApiResource, ...]:
             versions = self._core_or_others(group).versions.get(group, ())
@@ -64,31 +64,31 @@ class Discovery:
         return self._look(group, look) or ()
 
     def versions(self, group: str) -> tuple[str, ...]:
-        """The served versions of a group, the preferred one first; () where the group is not served."""
+        """Return the served versions of a group, preferred first; () if the group is not served."""
         return self._core_or_others(group).versions.get(group, ())
 
     def resources(self, *, within: float = float("inf")) -> tuple[ApiResource, ...]:
-        """Everything that is served, in all versions; asks for every group where discovery is not aggregated.
+        """Return all served resources in all versions; asks for every group if discovery is not aggregated.
 
-        within  how old that may be, in seconds: kinds that came since are missing in what was kept
+        `within` is the maximum age of the answer in seconds. A cached answer misses kinds that were added since.
         """
         self._renew(within)
         found = [*self._all(self._core_or_others("")), *self._all(self._core_or_others("-"))]
         return tuple(resource for _, resources in found for resource in resources)
 
     def unread(self) -> tuple[tuple[str, str], ...]:
-        """Groups with their versions whose resources could not be read: the server behind them is down or malformed."""
+        """Return (group, version) pairs that could not be read: API server down or answer malformed."""
         with self._lock:
             return tuple(sorted(version for served in self._served.values() for version in served.stale))
 
     def known(self) -> tuple[ApiResource, ...]:
-        """What has been read so far; asks for nothing."""
+        """Return the resources read so far; sends no request."""
         with self._lock:
             parts = [tuple(served.resources.values()) for served in self._served.values()]
         return tuple(resource for part in parts for resources in part for resource in resources)
 
     def invalidate(self) -> None:
-        """Forgets everything: kinds came or went."""
+        """Drop memory and disk cache, because CRDs or API services changed."""
         with self._lock:
             self._served, self._asked = {}, {}
             self._asked_at = float("-inf")
@@ -111,7 +111,7 @@ class Discovery:
         return look()
 
     def _renew(self, within: float) -> None:
-        """Asks anew for what is older, or was kept on disk."""
+        """Read again what is older than `within` seconds or came from the disk cache."""
         with self._lock:
             for core in (True, False):
                 if self._clock() - self._asked.get(core, float("-inf")) > within:
@@ -151,7 +151,7 @@ class Discovery:
                 found = self._transport.read(
                     Request("GET", group_path(group, version)), lambda answer: read_resources(group, version, answer)
                 )
-            except (NotFoundError, ForbiddenError, ServerError):  # an aggregated API that is down hides nothing else
+            except (NotFoundError, ForbiddenError, ServerError):  # a broken aggregated API must not hide other groups
                 served.stale.add((group, version))
                 return ()
             served.resources[group, version] = found

@@ -1,4 +1,4 @@
-"""What a server serves, kept on disk between two runs: a file a server, replaced whole, old after ten minutes."""
+"""Disk cache of discovery: one file per server and user, replaced atomically, valid for ten minutes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LIFETIME = 600.0
 
 
 class DiscoveryCache:
-    """The entries of one server as one user sees it; a file that cannot be read or written is as good as none."""
+    """The cached discovery of one server and user. An unreadable or unwritable file counts as missing."""
 
     def __init__(
         self, server: str, user: str = "", *, folder: Path | None = None, clock: Callable[[], float] = time.time
@@ -32,7 +32,7 @@ class DiscoveryCache:
         self._clock = clock
 
     def load(self, core: bool) -> ServedResources | None:
-        """The entry, where there is one that is young enough."""
+        """Return the cached resources, None if there are none or they are too old."""
         import msgspec
 
         file = self._files[core]
@@ -48,7 +48,7 @@ class DiscoveryCache:
         return ServedResources(kept[1], resources, set())
 
     def store(self, core: bool, served: ServedResources) -> None:
-        """Writes beside the file and puts it in its place, so that no reader sees half of it."""
+        """Write a temporary file and rename it, so that no reader sees half a file."""
         import msgspec
 
         kept = (_FORMAT, served.versions, [(*key, found) for key, found in served.resources.items()])
@@ -61,7 +61,7 @@ class DiscoveryCache:
             os.replace(name, file)
 
     def drop(self) -> None:
-        """Forgets the entries."""
+        """Delete the cached files."""
         for file in self._files.values():
             with contextlib.suppress(OSError):
                 file.unlink(missing_ok=True)

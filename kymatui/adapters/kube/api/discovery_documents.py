@@ -1,4 +1,4 @@
-"""The documents of discovery, read: aggregated (one answer for everything) and plain (one a group version)."""
+"""Parsers of discovery documents: aggregated (one for all groups) and plain (one per group version)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ AGGREGATED = ",".join(
 
 @dataclass(slots=True)
 class ServedResources:
-    """What is known of a server: versions by group, preferred first; resources by group and version.
+    """The resources of a server: versions by group, preferred first; resources by group and version.
 
-    A version that is listed and has no entry in `resources` has not been asked for yet; one in `stale` could not be
-    read because the server behind it is down.
+    A listed version without an entry in `resources` has not been read yet. A version in `stale` could not be read
+    because its API server is down.
     """
 
     versions: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -36,9 +36,9 @@ class ServedResources:
 
 
 def read_versions(answer: Answer, core: bool, into: ServedResources) -> None:
-    """Reads the answer of /api or /apis: everything where it is aggregated, else groups with their versions.
+    """Read the answer of /api or /apis: everything if aggregated, else the groups and their versions.
 
-    Raises ServerError with the path of a field that is not what it has to be: kinds that were not read would be taken
+    Raise ServerError with the path of a malformed field: kymatui would otherwise take kinds that it could not read
     for kinds that are not served.
     """
     document = read_typed(answer, _versions_type)
@@ -67,7 +67,7 @@ def _read_group(group: Any, into: ServedResources) -> None:
 def _aggregated(group: str, version: Any) -> Iterator[ApiResource]:
     for item in version.resources or ():
         if item.responseKind is None or not item.responseKind.kind:
-            continue  # it has parts that can be asked for, and cannot be asked for itself
+            continue  # the API serves only its subresources, not the resource itself
         yield ApiResource(
             group=group,
             version=version.version,
@@ -82,7 +82,7 @@ def _aggregated(group: str, version: Any) -> Iterator[ApiResource]:
 
 
 def read_resources(group: str, version: str, answer: Answer) -> tuple[ApiResource, ...]:
-    """Reads a plain APIResourceList. Raises ServerError as `read_versions` does."""
+    """Return the resources of a plain APIResourceList. Raise ServerError as `read_versions` does."""
     items = read_typed(answer, _resources_type).resources or ()
     _require_few(answer, len(items))
     parts: dict[str, list[str]] = {}
@@ -109,7 +109,10 @@ def read_resources(group: str, version: str, answer: Answer) -> tuple[ApiResourc
 
 @lru_cache(maxsize=1)
 def _versions_type() -> Any:
-    """Of /api and /apis, aggregated or not: the three documents have no field in common that differs in type."""
+    """Return the msgspec type of /api and /apis, aggregated or not.
+
+    One type fits the three documents because no field of one has another type in the next.
+    """
     import msgspec
 
     word: Any = _word()
@@ -170,7 +173,7 @@ def _resources_type() -> Any:
 
 
 def _word(more: str = "") -> Any:
-    """A name that becomes a part of paths."""
+    """Return the type of a name that becomes part of a path."""
     import msgspec
 
     return Annotated[str, msgspec.Meta(pattern=rf"^[A-Za-z0-9]([A-Za-z0-9.{more}_-]*[A-Za-z0-9])?$", max_length=253)]

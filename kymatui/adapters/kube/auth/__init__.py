@@ -1,3 +1,4 @@
-"""How to reach an API server: kubeconfigs of files and Secrets, endpoints, credentials, exec plugins, OIDC tokens.
-No request is sent here.
+"""Connection data of API servers: kubeconfigs, endpoints, credentials, exec plugins, OIDC tokens.
+
+This folder sends no requests.
 """

@@ -1,4 +1,4 @@
-"""From the words of a command line to everything a request needs: address, TLS, proxy, credential, names."""
+"""Connections: from command-line options to address, TLS, proxy, credentials and names."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """One way to one cluster. `key` tells it from others: the kubeconfig's files and the context's name.
+    """Connection data of one cluster; `key` identifies it by kubeconfig files and context name.
 
-    `title` is what people call the cluster, where the context's name is not it. Of one that is `given`, by a Secret,
-    `context` names that. `repr` shows nothing of what a kubeconfig holds but the context's name.
+    `title` is a display name, empty where the context name serves. A connection that is `given` comes from a Secret,
+    and `context` names that Secret. `repr` shows only the context name, no secrets.
     """
 
     key: ClusterKey
@@ -42,7 +42,7 @@ class Connection:
 
     @property
     def name(self) -> str:
-        """What the cluster is called in plans, journals and backups."""
+        """Return the cluster's name for plans, journals and backups."""
         return self.title or self.context
 
     def __repr__(self) -> str:
@@ -52,10 +52,7 @@ class Connection:
 def connect(
     kubeconfig: str = "", context: str = "", namespace: str = "", environment: Mapping[str, str] | None = None
 ) -> Connection:
-    """Reads the configuration; no socket is touched and no plugin run.
-
-    Raises ConfigurationError where it cannot be used.
-    """
+    """Read the kubeconfig; opens no socket and runs no plugin. Raise ConfigurationError if it is unusable."""
     config = read_kubeconfig(kubeconfig, environment)
     if config is None or (not config.contexts and not kubeconfig and not config.clusters):
         inside = in_cluster(namespace)
@@ -66,7 +63,7 @@ def connect(
         return inside
     chosen = config.context(context)
     endpoint = read_endpoint(chosen.cluster)
-    read_user(chosen.user, endpoint, chosen.cluster)  # complains now, not at the first request
+    read_user(chosen.user, endpoint, chosen.cluster)  # to raise now, not at the first request
     return Connection(
         key=chosen.key,
         context=chosen.name,
@@ -82,7 +79,7 @@ def connect(
 
 
 def _reader(kubeconfig: str, chosen: KubeContext, environment: Mapping[str, str] | None) -> Callable[[], Credential]:
-    """Reads the files again each time: whoever logs in anew while kymatui runs changes them."""
+    """Return a credential function that reads the files each time, so that a new login takes effect."""
 
     def make() -> Credential:
         config = read_kubeconfig(kubeconfig, environment)
@@ -95,13 +92,13 @@ def _reader(kubeconfig: str, chosen: KubeContext, environment: Mapping[str, str]
 
 
 def list_contexts(kubeconfig: str = "", environment: Mapping[str, str] | None = None) -> tuple[tuple[str, ...], str]:
-    """The names of all contexts, and the current one ("" where there is none)."""
+    """Return the names of all contexts and the current context ("" if there is none)."""
     config = read_kubeconfig(kubeconfig, environment)
     return (tuple(sorted(config.contexts)), config.current) if config is not None else ((), "")
 
 
 def in_cluster(namespace: str = "") -> Connection | None:
-    """The service account of the pod that this runs in, as the official client finds it; None outside of pods."""
+    """Return the connection of the pod's service account, as the official client does; None outside pods."""
     load_requests()
     from kubernetes.client.configuration import Configuration
     from kubernetes.config.config_exception import ConfigException

@@ -1,4 +1,4 @@
-"""Who asks: the `user` part of a kubeconfig as headers and a client certificate, renewed when it expires.
+"""Credentials: the `user` of a kubeconfig as headers and client certificate, renewed when they expire.
 
 The order is client-go's: a token file, a token, basic authentication, then a plugin or an OIDC provider; a client
 certificate goes with any of them. Impersonation headers are added here because the official client drops them.
@@ -21,13 +21,13 @@ from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.errors import ConfigurationError
 
 Headers = tuple[tuple[str, str], ...]
-_TOKEN_FILE_PERIOD = 60.0  # projected tokens are rotated on disk; client-go reads them again once a minute
+_TOKEN_FILE_PERIOD = 60.0  # the kubelet rotates projected tokens on disk; client-go rereads them once a minute
 _EARLY = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """A client certificate and its key, PEM text; `repr` shows neither."""
+    """A client certificate and its key as PEM text; `repr` shows neither."""
 
     chain: str = field(repr=False)
     key: str = field(repr=False)
@@ -35,7 +35,7 @@ class ClientCertificate:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What goes with a request; `expires` in seconds of the Unix clock. `repr` shows no secret."""
+    """Headers and client certificate of a request; `expires` in Unix seconds. `repr` shows no secret."""
 
     headers: Headers = ()
     certificate: ClientCertificate | None = None
@@ -47,7 +47,7 @@ class Credential:
 
 
 class CredentialSource:
-    """Gives the present credential and renews it; safe to share between threads, and only one of them renews."""
+    """Returns the current credential and renews it. Threads may share it; only one renews at a time."""
 
     def __init__(
         self, make: Callable[[], Credential], *, name: str = "", kind: str = "", clock: Callable[[], float] = time.time
@@ -60,14 +60,14 @@ class CredentialSource:
         self._present: Credential | None = None
 
     def present(self) -> Credential:
-        """The credential to use now."""
+        """Return the current credential, renewed if it expired."""
         with self._lock:
             if self._present is None or self._over(self._present):
                 self._present = self._make()
             return self._present
 
     def renewed(self, refused_one: Credential) -> Credential | None:
-        """After a 401: another credential than the one that was refused, or None where there is no other."""
+        """Return a credential that differs from the one refused with 401, None if there is no other."""
         with self._lock:
             if self._present is refused_one:
                 self._present = self._make()
@@ -81,7 +81,10 @@ class CredentialSource:
 
 
 def read_user(user: KubeconfigEntry | None, endpoint: Endpoint, cluster: KubeconfigEntry) -> Callable[[], Credential]:
-    """Checks a user and returns what makes its credential; nothing is run and no token file read before that."""
+    """Check a kubeconfig user and return the function that makes its credential.
+
+    Plugins run and token files are read only when that function is called.
+    """
     if user is None:
         return Credential
     body, impersonation = user.body, impersonation_headers(user)
@@ -98,7 +101,7 @@ def read_user(user: KubeconfigEntry | None, endpoint: Endpoint, cluster: Kubecon
 
 
 def authentication_kind(user: KubeconfigEntry | None) -> str:
-    """How a user proves who it is, in words for messages."""
+    """Return the authentication method of a user, in words for messages."""
     body: Mapping[str, Any] = user.body if user is not None else {}
     plan = body.get("exec")
     words = (
@@ -114,7 +117,7 @@ def authentication_kind(user: KubeconfigEntry | None) -> str:
 
 
 def impersonation_headers(user: KubeconfigEntry) -> Headers:
-    """`as`, `as-uid`, `as-groups` and `as-user-extra` as the API server reads them."""
+    """Return the impersonation headers of `as`, `as-uid`, `as-groups` and `as-user-extra`."""
     body = user.body
     name, uid = body.get("as") or "", body.get("as-uid") or ""
     groups, extra = body.get("as-groups") or [], body.get("as-user-extra") or {}
@@ -129,7 +132,7 @@ def impersonation_headers(user: KubeconfigEntry) -> Headers:
         found.append(("Impersonate-Uid", str(uid)))
     found += [("Impersonate-Group", str(group)) for group in groups]
     for key, values in extra.items():
-        # A header's name cannot hold every character of a key: the API server decodes percent signs.
+        # A header name cannot hold every character of a key; the API server decodes percent signs.
         header = "Impersonate-Extra-" + quote(str(key).lower(), safe="!#$&'*+-.^_`|~")
         found += [(header, str(value)) for value in (values if isinstance(values, list) else [values])]
     return tuple(found)
@@ -170,7 +173,7 @@ def _authorization(user: KubeconfigEntry, endpoint: Endpoint, cluster: Kubeconfi
 
 
 def _token_in(user: KubeconfigEntry, path: str, otherwise: str) -> str:
-    """The token in a file; the one that stands beside it in the kubeconfig is for when there is none in the file."""
+    """Return the token in the file, or `otherwise` (the kubeconfig's own token) if the file has none."""
     try:
         token = read_file(user, "user", "tokenFile", path).strip()
     except ConfigurationError:
@@ -183,7 +186,6 @@ def _token_in(user: KubeconfigEntry, path: str, otherwise: str) -> str:
 
 
 def bearer_credential(token: str, expires: float | None = None) -> Credential:
-    """A credential of a bearer token."""
     return Credential((("Authorization", f"Bearer {token}"),), None, expires)
 
 
@@ -194,7 +196,10 @@ def _issued(answer: ExecCredential) -> Credential:
 
 
 def token_expiry(credential: Credential) -> float | None:
-    """When the token says that it ends, where it is a JSON web token; nothing is verified, it only makes a message."""
+    """Return the `exp` of a JWT bearer token in Unix seconds, None for other credentials.
+
+    For messages only: the signature is not verified.
+    """
     for name, value in credential.headers:
         if name == "Authorization" and value.startswith("Bearer ") and value.count(".") == 2:
             return jwt_expiry(value.removeprefix("Bearer "))
@@ -202,7 +207,7 @@ def token_expiry(credential: Credential) -> float | None:
 
 
 def jwt_expiry(token: str) -> float | None:
-    """The `exp` of a JSON web token, in seconds of the Unix clock."""
+    """Return the `exp` of a JSON web token in Unix seconds."""
     parts = token.split(".")
     if len(parts) != 3:
         return None

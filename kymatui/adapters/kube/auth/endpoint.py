@@ -1,4 +1,4 @@
-"""Where an API server is and how TLS and proxies are to be set up: the `cluster` part of a kubeconfig, checked."""
+"""API server endpoints: address, TLS and proxy settings, checked from the `cluster` of a kubeconfig."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PROXIES = ("http", "https", "socks5", "socks5h")
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`server` without a slash at its end; `authority` is PEM text of the certificates that are trusted, or ""."""
+    """Address and TLS settings; `server` has no trailing slash, `authority` is trusted PEM text or ""."""
 
     server: str
     authority: str = field(default="", repr=False)
@@ -32,12 +32,12 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        """Host and port, as messages name it."""
+        """Return host and port, as messages name the server."""
         return urlsplit(self.server).netloc
 
     @property
     def is_local(self) -> bool:
-        """Whether the server is on this machine: compressing for it costs more than it saves."""
+        """Return whether the server is on this machine, where compression costs more than it saves."""
         name = urlsplit(self.server).hostname or ""
         try:
             return ipaddress.ip_address(name).is_loopback
@@ -46,7 +46,7 @@ class Endpoint:
 
 
 def read_endpoint(cluster: KubeconfigEntry) -> Endpoint:
-    """Checks what client-go checks, before a socket is touched."""
+    """Return the checked endpoint of a cluster entry; the checks are client-go's and open no socket."""
     body = cluster.body
     server = body.get("server")
     if not isinstance(server, str) or not server:
@@ -86,7 +86,7 @@ def _checked_proxy(cluster: KubeconfigEntry, proxy: str) -> str:
 
 
 def read_pem(entry: KubeconfigEntry, kind: str, key: str) -> str:
-    """The text of `KEY-data` (base64), else of the file at `KEY`; "" where there is neither."""
+    """Return the text of `KEY-data` (base64), else of the file at `KEY`; "" if neither is set."""
     data, path = _word(entry.body, f"{key}-data"), _word(entry.body, key)
     if data:
         try:
@@ -97,7 +97,7 @@ def read_pem(entry: KubeconfigEntry, kind: str, key: str) -> str:
 
 
 def read_file(entry: KubeconfigEntry, kind: str, key: str, path: str) -> str:
-    """The text of a file that a kubeconfig names."""
+    """Return the text of a file that a kubeconfig names. Raise ConfigurationError if it is unreadable."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -106,7 +106,7 @@ def read_file(entry: KubeconfigEntry, kind: str, key: str, path: str) -> str:
 
 
 def entry_error(entry: KubeconfigEntry, kind: str, reason: str) -> ConfigurationError:
-    """An entry that cannot be used, with the place where it stands."""
+    """Return the error of an unusable kubeconfig entry, with its name and file."""
     return ConfigurationError(
         f"the {kind} {entry.name!r} in {entry.file} cannot be used: {reason}", hint="mend it there, or choose another"
     )

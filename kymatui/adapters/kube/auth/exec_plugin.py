@@ -1,7 +1,8 @@
-"""Credential plugins of a kubeconfig (`users[].user.exec`), run so that they can neither ask nor draw.
+"""Credential plugins of a kubeconfig (`users[].user.exec`), run without a terminal.
 
-client.authentication.k8s.io/v1 and v1beta1: standard input is closed, standard error is kept for the message, and the
-plugin is told that nobody is there (`interactive: false`). One that must ask (`interactiveMode: Always`) is refused.
+Versions client.authentication.k8s.io/v1 and v1beta1. Standard input is closed, standard error is saved for the
+message, and the plugin receives `interactive: false`. A plugin that needs a terminal (`interactiveMode: Always`) is
+refused.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ExecCredential:
-    """What a plugin answered; `expires` in seconds of the Unix clock, None where it does not expire."""
+    """The answer of a plugin; `expires` in Unix seconds, None if it does not expire."""
 
     token: str
     certificate: str
@@ -35,7 +36,7 @@ class ExecCredential:
 def run_plugin(
     user: KubeconfigEntry, endpoint: Endpoint, cluster: KubeconfigEntry, *, patience: float = _PATIENCE
 ) -> ExecCredential:
-    """Runs the plugin once and reads its answer; every failure names the plugin."""
+    """Run the plugin once and return its credential. Raise ConfigurationError, with the plugin's name."""
     plan = user.body["exec"]
     if not isinstance(plan, Mapping) or not isinstance(plan.get("command"), str) or not plan["command"]:
         raise entry_error(user, "user", "its exec has no command")
@@ -86,7 +87,7 @@ def _run(user: KubeconfigEntry, plan: Mapping[str, Any], told: str, patience: fl
             env=environment,
             timeout=patience,
             check=False,
-            start_new_session=True,  # without a controlling terminal it cannot open /dev/tty and ask there
+            start_new_session=True,  # without a controlling terminal it cannot open /dev/tty to prompt
         )
     except subprocess.TimeoutExpired as error:
         raise _failed(command, f"did not answer within {patience:.0f} s") from error
@@ -103,7 +104,7 @@ def _run(user: KubeconfigEntry, plan: Mapping[str, Any], told: str, patience: fl
 
 
 def _command(command: str, user: KubeconfigEntry) -> str:
-    """A relative path with a slash is relative to the kubeconfig, a bare name is looked for on the PATH."""
+    """Return the command: a path with a slash relative to the kubeconfig, a bare name for PATH."""
     if os.sep in command and not os.path.isabs(command):
         return os.path.normpath(user.file.parent / command)
     return command

@@ -1,8 +1,8 @@
-"""Which cluster, as whom: kubeconfig files read, merged and resolved as client-go does.
+"""Kubeconfig files, read, merged and resolved as client-go does.
 
-Several files may be named in `KUBECONFIG`; the first file that defines a context, a cluster, a user or the current
-context wins. Relative paths are resolved against the file they stand in (k8s.io/client-go/tools/clientcmd). Without any
-file, a pod's own service account is used where there is one (`incluster`).
+`KUBECONFIG` may name several files; the first file that defines a context, a cluster, a user or the current context
+wins. Relative paths are resolved against the file that holds them (k8s.io/client-go/tools/clientcmd). Without any
+file, a pod uses its own service account (`in_cluster`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PATHS = {
 
 @dataclass(frozen=True, slots=True)
 class KubeconfigEntry:
-    """One named part of a kubeconfig and the file it stands in; `repr` shows nothing of what is in it."""
+    """A named entry of a kubeconfig and its file; `repr` hides the body, which may hold secrets."""
 
     name: str
     body: Mapping[str, Any] = field(repr=False)
@@ -34,10 +34,7 @@ class KubeconfigEntry:
 
 @dataclass(frozen=True, slots=True)
 class KubeContext:
-    """A context with the cluster and the user it points to; `files` are those that were looked at.
-
-    Together with its name they are what a connection is known by.
-    """
+    """A context with its cluster and user; `files` are all kubeconfig files that were read."""
 
     name: str
     namespace: str
@@ -47,13 +44,13 @@ class KubeContext:
 
     @property
     def key(self) -> tuple[tuple[Path, ...], str]:
-        """What tells one connection from another: the same context name may stand in two files."""
+        """Return the identity of a connection: two files may define the same context name."""
         return self.files, self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """All files merged; `files` are those that exist."""
+    """All kubeconfig files merged; `files` are those that exist."""
 
     files: tuple[Path, ...]
     clusters: Mapping[str, KubeconfigEntry]
@@ -62,7 +59,7 @@ class Kubeconfig:
     current: str
 
     def context(self, wanted: str = "") -> KubeContext:
-        """The wanted context, else the current one, with what it points to."""
+        """Return the named context, else the current one. Raise ConfigurationError or UnknownNameError."""
         name = wanted or self.current
         if not name:
             raise ConfigurationError(
@@ -71,7 +68,7 @@ class Kubeconfig:
         entry = self.contexts.get(name)
         if entry is None:
             where, hint = f"in {_listed(self.files)}", f"there are: {self._names()}"
-            if not wanted:  # the file's own fault, and no typo of a command line
+            if not wanted:  # the file is wrong, not the command line
                 raise ConfigurationError(f"no context {name!r} {where}, which it calls current", hint=hint)
             raise UnknownNameError.near("context", name, self.contexts, where=where, hint=hint)
         return KubeContext(
@@ -97,9 +94,9 @@ class Kubeconfig:
 
 
 def read_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = None) -> Kubeconfig | None:
-    """Reads the file that is asked for, else those of `KUBECONFIG`, else `~/.kube/config`; None where there is none.
+    """Read the explicit file, else those of `KUBECONFIG`, else `~/.kube/config`; None if none exists.
 
-    A file that is asked for must be there; of several in `KUBECONFIG` those that are missing are passed over.
+    Raise ConfigurationError if the explicit file is missing. Missing files of `KUBECONFIG` are skipped.
     """
     places = candidate_files(explicit, environment)
     if explicit and not _is_there(places[0]):
@@ -111,7 +108,7 @@ def read_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = 
 
 
 def _is_there(file: Path) -> bool:
-    """Also where nobody may look: reading it then says why it cannot be read."""
+    """Return True also for a file without permission; reading it then reports the reason."""
     try:
         return file.exists()
     except OSError:
@@ -119,7 +116,7 @@ def _is_there(file: Path) -> bool:
 
 
 def candidate_files(explicit: str = "", environment: Mapping[str, str] | None = None) -> list[Path]:
-    """The places where kubeconfigs are looked for, in the order in which they win."""
+    """Return the kubeconfig paths to try, in order of precedence."""
     environment = os.environ if environment is None else environment
     if explicit:
         return [Path(explicit).expanduser().absolute()]
@@ -131,7 +128,7 @@ def candidate_files(explicit: str = "", environment: Mapping[str, str] | None = 
 
 
 def no_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = None) -> ConfigurationError:
-    """What to say where nothing names a cluster."""
+    """Return the error for when no kubeconfig names a cluster."""
     return ConfigurationError(
         f"no kubeconfig: looked for {_listed(candidate_files(explicit, environment))}, "
         "and this is no pod with a service account",
@@ -140,7 +137,7 @@ def no_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = No
 
 
 def merge(documents: Sequence[tuple[Path, Mapping[str, Any]]]) -> Kubeconfig:
-    """Puts parsed files together; the first that says something wins."""
+    """Merge parsed files; the first definition of a name wins."""
     found: dict[str, dict[str, KubeconfigEntry]] = {plural: {} for plural, _ in _SECTIONS}
     current = ""
     for file, document in documents:

@@ -1,6 +1,6 @@
-"""Tokens of the `oidc` auth-provider, refreshed by the official client and written back where they came from.
+"""Tokens of the `oidc` auth-provider, refreshed by the official client and written back to the file.
 
-The other providers (gcp, azure) were taken out of Kubernetes clients in 1.26; plugins stand in their place.
+Kubernetes clients removed the other providers (gcp, azure) in 1.26 in favour of exec plugins.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kymatui.errors import ConfigurationError
 
 
 def provider_token(user: KubeconfigEntry) -> tuple[str, float | None]:
-    """The id-token and when it ends; refreshed first where it is over."""
+    """Return the id-token and its expiry in Unix seconds, refreshed first if it expired."""
     from kymatui.adapters.kube.auth.credentials import jwt_expiry
 
     provider = user.body["auth-provider"]
@@ -38,7 +38,8 @@ def provider_token(user: KubeconfigEntry) -> tuple[str, float | None]:
         _write_back(user, after)
     token = str(after["id-token"])
     ends = jwt_expiry(token)
-    if ends is not None and ends <= time.time():  # the official client goes on with it where the issuer refuses
+    # The official client continues with an expired token if the issuer refuses.
+    if ends is not None and ends <= time.time():
         raise ConfigurationError(
             f"the OIDC token of the user {user.name!r} in {user.file} has expired, and its issuer "
             f"{settings.get('idp-issuer-url')} gave no other",
@@ -48,7 +49,7 @@ def provider_token(user: KubeconfigEntry) -> tuple[str, float | None]:
 
 
 def _refreshed(user: KubeconfigEntry, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Lets the official loader look at the token and refresh it; it works on a copy of the user alone."""
+    """Let the official loader refresh the token, on a copy that holds only this user."""
     load_requests()
     from kubernetes.config.kube_config import KubeConfigLoader
 
@@ -61,7 +62,7 @@ def _refreshed(user: KubeconfigEntry, settings: Mapping[str, Any]) -> dict[str, 
     loader = KubeConfigLoader(document)
     try:
         loader._load_authentication()
-    except Exception as error:  # it raises what OAuth, HTTP and JSON libraries raise
+    except Exception as error:  # it raises errors of OAuth, HTTP and JSON libraries
         raise ConfigurationError(
             f"the OIDC token of the user {user.name!r} in {user.file} cannot be refreshed: {error}", hint="log in again"
         ) from error
@@ -73,7 +74,10 @@ def _refreshed(user: KubeconfigEntry, settings: Mapping[str, Any]) -> dict[str, 
 
 
 def _write_back(user: KubeconfigEntry, settings: Mapping[str, Any]) -> None:
-    """Refresh tokens are often good for one use only: the new one must be kept, atomically and for the owner alone."""
+    """Write the new tokens to the kubeconfig, atomically and readable only by the owner.
+
+    Many issuers accept a refresh token only once, so losing the new one would log the user out.
+    """
     import yaml
 
     try:

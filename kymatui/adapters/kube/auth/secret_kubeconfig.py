@@ -1,4 +1,4 @@
-"""Kubeconfigs out of Secrets, written by somebody else: kept in memory, and reaching for nothing on this machine."""
+"""Kubeconfigs from Secrets. They are untrusted: kept in memory only, no plugins and no local files."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _NAMELESS: Final = "current"
 
 
 def connect_from_secret(content: bytes, where: str) -> Connection:
-    """The current context of a kubeconfig; `where` names it in errors, which never hold anything of its content.
+    """Return the connection of the current context; `where` names the Secret in errors.
 
-    Raises ConfigurationError where it cannot be used, or names a plugin or a file.
+    Errors never quote the content. Raise ConfigurationError if it is unusable, or names a plugin or a file.
     """
     chosen = _context(_merged(content, where), where)
     cluster = replace(chosen.cluster, name=_NAMELESS)
@@ -53,9 +53,9 @@ def connect_from_secret(content: bytes, where: str) -> Connection:
 
 
 def require_unexpired(connection: Connection, now: float) -> None:
-    """Raises ConfigurationError where the token or the client certificate is over; `now` in Unix seconds.
+    """Raise ConfigurationError if the token or client certificate expired; `now` in Unix seconds.
 
-    Whoever asks the server would only hear that it does not know him.
+    The server would only answer 401.
     """
     credential = connection.credentials.present()
     ends = {"token": token_expiry(credential), "client certificate": _certificate_end(credential)}
@@ -76,7 +76,7 @@ def _certificate_end(credential: Credential) -> float | None:
     try:
         found = x509.load_pem_x509_certificate(credential.certificate.chain.encode())
     except ValueError:
-        return None  # the TLS library says what is wrong with it
+        return None  # the TLS library reports the error
     return found.not_valid_after_utc.timestamp()
 
 
@@ -90,7 +90,7 @@ def _merged(content: bytes, where: str) -> Kubeconfig:
 
 
 def _context(config: Kubeconfig, where: str) -> KubeContext:
-    """The current context, or the only one; what is wrong is told without the names that stand there."""
+    """Return the current context, or the only one; errors do not quote names of the file."""
     name = config.current or (next(iter(config.contexts)) if len(config.contexts) == 1 else "")
     if not name:
         found = "no context" if not config.contexts else "several contexts, and none of them is current"
@@ -126,7 +126,7 @@ def _document(content: bytes, where: str) -> Mapping[str, Any]:
     try:
         found = yaml.load(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (both are safe)
     except (yaml.YAMLError, ValueError, RecursionError):
-        # the parser's own words may quote the content, so that not even the cause is kept
+        # The parser's message may quote the content, so the cause is dropped too.
         raise ConfigurationError(f"the kubeconfig in {where} does not parse: it is no YAML") from None
     if not isinstance(found, Mapping):
         raise ConfigurationError(f"the kubeconfig in {where} does not parse: it is no object")

@@ -1,3 +1,1 @@
-"""Answers become objects: resources and their paths, envelopes, decoding, pages of lists, the memory that they may
-use.
-"""
+"""Decoding of answers: resources and their paths, envelopes, list pages, memory limits."""

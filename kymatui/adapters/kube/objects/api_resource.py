@@ -1,4 +1,4 @@
-"""What an API server serves: kinds, their resource names, scopes and versions; and the paths of requests."""
+"""Resources that an API server serves (kind, plural, scope, version) and the paths of their requests."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class ApiResource:
 
     @property
     def name(self) -> str:
-        """The resource's full name, as in "deployments.apps"; the core group has none."""
+        """Return the full resource name, such as "deployments.apps"; core resources have no group suffix."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def root(self) -> str:
-        """The path under which its version is served."""
+        """Return the path of its group version."""
         return group_path(self.group, self.version)
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The path of the collection in all namespaces or one, of an object, or of a part of it."""
+        """Return the path of the collection (all namespaces or one), of an object, or of a subresource."""
         parts = [self.root]
         if namespace and self.namespaced:
             parts += ["namespaces", quote(namespace, safe="")]

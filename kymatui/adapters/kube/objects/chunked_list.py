@@ -1,4 +1,4 @@
-"""A list page by page, within the limits: objects, pages, time, and continue tokens that lead on."""
+"""Paged lists with limits on objects, pages, time and repeated continue tokens."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
 from kymatui.errors import OversizedAnswerError, ServerError
 
 PAGE = 500
-_SMALLER = 10  # a page that is too large is read in parts of a tenth
+_SMALLER = 10  # divisor of the page size after a page that is too large
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a list; `resource_version` is the moment of the whole list, `remaining` what is left, if known."""
+    """A page of a list; `resource_version` is that of the whole list, `remaining` the count left if known."""
 
     items: list[Object]
     resource_version: str
@@ -29,7 +29,7 @@ class Page:
 
 
 class PagedList:
-    """One list under way. `strict` lists raise ServerError for an object that cannot be read."""
+    """One list in progress. With `strict`, an object that cannot be decoded raises ServerError."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class PagedList:
         return Page(items, version, token, remaining if isinstance(remaining, int) else None)
 
     def _count(self, page: Page) -> None:
-        """Raises where the list leads nowhere, or is longer than any real one."""
+        """Raise an error if the list does not end or exceeds the limits."""
         self._pages += 1
         self._objects += len(page.items)
         self._empty = 0 if page.items else self._empty + 1

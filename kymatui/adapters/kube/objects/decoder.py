@@ -1,4 +1,4 @@
-"""Bytes of lists and watch events into objects, without stalling other threads or stumbling over odd objects."""
+"""Decoding of lists and watch events; releases other threads and tolerates malformed objects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ Object = dict[str, Any]
 
 
 class Decoder:
-    """Decodes objects by a projection (a TypedDict), or whole; what does not fit the projection is decoded whole."""
+    """Decodes objects by a projection (a TypedDict) or whole.
+
+    Objects that do not fit the projection are decoded whole.
+    """
 
     def __init__(self, projection: Any = None) -> None:
         import msgspec
@@ -37,7 +40,7 @@ class Decoder:
         self._raw: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_list_of(msgspec.Raw))
 
     def object(self, body: bytes | msgspec.Raw) -> Object:
-        """One object; {} for JSON that is none. Raises ServerError for what is no JSON."""
+        """Return one object, {} for JSON that is no object. Raise ServerError for invalid JSON."""
         import msgspec
 
         try:
@@ -48,9 +51,9 @@ class Decoder:
         return item
 
     def page(self, answer: Answer) -> tuple[list[Object], dict[str, Any]]:
-        """The items of a list and the list's metadata; items without kind get the list's.
+        """Return the items of a list and the list's metadata; items without kind get the list's.
 
-        Raises ServerError for what is no list: an answer without `items` is not an empty list.
+        Raise ServerError if the answer is no list: an answer without `items` is not an empty list.
         """
         import msgspec
 
@@ -79,10 +82,10 @@ class Decoder:
         try:
             return self._slim(_decoded(self._any, body))
         except msgspec.ValidationError:
-            return {}  # JSON, but no object: it is shown as one without a name, and nothing behind it is lost
+            return {}  # JSON but no object: it is displayed as one without a name, and hides no other object
 
     def _slim(self, item: Object) -> Object:
-        """Of managed fields only who manages: what they own is often half of an object."""
+        """Drop the `fieldsV1` of managed fields, which is often half of an object; keep the managers."""
         if self._whole:
             metadata = item.get("metadata")
             managed = metadata.get("managedFields") if isinstance(metadata, dict) else None
@@ -93,7 +96,7 @@ class Decoder:
 
 
 def read_object(answer: Answer) -> Object:
-    """The JSON object of an answer, whole. Raises ServerError."""
+    """Return the JSON object of an answer. Raise ServerError."""
     import msgspec
 
     try:
@@ -105,7 +108,7 @@ def read_object(answer: Answer) -> Object:
 
 
 def read_typed(answer: Answer, kind: Callable[[], Any]) -> Any:
-    """The answer as a msgspec type, which `kind` makes once. Raises ServerError with the path of what does not fit."""
+    """Return the answer as the msgspec type that `kind` makes. Raise ServerError naming the bad field."""
     import msgspec
 
     try:
@@ -115,7 +118,7 @@ def read_typed(answer: Answer, kind: Callable[[], Any]) -> Any:
 
 
 def checked(item: Object, answer: Answer, resource: ApiResource, namespace: str = "", name: str = "") -> Object:
-    """The object, once apiVersion, kind and metadata are as asked for. Raises ServerError."""
+    """Return the object if apiVersion, kind and metadata are the requested ones. Raise ServerError."""
     try:
         return check_envelope(item, resource, namespace, name)
     except FieldError as error:
@@ -123,7 +126,7 @@ def checked(item: Object, answer: Answer, resource: ApiResource, namespace: str 
 
 
 def checked_items(items: list[Object], answer: Answer, resource: ApiResource, namespace: str = "") -> list[Object]:
-    """The same of each item of a list: one that cannot be read makes the list unreadable."""
+    """Check every item of a list as `checked` does; one bad item fails the whole list."""
     try:
         return [
             check_envelope(item, resource, namespace, where=f"items[{number}].") for number, item in enumerate(items)
@@ -133,7 +136,7 @@ def checked_items(items: list[Object], answer: Answer, resource: ApiResource, na
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], body: bytes | msgspec.Raw) -> Any:
-    """Raises ServerError for what is no JSON, and ValidationError for JSON of another type."""
+    """Raise ServerError for invalid JSON, and ValidationError for JSON of another type."""
     import msgspec
 
     try:
@@ -177,7 +180,7 @@ def _any_object() -> msgspec.json.Decoder[Any]:
 
 @lru_cache(maxsize=1)
 def event_decoder() -> msgspec.json.Decoder[Any]:
-    """Of a watch event its type, and the object as it came."""
+    """Return the decoder of watch events: the type, and the object left undecoded."""
     import msgspec
 
     event = msgspec.defstruct("Event", [("type", str), ("object", msgspec.Raw)])

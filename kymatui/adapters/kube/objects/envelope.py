@@ -1,7 +1,8 @@
-"""The part that every object has: apiVersion, kind and metadata, checked once where an answer is read.
+"""Checks of the envelope that every object has: apiVersion, kind and metadata.
 
-What follows may rely on it: `metadata` is an object with a name, labels are texts, owners and field managers are lists
-of objects. What a kind has besides (spec, status) is read tolerantly by the domain.
+The envelope is checked once, where an answer is read. Later code may rely on it: `metadata` is an object with a name,
+label values are strings, owner references and managed fields are lists of objects. The domain reads the other fields
+(spec, status) tolerantly.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _WORDS = {
 
 
 class FieldError(ValueError):
-    """A field of an answer that is not what it has to be; the message begins with its path."""
+    """A malformed field of an answer; the message begins with its path."""
 
 
 @lru_cache(maxsize=1)
@@ -67,9 +68,9 @@ def _envelope() -> Any:
 
 
 def check_envelope(item: Object, resource: ApiResource, namespace: str = "", name: str = "", where: str = "") -> Object:
-    """The object, with nulls of its metadata left out. Raises FieldError for a field that is no such thing.
+    """Return the object without nulls in its metadata. Raise FieldError for a malformed field.
 
-    It has to be of the resource's kind, and have the namespace and the name that were asked for.
+    The object must have the resource's kind and the requested namespace and name.
     """
     import msgspec
 
@@ -99,7 +100,7 @@ def check_envelope(item: Object, resource: ApiResource, namespace: str = "", nam
 
 
 def _check_fields(entries: Any, where: str) -> None:
-    """Field managers own trees of objects, which readers walk without looking at types."""
+    """Raise FieldError if a `fieldsV1` is not a tree of objects, which its readers take for granted."""
     for number, entry in enumerate(entries):
         level = [entry.get("fieldsV1") or {}]
         while level:
@@ -117,14 +118,14 @@ def require_shallow(value: object, request: str, server: str) -> None:
 
 
 def field_error(error: FieldError, request: str, server: str) -> ServerError:
-    """The error of an answer with such a field: server, request, path."""
+    """Return the error of an answer with such a field: server, request, path."""
     return ServerError(
         f"the answer of {server} to {request} cannot be read: {error}", hint="nothing was changed on the ground of it"
     )
 
 
 def msgspec_message(error: Exception) -> str:
-    """Return what msgspec found wrong with the path first: "metadata.name: expected a string, got a whole number"."""
+    """Return the msgspec message, path first: "metadata.name: expected a string, got a whole number"."""
     match = _SAID.fullmatch(str(error))
     text, path = (match["said"], match["path"] or "") if match else (str(error), "")
     for word, plain in _WORDS.items():

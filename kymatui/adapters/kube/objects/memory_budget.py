@@ -1,4 +1,4 @@
-"""What is kept of a server, by weight: lists and watches of one cluster share one limit, all runtimes a second one."""
+"""Memory limits: the lists and watches of a cluster share one budget, all runtimes a second one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from kymatui.errors import OversizedAnswerError
 
 
 class MemoryBudget:
-    """Adds up what is kept; safe to share between threads. What goes into `above` counts there, too."""
+    """Limits the total weight of objects in memory; threads may share it.
+
+    `above` is a parent budget that is charged too.
+    """
 
     def __init__(self, most: int, subject: str = "the server", above: MemoryBudget | None = None) -> None:
         self.kept = 0
@@ -22,7 +25,7 @@ class MemoryBudget:
         self._lock = threading.Lock()
 
     def take(self, amount: int) -> None:
-        """Adds an amount, which may be negative; raises OversizedAnswerError, and adds nothing, beyond the limit."""
+        """Add an amount, which may be negative. Raise OversizedAnswerError, and add nothing, beyond the limit."""
         with self._lock:
             if amount > 0 and self.kept + amount > self._most:
                 raise OversizedAnswerError(
@@ -38,12 +41,12 @@ _ALL_GIVEN = MemoryBudget(MOST_KEPT_OF_ALL_GIVEN, "all runtimes")
 
 
 def open_budget(server: str, *, given: bool) -> MemoryBudget:
-    """The ledger of one cluster; `given` ones are runtimes whose address others chose."""
+    """Return the budget of one cluster; `given` clusters are runtimes whose address comes from a Secret."""
     return MemoryBudget(MOST_KEPT_GIVEN, server, _ALL_GIVEN) if given else MemoryBudget(MOST_KEPT, server)
 
 
 class BudgetClaim:
-    """What one list or store keeps; it ends with its owner."""
+    """The share of a budget that one list or store uses; garbage collection of the claim releases it."""
 
     def __init__(self, ledger: MemoryBudget | None) -> None:
         self._ledger = ledger
@@ -55,7 +58,7 @@ class BudgetClaim:
             self._held += amount
 
     def hold(self, amount: int) -> None:
-        """Holds exactly this from now on."""
+        """Set the claim to exactly this weight."""
         self.add(amount - self._held)
 
     def release(self) -> None:
@@ -66,19 +69,19 @@ class BudgetClaim:
 
 
 def weigh(item: Any) -> int:
-    """The weight of an object as it was decoded."""
+    """Return the weight of a decoded object."""
     import msgspec
 
     return json_weight(msgspec.json.encode(item))
 
 
 def weigh_row(item: Any) -> int:
-    """The weight of what was made of an object: data classes, which take less than dictionaries."""
+    """Return the weight of a row (a data class, which takes less memory than a dictionary)."""
     import msgspec
 
     try:
         return row_weight(msgspec.json.encode(item))
-    except TypeError:  # has a field that is no JSON
+    except TypeError:  # a field that JSON cannot represent
         return len(repr(item))
 
 

@@ -1,1 +1,1 @@
-"""Requests to one API server: the connection pool, the read-only gate, streams, heartbeats, errors of answers."""
+"""Requests to one API server: connection pool, read-only gate, streams, heartbeats, status errors."""

@@ -1,7 +1,7 @@
-"""The sockets: the official client's connection pool (TLS, proxies, SOCKS, NO_PROXY), with one TLS context for all.
+"""Connection pool of the official client (TLS, proxies, SOCKS, NO_PROXY), with one shared TLS context.
 
-A TLS context of its own for every connection costs some 10 ms each, and there is one connection a watch. Client keys
-touch the disk only as long as OpenSSL needs to read them, and no encrypted key makes OpenSSL ask on the terminal.
+A TLS context per connection would cost some 10 ms each, and every watch has its own connection. Client keys are on
+disk only while OpenSSL reads them, and an encrypted key never makes OpenSSL prompt on the terminal.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ POOL_SIZE = 128
 
 
 class ConnectionPool:
-    """The connections to one server. Where no proxy is in between, the pool of this server is chosen only once.
+    """Connections to one server. Without a proxy, the server's pool is chosen only once.
 
-    A manager of pools takes the address apart and chooses anew for every request: a fifth of what a request costs.
+    urllib3's PoolManager parses the address and chooses a pool for every request, a fifth of a request's cost.
     """
 
     def __init__(self, manager: PoolManager, server: str) -> None:
@@ -49,9 +49,9 @@ class ConnectionPool:
         headers: Mapping[str, str],
         timeout: tuple[float, float],
     ) -> BaseHTTPResponse:
-        """One exchange, never repeated; `target` is path and query. The body is left to be read.
+        """Send one request without retries and leave the body unread; `target` is path and query.
 
-        Raises what urllib3 and sockets raise.
+        Raises errors of urllib3 and sockets.
         """
         import urllib3
 
@@ -80,12 +80,12 @@ class ConnectionPool:
         )
 
     def clear(self) -> None:
-        """Closes what is idle."""
+        """Close idle connections."""
         self._manager.clear()
 
 
 def open_pool(endpoint: Endpoint, certificate: ClientCertificate | None) -> ConnectionPool:
-    """A pool that opens connections when they are asked for."""
+    """Return a pool; it opens connections on first use."""
     import urllib3
 
     load_requests()
@@ -95,11 +95,11 @@ def open_pool(endpoint: Endpoint, certificate: ClientCertificate | None) -> Conn
     configuration = Configuration()
     configuration.host = endpoint.server
     if endpoint.proxy:
-        # Go has names resolved by the SOCKS proxy whether the scheme says so or not
+        # In Go, the SOCKS proxy resolves names whatever the scheme.
         configuration.proxy = endpoint.proxy.replace("socks5://", "socks5h://", 1)
-        configuration.no_proxy = None  # NO_PROXY is about the environment's proxy: the kubeconfig's is always asked
+        configuration.no_proxy = None  # NO_PROXY applies to the environment's proxy, never to the kubeconfig's
     elif endpoint.is_local:
-        configuration.proxy = None  # Go clients never send loopback through the proxy of the environment
+        configuration.proxy = None  # Go clients never send loopback requests through the environment's proxy
     configuration.proxy_headers = _proxy_login(configuration.proxy)
     configuration.verify_ssl = not endpoint.insecure
     configuration.tls_server_name = endpoint.server_name or None
@@ -108,7 +108,7 @@ def open_pool(endpoint: Endpoint, certificate: ClientCertificate | None) -> Conn
     configuration.retries = False
     manager: PoolManager = RESTClientObject(configuration).pool_manager
     if endpoint.insecure:
-        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the kubeconfig asks for it
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the kubeconfig requests it
     if endpoint.server.startswith("https"):
         manager.connection_pool_kw["ssl_context"] = tls_context(endpoint, certificate)
     time_answers(manager)
@@ -116,7 +116,10 @@ def open_pool(endpoint: Endpoint, certificate: ClientCertificate | None) -> Conn
 
 
 def _proxy_login(proxy: str | None) -> dict[str, str] | None:
-    """The header for user and password of a proxy's address, which urllib3 would not send; SOCKS has its own way."""
+    """Return the Proxy-Authorization header, which urllib3 does not derive from the proxy's address.
+
+    SOCKS proxies need no header.
+    """
     import urllib3
 
     parts = urlsplit(proxy or "")
@@ -127,12 +130,12 @@ def _proxy_login(proxy: str | None) -> dict[str, str] | None:
 
 
 def tls_context(endpoint: Endpoint, certificate: ClientCertificate | None) -> ssl.SSLContext:
-    """Trusts the cluster's authority alone where it has one, else the machine's."""
+    """Return a TLS context that trusts only the cluster's authority, else the machine's."""
     from urllib3.util.ssl_ import create_urllib3_context
 
     context = create_urllib3_context(cert_reqs=ssl.CERT_NONE if endpoint.insecure else ssl.CERT_REQUIRED)
-    # As Go verifies: authorities of clusters often lack what RFC 5280 asks for and Python 3.13 has begun to insist on,
-    # and whatever certificate-authority names is trusted, be it a root or not.
+    # Verify as Go does: authorities of clusters often lack extensions that RFC 5280 requires and Python 3.13
+    # enforces, and Go trusts everything in certificate-authority, root certificate or not.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
@@ -168,7 +171,7 @@ def _load_certificate(context: ssl.SSLContext, certificate: ClientCertificate) -
 
 
 def _keepalive() -> list[tuple[int, int, int]]:
-    """A peer that is gone (a laptop that slept, a network that changed) is noticed after about a minute."""
+    """Return socket options that detect a dead peer (laptop slept, network changed) after about a minute."""
     options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
         if hasattr(socket, name):

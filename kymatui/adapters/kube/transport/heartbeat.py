@@ -1,8 +1,8 @@
-"""Whether a server that sends nothing still answers: a watch that is open and silent is no proof.
+"""Heartbeats: detect a server that stopped answering, which an open, silent watch does not show.
 
 A connection to a process that hangs, or to a machine behind a network that drops packets, stays open for minutes. So
-after some seconds without a byte from the server it is asked for `/readyz`. Every answer below 500 is one: a proxy
-answers 502 to 504 in the place of a server that does not, and a server that has lost its storage answers 500.
+after some seconds without a byte from the server, the heartbeat requests `/readyz`. Every answer below 500 counts as
+alive: a proxy answers 502 to 504 for a server that is down, and a server that lost its storage answers 500.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _FAILING = 500
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatTiming:
-    """Seconds; a server that stops answering is reported after `quiet` and twice `patience`, so within 20.
+    """Times in seconds. Silence is reported after `quiet` plus two times `patience`, within 20 seconds.
 
-    quiet      without a byte from the server before it is asked
-    patience   for its answer
-    again      until a server that did not answer is asked again
-    slow       the same where there is no credential to ask with: plugins may open a browser
+    quiet      without a byte from the server before a request is sent
+    patience   to wait for the answer
+    again      until the next request after no answer
+    slow       the same where no credential is available: plugins may open a browser
     """
 
     quiet: float = 9.0
@@ -42,14 +42,17 @@ class HeartbeatTiming:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """The server does not answer; `since` is the time of its last byte, in seconds of the Unix clock."""
+    """A server that does not answer; `since` is the time of its last byte, in Unix seconds."""
 
     since: float
     message: str
 
 
 class Heartbeat:
-    """Asks one silent server, in a thread that runs while there are listeners. May be shared by threads."""
+    """Sends heartbeats to one silent server, in a thread that runs while there are listeners.
+
+    Threads may share it.
+    """
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
@@ -60,7 +63,7 @@ class Heartbeat:
 
     @property
     def silence(self) -> Silence | None:
-        """Since when the server does not answer, and why; None while it does."""
+        """Return since when and why the server does not answer; None while it does."""
         return self._silence
 
     def listen(self, changed: Callable[[], None], pulse: HeartbeatTiming) -> None:
@@ -77,7 +80,7 @@ class Heartbeat:
                 run.start()
 
     def forget(self, changed: Callable[[], None]) -> None:
-        """End the thread with the last listener; returns at once."""
+        """Remove a listener; the last one ends the thread. Returns at once."""
         with self._lock:
             self._listeners = tuple(one for one in self._listeners if one != changed)
             if not self._listeners:
@@ -94,7 +97,7 @@ class Heartbeat:
             stopped.wait(max(left, 0.01) if heard else pulse.again)
 
     def _ask_twice(self, pulse: HeartbeatTiming, stopped: threading.Event) -> float:
-        """Ask again before reporting silence, since a server may be restarting; return when to ask next."""
+        """Send up to two requests, since a server may be restarting, and return the seconds to wait."""
         heard, error = self._transport.heard, None
         for _ in range(2 if self._silence is None else 1):
             began = time.monotonic()
@@ -108,7 +111,7 @@ class Heartbeat:
         return pulse.again if isinstance(error, ClusterError) else pulse.slow
 
     def _ask(self, pulse: HeartbeatTiming, stopped: threading.Event) -> KymatuiError | None:
-        """Return why there is no answer."""
+        """Send one request and return the reason for no answer, None if the server answered."""
         try:
             self._transport.send(Request("GET", _PATH, accept="*/*", timeout=(pulse.patience, pulse.patience)), stopped)
         except ClusterError as error:

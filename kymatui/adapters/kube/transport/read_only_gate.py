@@ -1,9 +1,9 @@
-"""The read-only gate: which requests cannot change anything. It knows what may pass, and refuses everything else.
+"""The read-only gate: a list of requests that cannot change anything. It refuses all others.
 
-Reading is GET and HEAD of objects, lists, discovery and the parts of objects that are data. The parts of pods, nodes
-and services that run programs or pass requests on (exec, attach, portforward, proxy) are reached by GET as well, and do
-not pass; nor do parts that are unknown here, because an aggregated API may have some that act. Of the rest only the
-reviews of one's own rights and name get out: they are POSTs that store nothing.
+Allowed are GET and HEAD of objects, lists, discovery and subresources that are data. Subresources of pods, nodes and
+services that run programs or forward requests (exec, attach, portforward, proxy) also use GET and are refused; so are
+unknown subresources, because an aggregated API may have some that act. The only POSTs allowed are access reviews of
+the user's own permissions and name, which store nothing.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _REVIEW = re.compile(
     r"/apis/authorization\.k8s\.io/v1(?:beta1)?/selfsubject(?:access|rules)reviews"
     r"|/apis/authentication\.k8s\.io/v1(?:alpha1|beta1)?/selfsubjectreviews"
 )
-# what a server, or a proxy before it, could read as another path than the one that was looked at
+# Paths that a server or a proxy could normalise to another path than the one that was checked.
 _AMBIGUOUS = re.compile(r"//|/\.{1,2}(?:/|$)|[?#\\%\x00-\x20\x7f]")
 _ENCODED_SLASH = re.compile(r"%2f", re.IGNORECASE)
 
 
 def is_read_only_request(method: str, path: str) -> bool:
-    """Whether a request with this method and (percent-encoded) path can be sent where nothing may be written."""
+    """Return whether a request with this method and (percent-encoded) path cannot change anything."""
     if method == "POST":
         return _REVIEW.fullmatch(path) is not None
     return method in _READS and _is_read(path)
@@ -39,9 +39,9 @@ def _is_read(path: str) -> bool:
 
 
 def _part(words: Sequence[str]) -> str | None:
-    """The part of an object that a path names ("log"), with what follows it; None where it names no part.
+    """Return the subresource that a path names ("log"), with what follows it; None if it names none.
 
-    /api/V/… and /apis/GROUP/V/… go on with RESOURCE/NAME/PART or namespaces/NAMESPACE/RESOURCE/NAME/PART.
+    /api/V/… and /apis/GROUP/V/… continue with RESOURCE/NAME/PART or namespaces/NAMESPACE/RESOURCE/NAME/PART.
     """
     roots = {"api": 2, "apis": 3}
     if words[0] not in roots:

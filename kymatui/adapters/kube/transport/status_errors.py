@@ -1,7 +1,7 @@
-"""What went wrong, in our own words: HTTP answers and socket errors become the errors of `kymatui.errors`.
+"""Mapping of HTTP answers and socket errors to the errors of `kymatui.errors`.
 
-The server's own reason stands in the message (it knows the user, the verb, the resource and the namespace); the hint
-says what a person can do.
+The message holds the server's own reason (it knows the user, the verb, the resource and the namespace); the hint says
+what to do.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _UNREADABLE = "is the server the API server of the cluster? kymatui reads no ans
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """What was asked, of whom and as whom: the half of a message that the server does not know.
+    """The request of an error message: method, path, server and user, which the server does not repeat.
 
-    `given` says that the credentials come from a Secret, which `context` names then, and not from a person's file.
+    With `given`, the credentials come from a Secret that `context` names, not from the user's kubeconfig.
     """
 
     method: str
@@ -70,7 +70,7 @@ class SentRequest:
 
 
 def error_of_response(asked: SentRequest, status: int, headers: Mapping[str, str], body: bytes) -> ClusterError:
-    """The error of an HTTP answer of 300 and above."""
+    """Return the error of an HTTP answer with a status of 300 or above."""
     document = status_object(body)
     if document is None:
         return _foreign(asked, status, headers, body)
@@ -80,7 +80,7 @@ def error_of_response(asked: SentRequest, status: int, headers: Mapping[str, str
 def error_of_status(
     asked: SentRequest, status: int, document: Mapping[str, Any], headers: Mapping[str, str] | None = None
 ) -> ClusterError:
-    """The error of a Status object, in an answer or in a watch."""
+    """Return the error of a Status object, from an answer or a watch."""
     reason = str(document.get("reason") or "")
     said = str(document.get("message") or reason or f"HTTP status {status}")
     more: dict[str, Any] = {"status": status, "reason": reason, "body": document}
@@ -99,7 +99,7 @@ def error_of_status(
 
 
 def status_object(body: bytes) -> Mapping[str, Any] | None:
-    """The Status object of an answer, where it is one."""
+    """Return the Status object of a body, None for other content."""
     import msgspec
 
     try:
@@ -110,7 +110,7 @@ def status_object(body: bytes) -> Mapping[str, Any] | None:
 
 
 def retry_after(headers: Mapping[str, str], document: Mapping[str, Any] | None = None) -> float:
-    """Seconds to wait, of the header or of the Status object; 0 where none says."""
+    """Return the seconds to wait, from the header or the Status object; 0 if neither says."""
     details = (document or {}).get("details")
     for value in (headers.get("Retry-After"), details.get("retryAfterSeconds") if isinstance(details, dict) else None):
         try:
@@ -176,7 +176,7 @@ def _server_hint(said: str) -> str:
 
 
 def _foreign(asked: SentRequest, status: int, headers: Mapping[str, str], body: bytes) -> ClusterError:
-    """An answer that no Status object explains: a proxy, a login page, another server."""
+    """Return the error of an answer without a Status object: from a proxy, a login page or another server."""
     kind = headers.get("Content-Type", "").partition(";")[0].strip() or "no content type"
     text = _plain(body)
     if "HTTP request to an HTTPS server" in text:
@@ -200,7 +200,7 @@ def _foreign(asked: SentRequest, status: int, headers: Mapping[str, str], body: 
 
 
 def not_kubernetes(asked: SentRequest, status: int, headers: Mapping[str, str]) -> ServerError:
-    """Something answered that is no API server."""
+    """Return the error of an answer that does not come from an API server."""
     kind = headers.get("Content-Type", "").partition(";")[0].strip() or "no content type"
     moved = headers.get("Location", "")
     told = f"status {status}, {kind}" + (f", to {moved[:200]}" if moved else "")
@@ -212,7 +212,7 @@ def not_kubernetes(asked: SentRequest, status: int, headers: Mapping[str, str]) 
 
 
 def unreadable(asked: SentRequest, error: BodyError) -> ServerError:
-    """The error of an answer that is not read to its end, or not understood."""
+    """Return the error of an answer that is too large or malformed."""
     kind = OversizedAnswerError if isinstance(error, OversizedError) else ServerError
     return kind(f"the answer of {asked.server} to {asked} {error}", hint=_UNREADABLE)
 
@@ -223,7 +223,7 @@ def _plain(body: bytes) -> str:
 
 
 def unreachable(asked: SentRequest, error: BaseException, patience: str) -> UnreachableError:
-    """The error of a request that got no answer."""
+    """Return the error of a request without an answer."""
     import urllib3.exceptions as http
 
     causes = tuple(_causes(error))
@@ -243,7 +243,8 @@ def unreachable(asked: SentRequest, error: BaseException, patience: str) -> Unre
     if is_one(socket.gaierror, http.NameResolutionError):
         said = f"the name of {host} cannot be resolved"
         return UnreachableError(said, hint="is the network (VPN, DNS) up, and the name right?")
-    if is_one(http.ConnectTimeoutError) and not is_one(http.NewConnectionError):  # the latter is one of the former
+    # NewConnectionError is a subclass of ConnectTimeoutError.
+    if is_one(http.ConnectTimeoutError) and not is_one(http.NewConnectionError):
         said = f"{host} takes no connection (tried for {patience})"
         return UnreachableError(said, hint="is the cluster up, and the network (VPN, firewall)?")
     if is_one(TimeoutError, http.ReadTimeoutError):

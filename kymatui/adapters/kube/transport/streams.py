@@ -1,4 +1,4 @@
-"""Answers that are read as they arrive: the events of a watch, the lines of a log."""
+"""Answers that are read as they arrive: events of a watch, lines of a log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ApiReply:
-    """A response with its body, b"" where it is read as it comes."""
+    """A response and its body; the body is b"" for a stream."""
 
     response: BaseHTTPResponse
     deadline: Deadline
@@ -36,7 +36,7 @@ class ApiReply:
 
 
 class AnswerStream:
-    """A body that arrives bit by bit; `close` may be called from another thread and ends the reading."""
+    """A streamed body; another thread may call `close` to end the reading."""
 
     def __init__(
         self,
@@ -55,9 +55,9 @@ class AnswerStream:
         self._closed = threading.Event()
 
     def lines(self) -> Iterator[bytes]:
-        """Line by line without the newline; ends when the server ends it or `close` was called.
+        """Yield lines without the newline, until the server ends the stream or `close` is called.
 
-        Raises UnreachableError where the connection breaks or nothing comes for longer than the read timeout, and
+        Raise UnreachableError if the connection breaks or is silent for longer than the read timeout, and
         OversizedAnswerError for a line that is too long.
         """
         import urllib3.exceptions as http
@@ -70,7 +70,7 @@ class AnswerStream:
         except BodyError as error:
             raise status_errors.unreadable(self._asked, error) from error
         except (http.HTTPError, OSError, ValueError, AttributeError) as error:
-            # ValueError and AttributeError are what a response raises that another thread closes under it
+            # A response that another thread closes raises ValueError or AttributeError.
             if self._closed.is_set():
                 return
             raise status_errors.unreachable(self._asked, error, self._patience) from error
@@ -107,15 +107,15 @@ class AnswerStream:
         return line
 
     def patience(self, seconds: float) -> None:
-        """How long the server may be silent from now on."""
+        """Set the read timeout in seconds."""
         sock = getattr(self._response.connection, "sock", None)
         if sock is not None:
-            with contextlib.suppress(OSError):  # another thread closed it: whoever reads will notice
+            with contextlib.suppress(OSError):  # another thread closed it; the reader notices
                 sock.settimeout(seconds)
         self._patience = f"{seconds:.0f} s"
 
     def close(self) -> None:
-        """Shuts the socket, so that a thread that waits in `lines` comes back at once."""
+        """Shut the socket down, so that a thread blocked in `lines` returns at once."""
         self._closed.set()
         with contextlib.suppress(ValueError, RuntimeError, OSError, AttributeError):
             self._response.shutdown()

@@ -1,7 +1,8 @@
-"""The one place where requests leave, and the gate before it.
+"""The transport: the only place that sends requests to an API server, behind the read-only gate.
 
-With `read_only` nothing but reading and the reviews of one's own rights gets out (see `gate`); everything else, dry
-runs too, raises ReadOnlyError before a socket is touched. `counts` says what left, by verb: the proof that audits show.
+With `read_only`, only reads and reviews of the user's own permissions are sent (see `read_only_gate`). Everything
+else, dry runs included, raises ReadOnlyError before a socket is opened. `counts` counts the sent requests by verb;
+audits show it as proof.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 JSON = "application/json"
-_RESETS = 2  # how often a read that broke off is asked again
+_RESETS = 2  # retries of a read whose connection broke
 _THROTTLES = 4
 _LONGEST_WAIT = 10.0
 _AGENT = f"kymatui/{__version__}"
@@ -54,7 +55,10 @@ _OWN_HEADERS = frozenset({"accept", "user-agent", "accept-encoding", "content-ty
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. `timeout` is (connect, silence) in seconds, `lasts` the whole answer; `path` is encoded already."""
+    """One request; `timeout` is (connect, silence) in seconds, `lasts` the limit of the whole answer.
+
+    `path` is percent-encoded already.
+    """
 
     method: str
     path: str
@@ -70,14 +74,14 @@ class Request:
         return self.path + ("?" + _encoded(tuple(self.query)) if self.query else "")
 
 
-@lru_cache(maxsize=256)  # what is asked again and again differs in the path
+@lru_cache(maxsize=256)  # repeated requests differ only in the path
 def _encoded(query: tuple[tuple[str, str], ...]) -> str:
     return urlencode(query)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A body that was read whole; `status` is below 300; `request` and `server` say what was asked of which server."""
+    """A complete answer with a status below 300; `request` and `server` name its origin for messages."""
 
     status: int
     body: bytes
@@ -87,7 +91,7 @@ class Answer:
 
 
 class Transport:
-    """Sends requests to one cluster; may be shared by threads."""
+    """Sends requests to one cluster; threads may share it."""
 
     def __init__(
         self,
@@ -99,7 +103,7 @@ class Transport:
         self.connection = connection
         self.read_only = read_only
         self.counts: Counter[str] = Counter()
-        self.writes = 0  # how many of them could have changed something
+        self.writes = 0  # requests that could have changed something
         self.heard = 0.0
         """When the server last answered or sent something, by the monotonic clock; 0 before it did."""
         self._sleep = sleep
@@ -108,14 +112,17 @@ class Transport:
         self._pool_certificate: ClientCertificate | None = None
 
     def send(self, request: Request, cancel: threading.Event | None = None) -> Answer:
-        """Sends and reads the answer whole; raises the errors of `kymatui.errors`, CancelledError once `cancel` is set.
+        """Send a request and return the whole answer. Raise CancelledError once `cancel` is set.
 
-        A read that broke off is asked again, and so is what the server put off with 429 for ten seconds at most.
+        Repeats a read whose connection broke, and any request answered with 429 and a wait of at most ten seconds.
         """
         return self.read(request, lambda answer: answer, cancel)
 
     def read(self, request: Request, decode: Callable[[Answer], T], cancel: threading.Event | None = None) -> T:
-        """What `decode` makes of the answer; errors as `send`. Heavy answers are decoded one after the other."""
+        """Send a request and return the result of `decode`; errors as in `send`.
+
+        Large answers are decoded one at a time, to limit memory.
+        """
         self.permit(request)
         with self._turn() as turn:
             reply, asked = self._patiently(request, cancel, turn, stream=False)
@@ -125,7 +132,7 @@ class Transport:
             return decode(Answer(reply.response.status, reply.body, reply.response.headers, str(asked), asked.server))
 
     def stream(self, request: Request, cancel: threading.Event | None = None) -> AnswerStream:
-        """Sends and gives the answer as it comes; errors as `send`."""
+        """Send a request and return the answer as a stream; errors as in `send`."""
         self.permit(request)
         turn = self._turn()
         reply, asked = self._patiently(request, cancel, turn, stream=True)
@@ -133,7 +140,7 @@ class Transport:
         return AnswerStream(reply, asked, f"{request.timeout[1]:.0f} s", turn, self._hear)
 
     def permit(self, request: Request) -> None:
-        """The gate: raises ReadOnlyError for whatever could change something."""
+        """Raise ReadOnlyError if the transport is read-only and the request could change something."""
         if not self.read_only:
             return
         if not is_read_only_request(request.method, request.path):
@@ -143,7 +150,7 @@ class Transport:
             )
 
     def close(self) -> None:
-        """Closes idle connections; streams are closed by whoever opened them."""
+        """Close idle connections. The openers of streams close those."""
         with self._lock:
             if self._pool is not None:
                 self._pool.clear()
@@ -173,7 +180,7 @@ class Transport:
                 resets += 1
                 again = (
                     _broke_off(error) and request.method in ("GET", "HEAD") and not stream
-                )  # watches come back by themselves
+                )  # watches reconnect by themselves
                 if not again or resets > _RESETS:
                     raise
                 self._pause(0.1 * resets, cancel)
@@ -189,7 +196,8 @@ class Transport:
                 try:
                     raise failure
                 finally:
-                    # else frame, error and traceback hold each other, and with them all that any caller was at work on
+                    # Without this, frame, error and traceback reference each other and keep the caller's objects
+                    # alive.
                     del failure
             self._pause(wait, cancel)
 
@@ -228,9 +236,9 @@ class Transport:
         except BodyError as error:
             raise status_errors.unreadable(asked, error) from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            # To connect and to answer have limits of their own: what is said is how long it really took.
+            # Connecting and answering have separate limits; report the real duration.
             raise status_errors.unreachable(asked, error, _seconds(time.monotonic() - began)) from error
-        if reply.response.status < 500:  # else a proxy may have answered in the place of a server that does not
+        if reply.response.status < 500:  # a 5xx may come from a proxy in front of a silent server
             self._hear()
         return reply
 
@@ -249,7 +257,7 @@ class Transport:
         names = {name.lower() for name, _ in credential.headers}
         if len(names) == len(credential.headers) and names.isdisjoint(_OWN_HEADERS):
             return {**headers, **dict(credential.headers)}
-        several = urllib3.HTTPHeaderDict(headers)  # of groups that are impersonated, say
+        several = urllib3.HTTPHeaderDict(headers)  # such as impersonated groups
         for name, value in credential.headers:
             several.add(name, value)
         return several
@@ -285,7 +293,7 @@ class Transport:
 
 
 def _body(response: BaseHTTPResponse, deadline: Deadline, turn: DecodeSlot) -> bytes:
-    """The body within the limits; a connection whose answer was not read to its end is closed."""
+    """Return the body within the limits; close the connection if it was not read to its end."""
     largest = LARGEST_ERROR if response.status >= 300 else LARGEST_ANSWER
     content = bytearray()
     try:
@@ -306,7 +314,7 @@ def _body(response: BaseHTTPResponse, deadline: Deadline, turn: DecodeSlot) -> b
 
 
 def _take(turn: DecodeSlot, deadline: Deadline) -> None:
-    """Others wait meanwhile: from now on the server has less time."""
+    """Take the decode slot. Other threads wait for it, so the server gets less time from now on."""
     if not turn.is_mine:
         turn.take(ANSWER_SECONDS)
         deadline.extend(TURN_SECONDS)
@@ -322,16 +330,17 @@ def _stop_if(cancel: threading.Event | None) -> None:
 
 
 def _broke_off(error: UnreachableError) -> bool:
-    """Whether a connection that was there broke: an idle one that the server closed, or a server that restarts."""
+    """Return whether an established connection broke, such as on a restart of the server."""
     import urllib3.exceptions as http
 
     return isinstance(error.__cause__, http.ProtocolError)
 
 
 def _put_off(failure: ClusterError, request: Request) -> float | None:
-    """How long to wait before asking again; None where that makes no sense.
+    """Return the seconds to wait before a retry, None if a retry makes no sense.
 
-    429 says that nothing was done, whatever the verb; but an eviction that a disruption budget holds back is an answer.
+    429 means that the server did nothing, whatever the verb. But 429 to an eviction comes from a disruption budget
+    and is a final answer.
     """
     after = status_errors.retry_after({}, failure.body) or float(getattr(failure, "retry_after", 0.0))
     if failure.status == 429 and not request.path.endswith("/eviction"):

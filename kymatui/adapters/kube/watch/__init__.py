@@ -1,1 +1,1 @@
-"""Watches and what they keep: stores, projections of fields, changes for the engine."""
+"""Watches: stores, projections of fields, change notifications for the engine."""

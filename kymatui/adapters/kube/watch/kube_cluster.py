@@ -1,4 +1,4 @@
-"""The engine's cluster, over the client: kinds instead of resources, None where 404 is an answer and no failure."""
+"""The engine's cluster port, implemented with the client: kinds instead of resources, None for a 404."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PATCHES = {PatchKind.JSON: PatchType.JSON, PatchKind.MERGE: PatchType.MERGE}
 
 
 class KubeCluster:
-    """Implements `kymatui.engine.cluster.ports.Cluster`; may be shared by threads."""
+    """Implements `kymatui.engine.cluster.ports.Cluster`; threads may share it."""
 
     def __init__(self, client: Client, *, timing: WatchTiming | None = None) -> None:
         self.client = client
@@ -47,7 +47,7 @@ class KubeCluster:
         return tuple(_served(resource) for resource in self.client.discovery.find_versions(group, kind))
 
     def all_kinds(self) -> Sequence[ServedKind]:
-        """Every kind in its preferred version: by this it is decided whether something is empty."""
+        """Return every kind in its preferred version, freshly read: a stale list could hide objects."""
         preferred: dict[tuple[str, str], ApiResource] = {}
         for resource in self.client.discovery.resources(within=_FRESH):
             preferred.setdefault((resource.group, resource.kind), resource)
@@ -153,7 +153,7 @@ class KubeCluster:
         dry_run: bool = False,
         cancel: threading.Event | None = None,
     ) -> Object:
-        # A status is told in the words of all generations of a definition: what this one does not know, it leaves out.
+        # A status is written for all versions of the CRD; ignore the fields that this version does not have.
         validation = "Ignore" if subresource == "status" else "Strict"
         how = Write(dry_run=dry_run, manager=manager, validation=validation)
 
@@ -202,7 +202,7 @@ class KubeCluster:
         return self._reviews.allowed(verb, resource.plural, resource.group, namespace=namespace, name=name)
 
     def _of_kind(self, gvk: GroupVersionKind, call: Callable[[ApiResource], T]) -> T:
-        """Calls with the kind's resource; what was known of it may be old, and is then asked for anew, once."""
+        """Call with the kind's resource. On a 404 about the kind, read discovery again and call once more."""
         resource = self.client.resource(gvk)
         try:
             return call(resource)
@@ -217,7 +217,7 @@ class KubeCluster:
 
 
 def is_kind_missing(error: NotFoundError) -> bool:
-    """Whether a 404 is about the kind: a server names the object (or the namespace) that it looked for, if it did."""
+    """Return whether a 404 is about the kind: its details name no object and no namespace."""
     details = error.body.get("details")
     return not (isinstance(details, Mapping) and details.get("name"))
 

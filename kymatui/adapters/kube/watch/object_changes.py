@@ -1,4 +1,4 @@
-"""Which objects of some kinds changed: watches that carry names only, for whoever waits and reads for himself."""
+"""Change notifications: metadata-only watches that report which objects changed, without the objects."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import CancelledError
 
 _LOOK = 0.05
-_POLL = 2.0  # seconds between two looks where something cannot be watched
+_POLL = 2.0  # seconds between two reads of kinds that cannot be watched
 
 
 class _Touched(Store):
-    """Remembers names instead of objects."""
+    """A store that keeps names instead of objects."""
 
     def __init__(self, gvk: GroupVersionKind, told: WatchedChanges) -> None:
         super().__init__(lambda: None)
@@ -37,14 +37,17 @@ class _Touched(Store):
         self._told.touch([ObjectRef(self._gvk, *key)])
 
     def replace(self, objects: dict[Key, Object]) -> None:
-        """A whole list: what is missing in it is gone, and was known by its name."""
+        """Report every object of the new list and every known object that is missing in it."""
         gone = self.keys() - objects.keys()
         super().replace({key: {} for key in objects})
         self._told.touch(ObjectRef(self._gvk, *key) for key in (*objects, *gone))
 
 
 class WatchedChanges:
-    """Implements `kymatui.engine.cluster.ports.Changes`. `subjects` are resources with a namespace, or "" for all."""
+    """Implements `kymatui.engine.cluster.ports.Changes`.
+
+    `subjects` are resources with a namespace, or "" for all.
+    """
 
     def __init__(
         self, client: Client, subjects: Iterable[tuple[ApiResource, str]], timing: WatchTiming | None = None
@@ -78,7 +81,7 @@ class WatchedChanges:
                     raise CancelledError("stopped while waiting for the cluster")
                 if now >= deadline or (now >= blind and not self._sees()):
                     break
-                # a cancellation tells nobody, the end of a watch neither: both are looked for
+                # Neither a cancellation nor the end of a watch notifies the condition, so check for both.
                 pause = _LOOK if cancel is not None else _POLL
                 self._condition.wait(min(pause, deadline - now))
             touched, self._touched = frozenset(self._touched), set()
@@ -88,7 +91,7 @@ class WatchedChanges:
         return all(store.feed.state is FeedState.LIVE for store in self._stores)
 
     def close(self) -> None:
-        """Ends the watches; whoever waits comes back."""
+        """End the watches and wake the waiting threads."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()

@@ -1,6 +1,6 @@
-"""What of an object is decoded: msgspec passes over every field that no projection names.
+"""Projections: the fields that are decoded of an object; msgspec skips all others.
 
-Projections are TypedDicts, so what comes out are plain dictionaries that the domain reads like any other object.
+Projections are TypedDicts, so the decoded objects are plain dictionaries that the domain reads like any other object.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class OwnerReference(TypedDict, total=False):
 
 
 class MetadataFields(TypedDict, total=False):
-    """Everything but what field managers own, which is half of many objects and read by nobody on a screen."""
+    """Metadata without `fieldsV1`, which is half of many objects and not displayed."""
 
     name: str
     generateName: str
@@ -43,7 +43,7 @@ class MetadataFields(TypedDict, total=False):
 
 
 class MetadataOnly(TypedDict, total=False):
-    """Of an object its name and its metadata."""
+    """Name and metadata of an object."""
 
     apiVersion: str
     kind: str
@@ -64,7 +64,7 @@ class Series(TypedDict, total=False):
 
 
 class StatusOnly(TypedDict, total=False):
-    """Of an object its name, its metadata and its status."""
+    """Name, metadata and status of an object."""
 
     apiVersion: str
     kind: str
@@ -73,7 +73,7 @@ class StatusOnly(TypedDict, total=False):
 
 
 class EventFields(TypedDict, total=False):
-    """Of an event of core/v1 what it is about, what it says, how often and when."""
+    """The fields of a core/v1 Event: object, message, count and times."""
 
     apiVersion: str
     kind: str
@@ -121,7 +121,7 @@ class WorkloadSpec(TypedDict, total=False):
 
 
 class Workload(TypedDict, total=False):
-    """Of a Deployment, StatefulSet or DaemonSet what tells its version and its readiness."""
+    """The fields of a Deployment, StatefulSet or DaemonSet that show version and readiness."""
 
     apiVersion: str
     kind: str
@@ -131,7 +131,7 @@ class Workload(TypedDict, total=False):
 
 
 class BriefMetadata(TypedDict, total=False):
-    """What a row of thousands shows of an object's metadata."""
+    """The metadata that a row shows in lists of thousands."""
 
     name: str
     namespace: str
@@ -172,7 +172,7 @@ class KymaStatus(TypedDict, total=False):
 
 
 class FleetKyma(TypedDict, total=False):
-    """Of a Kyma what a row of a fleet shows."""
+    """The fields of a Kyma that a fleet row shows."""
 
     apiVersion: str
     kind: str
@@ -197,7 +197,7 @@ class ManifestStatus(TypedDict, total=False):
 
 
 class FleetManifest(TypedDict, total=False):
-    """Of a Manifest what a fleet shows: neither what is installed, nor what that is made of."""
+    """The fields of a Manifest that a fleet row shows, without its resources."""
 
     apiVersion: str
     kind: str

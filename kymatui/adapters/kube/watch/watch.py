@@ -1,9 +1,9 @@
-"""One thread a kind: list, then watch, for ever, and an honest word about how that is going.
+"""Watches: one thread per kind that lists, then watches forever, and publishes the state of its feed.
 
-Where the server offers it, list and watch are one request (`sendInitialEvents`); else pages and a watch from the list's
-resource version. A watch that ends is resumed where it stopped; 410 lists again; everything else waits 0.5 to 30
-seconds, longer each time. What is forbidden is asked for again every few minutes, in all namespaces, then in some.
-Whoever looks once lists and does not watch: a watch takes a connection of its own, lists of many kinds share a few.
+Where the server supports it, list and watch are one request (`sendInitialEvents`); else pages and a watch from the
+list's resource version. A watch that ends resumes where it stopped; 410 lists again; other errors back off from 0.5
+to 30 seconds. A forbidden list is retried every few minutes, first in all namespaces, then in some. With `turns`, it
+only lists: every watch needs its own connection, while lists of many kinds share a few.
 """
 
 from __future__ import annotations
@@ -43,33 +43,36 @@ from kymatui.errors import (
 PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 _INITIAL_END = "k8s.io/initial-events-end"
-_BRIEF = 5.0  # a watch that ends sooner has not shown that the server serves it
-_TURN = 1.0  # a server that is slow to answer one list is asked for the next all the same
-_HEADERS = 30.0  # how long the server may take to begin with an answer, and to go on with a list
+_BRIEF = 5.0  # a shorter watch does not prove that the server serves it
+_TURN = 1.0  # seconds until the next kind may list although the server has not answered this list
+_HEADERS = 30.0  # seconds for the server to send headers, and between two parts of a list
 
 
 @dataclass(frozen=True, slots=True)
 class WatchTiming:
-    """The clocks of watches, to be replaced in tests. `wait(event, seconds)` returns when either comes."""
+    """The clocks of watches, replaceable in tests.
+
+    `wait(event, seconds)` returns whether the event was set.
+    """
 
     now: Callable[[], float] = time.time
     wait: Callable[[threading.Event, float], bool] = threading.Event.wait
     spread: Callable[[], float] = JITTER_RANDOM.random
-    slow: float = 180.0  # between two attempts where the answer was no
+    slow: float = 180.0  # between two attempts after a refusal
     poll: float = 30.0  # between two lists where watching is not allowed
     pulse: HeartbeatTiming = field(default_factory=HeartbeatTiming)
 
     def backoff(self, attempt: int) -> float:
-        """0.5, 1, 2 … 30 seconds, less up to a half so that clients do not come back together."""
+        """Return 0.5, 1, 2 … 30 seconds, reduced by up to half so that clients do not return together."""
         longest: float = min(30.0, 0.5 * 2.0 ** min(attempt, 10))
         return longest * (0.5 + self.spread() / 2)
 
 
 @dataclass(frozen=True, slots=True)
 class WatchSubject:
-    """What to watch: everywhere, or where that is forbidden in the first of `namespaces` that is allowed.
+    """The objects to watch: in all namespaces, or if forbidden, in the first allowed of `namespaces`.
 
-    With `only` it is that namespace and no other; `labels` and `fields` are selectors.
+    With `only`, just that namespace; `labels` and `fields` are selectors.
     """
 
     resource: ApiResource
@@ -88,9 +91,9 @@ class WatchSubject:
 
 
 class Watch:
-    """Keeps a store up to date in a thread of its own. `missing` is called where the kind is not served any more.
+    """Keeps a store up to date in its own thread; calls `missing` if the kind is no longer served.
 
-    With `turns` it lists once, and then again only when `retry` asks for it; so many as that allows list at a time.
+    With `turns`, it lists once, and again only on `retry`; the semaphore limits the parallel lists.
     """
 
     def __init__(
@@ -128,11 +131,11 @@ class Watch:
         self._thread.start()
 
     def retry(self) -> None:
-        """Asks now instead of after the present wait."""
+        """Request now instead of after the current wait."""
         self._woken.set()
 
     def stop(self) -> None:
-        """Ends the thread; returns at once."""
+        """End the thread; returns at once."""
         self._stopped.set()
         self._woken.set()
         with self._lock:
@@ -167,7 +170,7 @@ class Watch:
                 self._woken.clear()
 
     def _turn(self) -> float:
-        """Lists where that is needed and follows until the watch ends; returns how long to wait then."""
+        """List if necessary and follow until the watch ends; return the seconds to wait."""
         if self._turns is not None:
             return self._list_once(self._turns)
         if not self.subject.resource.can("watch") and self.subject.resource.verbs:
@@ -188,7 +191,7 @@ class Watch:
         finally:
             if self._timing.now() - began >= _BRIEF:
                 self._attempt = 0
-        # A watch that ends after minutes did what it was asked to; one that ends at once must not be asked in a circle.
+        # A watch that lasted minutes did its work; one that ends at once must not be repeated in a loop.
         if self._timing.now() - began >= _BRIEF:
             return 0.0
         self._attempt += 1
@@ -210,8 +213,8 @@ class Watch:
             fields=self.subject.fields,
             decode=self.subject.decode,
             accept=accept,
-            strict=False,  # the catalog shows odd objects as problems, beside the good ones
-            # a request that can be left behind takes a thread of its own, and this one may be left behind as it is
+            strict=False,  # the catalog shows malformed objects as problems, beside the good ones
+            # An abandonable request needs its own thread; this thread may itself be abandoned.
             cancel=self._stopped if self._turns is None else None,
         )
         for page in pages:
@@ -247,7 +250,7 @@ class Watch:
         return self._timing.poll
 
     def _may_list(self) -> bool:
-        """After a refused watch: the right to list may be there without the right to watch."""
+        """List after a forbidden watch, since the `list` permission may exist without `watch`."""
         try:
             self._list()
         except ForbiddenError:
@@ -257,13 +260,14 @@ class Watch:
     # one watch
 
     def _stream_list(self) -> None:
-        """Lists and follows in one request, or as before where the server or its storage cannot do that."""
+        """List and follow in one request, or in two if the server or its storage cannot stream lists."""
         try:
             self._follow(initial=True)
         except (InvalidError, ServerError):
-            if self._version:  # the list was whole: something else failed
+            if self._version:  # the list was complete: something else failed
                 raise
-            # Too old, its feature gate off, or an etcd that cannot tell progress: the next kinds need not try.
+            # The server is too old, its feature gate is off, or its etcd cannot report progress; other kinds need not
+            # try.
             self._client.streams_lists = False
             self._list()
             self._follow(initial=False)
@@ -298,7 +302,7 @@ class Watch:
         return Request("GET", path, query, accept=accept, timeout=(5.0, _HEADERS), lasts=seconds + 60.0)
 
     def _read(self, stream: AnswerStream, seconds: int, *, initial: bool) -> None:
-        """Takes events in; those before the end of the initial ones are kept aside until the list is whole."""
+        """Read events; those of the initial list are collected until the list is complete."""
         events = event_decoder()
         claim = BudgetClaim(self._client.ledger)
         incoming: dict[Key, Object] | None = {} if initial else None
@@ -331,7 +335,7 @@ class Watch:
                     self._apply(event.type, item)
         except UnreachableError:
             if incoming is not None:
-                self._pages = True  # a server between that does not know how to end a streamed list
+                self._pages = True  # a proxy does not mark the end of a streamed list
             raise
         if incoming is not None and not self._stopped.is_set():
             self._version, self._pages = "", True
@@ -343,7 +347,7 @@ class Watch:
             raise OversizedAnswerError(f"the list of {name} has more than {MOST_OBJECTS:,} objects")
 
     def _passed_on(self, part: dict[Key, Object]) -> dict[Key, Object]:
-        """Of a list that comes one by one, what is there of the next page."""
+        """Pass a full page of a streamed list to the store and return what remains for the next page."""
         if len(part) < PAGE:
             return part
         self.store.arrive(part)
@@ -356,7 +360,7 @@ class Watch:
             self.store.put(key_of(item), self._kept(item))
 
     def _kept(self, item: Object) -> Any:
-        """Of what comes as metadata alone the server says that it is a PartialObjectMetadata, and not of which kind."""
+        """Restore the kind of an object read as metadata, since the server labels it PartialObjectMetadata."""
         if self.subject.metadata_only:
             kind = self.subject.resource.gvk
             item = {**item, "apiVersion": kind.api_version, "kind": kind.kind}
@@ -403,14 +407,14 @@ class Watch:
         return self._timing.slow * (0.75 + self._timing.spread() / 2)
 
     def _after_expiry(self) -> float:
-        """Lists again at once; a server whose every answer is 410 is asked ever less often."""
+        """Return the wait before the next list: 0 at first, longer for a server that always answers 410."""
         now = self._timing.now()
         self._expiries = self._expiries + 1 if now - self._expired_at < 60.0 else 0
         self._expired_at = now
         return self._timing.backoff(self._expiries - 1) if self._expiries else 0.0
 
     def _failed(self, error: KymatuiError) -> float:
-        """One connection that broke is opened again without a word; what fails again is stale, or failed."""
+        """Reconnect silently after one broken connection; publish repeated failures as stale or failed."""
         self._attempt += 1
         if self._synced and self._attempt == 1 and isinstance(error, UnreachableError):
             return self._timing.spread() * 0.2

@@ -1,4 +1,4 @@
-"""Where a watch keeps what it saw, and the bell it rings when something changed."""
+"""Stores of watched objects, and the bell that reports their changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Object = Mapping[str, Any]
 
 
 class ChangeBell:
-    """Calls `ring` at most once until somebody has looked: a burst of events costs one call."""
+    """Calls `ring` at most once until the reader calls `looked`: a burst of events costs one call."""
 
     def __init__(self, ring: Callable[[], None]) -> None:
         self._ring = ring
@@ -22,7 +22,7 @@ class ChangeBell:
         self._rung = False
 
     def ring(self) -> None:
-        """May be called from any thread."""
+        """Report a change; any thread may call it."""
         with self._lock:
             if self._rung:
                 return
@@ -30,15 +30,15 @@ class ChangeBell:
         self._ring()
 
     def looked(self) -> None:
-        """To be called before reading, so that what changes while one reads rings again."""
+        """Arm the bell again. Call it before reading, so that changes during the read ring again."""
         with self._lock:
             self._rung = False
 
 
 class Store:
-    """The objects of one kind by namespace and name, and how much they can be believed.
+    """The objects of one kind by namespace and name, and the state of their feed.
 
-    What is kept counts in the `ledger`; beyond its limit OversizedAnswerError is raised, and what was there stays.
+    Their weight counts in the `ledger`; beyond its limit OversizedAnswerError is raised and the old objects stay.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Store:
         return self._feed
 
     def publish(self, feed: Feed) -> None:
-        """Says how the feed is doing; a feed that says the same as before rings nothing."""
+        """Set the feed state; an unchanged state notifies nobody."""
         with self._lock:
             if feed == self._feed:
                 return
@@ -65,7 +65,7 @@ class Store:
         self._changed()
 
     def values(self) -> tuple[Object, ...]:
-        """All objects as of now; the same tuple until something changes."""
+        """Return all objects; the same tuple until something changes."""
         with self._lock:
             if self._values is None:
                 self._values = tuple(self._objects.values())
@@ -76,18 +76,18 @@ class Store:
             return frozenset(self._objects)
 
     def keep(self, item: Object) -> Any:
-        """What is kept of an object as it comes: all of it."""
+        """Return what to store of an object; subclasses reduce it."""
         return item
 
     def arrive(self, part: Mapping[Key, Object]) -> None:
-        """A part of a list that is not whole yet; it comes again with the whole."""
+        """Receive a part of an incomplete list; `replace` delivers it again with the whole list."""
 
     def weigh(self, item: Any) -> int:
-        """What keeping it takes; an object that is not there takes nothing."""
+        """Return the weight of an object in memory, 0 for None."""
         return weigh(item) if self._weighs and item is not None else 0
 
     def replace(self, objects: dict[Key, Object]) -> None:
-        """Takes a whole list in the place of everything."""
+        """Replace all objects by a complete list."""
         total = sum(map(self.weigh, objects.values()))
         with self._lock:
             self._claim.hold(total)
@@ -108,14 +108,14 @@ class Store:
         self._changed()
 
     def close(self) -> None:
-        """Nobody reads it any more: what it keeps does not count."""
+        """Release the budget after the last reader closed the store."""
         with self._lock:
             self._claim.release()
             self._weighs = False
 
 
 class NewestStore(Store):
-    """Keeps no more than about `limit` objects, those with the latest times; for events, of which there is no end."""
+    """Keeps about `limit` objects, those with the latest times. For events, whose number is unbounded."""
 
     def __init__(self, changed: Callable[[], None], limit: int, *, ledger: MemoryBudget | None = None) -> None:
         super().__init__(changed, ledger=ledger)
@@ -127,7 +127,7 @@ class NewestStore(Store):
     def put(self, key: Key, item: Object) -> None:
         super().put(key, item)
         with self._lock:
-            if len(self._objects) > self._limit * 5 // 4:  # not with every event
+            if len(self._objects) > self._limit * 5 // 4:  # not with every event: sorting would cost too much
                 self._objects, self._values = self._newest(self._objects), None
                 self._claim.hold(sum(map(self.weigh, self._objects.values())))
 
@@ -136,9 +136,10 @@ class NewestStore(Store):
 
 
 class RowStore(Store):
-    """Keeps of each object only what `read` makes of it; parts of the first list are there before the list is whole.
+    """Keeps only the result of `read` for each object.
 
-    For kinds of which there are tens of thousands: whoever looks asks only for what changed since he last looked.
+    Parts of the first list are visible before it is complete. For kinds with tens of thousands of objects: readers
+    fetch only the changes since their last call.
     """
 
     def __init__(
@@ -184,14 +185,14 @@ class RowStore(Store):
         super().drop(key)
 
     def changes(self) -> dict[Key, Any]:
-        """What changed since the last call by key, None for what is gone; one thread asks."""
+        """Return the changes since the last call by key, None for deleted objects; for one thread only."""
         with self._lock:
             touched, self._touched = self._touched, set()
             return {key: self._objects.get(key) for key in touched}
 
 
 def time_of(event: Object) -> str:
-    """When an event happened last, as text that sorts; "" where it does not say."""
+    """Return the latest time of an event as sortable text, "" if it has none."""
     series, metadata = event.get("series"), event.get("metadata")
     times = [event.get(name) for name in ("lastTimestamp", "eventTime", "firstTimestamp")]
     times.append(series.get("lastObservedTime") if isinstance(series, Mapping) else None)
@@ -201,7 +202,7 @@ def time_of(event: Object) -> str:
 
 
 def key_of(item: Object) -> Key:
-    """Namespace and name; both may be "" in an object that makes no sense."""
+    """Return namespace and name; both are "" in a malformed object."""
     metadata = item.get("metadata")
     if not isinstance(metadata, Mapping):
         return "", ""
