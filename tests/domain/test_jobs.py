@@ -17,9 +17,7 @@ from kymatui.domain.plans.jobs import (
     format_job_counts,
     module_key,
     queued_behind,
-    running_jobs,
     start_job,
-    unfinished_jobs,
 )
 from kymatui.errors import (
     CancelledError,
@@ -104,5 +102,3 @@ def test_who_works_on_the_same_module_waits_for_whoever_came_before() -> None:
 def test_what_is_counted() -> None:
     jobs = (end_job(start_job(job(1), 1.0), 2.0, ""), start_job(job(2), 1.0), job(3), job(4))
     assert format_job_counts(jobs) == "2 queued  1 running  1 done"
-    assert [one.number for one in running_jobs(jobs)] == [2]
-    assert [one.number for one in unfinished_jobs(jobs)] == [2, 3, 4]

@@ -39,7 +39,6 @@ def module(place: Place) -> tuple[Json, ...]:
 def remove(place: Place, *, limits: RunLimits = LIMITS, told: Told | None = None, **more: bool) -> DeletionOutcome:
     found = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert found is not None
-    assert uninstall_plan.uninstall_plan_from_json(uninstall_plan.uninstall_plan_to_json(found)) == found
     with begin(place.cluster, limits=limits, tell=told) as run:
         return module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted, **more))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kymatui.domain.catalog.assessment import Assessment
@@ -382,8 +382,3 @@ _STEPS: tuple[Callable[[ReasonInputs], Reason | None], ...] = (
     _absent,
     _in_step,
 )
-
-
-def applicable_reasons(case: ReasonInputs) -> Iterator[Reason]:
-    """Every sentence that applies, the most important first."""
-    return filter(None, (step(case) for step in _STEPS))

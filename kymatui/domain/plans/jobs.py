@@ -218,16 +218,6 @@ def end_state(error: KymatuiError) -> JobState:
 # many jobs
 
 
-def running_jobs(jobs: Iterable[Job]) -> tuple[Job, ...]:
-    """Those that work at present, also those that are about to stop."""
-    return tuple(job for job in jobs if job.state in (JobState.RUNNING, JobState.STOPPING))
-
-
-def unfinished_jobs(jobs: Iterable[Job]) -> tuple[Job, ...]:
-    """Those that have not come to an end, queued ones among them."""
-    return tuple(job for job in jobs if not job.is_over)
-
-
 def blocking_job(job: Job, jobs: Iterable[Job]) -> Job | None:
     """The first unfinished job before this one that keeps something that it wants, too."""
     return next(

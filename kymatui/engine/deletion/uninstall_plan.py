@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Any, Final
-
-import msgspec
+from typing import Any
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -25,9 +23,6 @@ from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.hooks import hook_key
 from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.engine.plans.plan import Action, BundlePart, RequiredPermission, Step
-from kymatui.errors import ConfigurationError
-
-SCHEMA: Final = "kymatui.io/removal/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,19 +159,3 @@ def _kept_because(item: InventoryItem, live: Object, mine: Owner, inventory: Inv
     if annotations.get("helm.sh/resource-policy") == "keep":
         return "it says that it is to be kept (helm.sh/resource-policy)"
     return foreign_claim(live, mine, item)
-
-
-def uninstall_plan_to_json(found: UninstallPlan) -> bytes:
-    """The whole removal as a JSON document."""
-    return msgspec.json.encode({"schema": SCHEMA, "removal": msgspec.to_builtins(found)}, order="deterministic")
-
-
-def uninstall_plan_from_json(text: bytes | str) -> UninstallPlan:
-    """A removal out of `uninstall_plan_to_json`; raises ConfigurationError."""
-    try:
-        document = msgspec.json.decode(text, type=dict[str, Any])
-        if document.get("schema") != SCHEMA:
-            raise ConfigurationError(f"this is no removal: its schema is {document.get('schema')!r}")
-        return msgspec.convert(document.get("removal"), UninstallPlan)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"this is no removal: {error}") from error

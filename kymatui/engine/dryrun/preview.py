@@ -255,11 +255,6 @@ def existed_before(live: Mapping[str, Any], mine: Owner, manager: str = FIELD_MA
     return not (is_definition(read_ref(live)) and manager in field_managers(live))
 
 
-def describe_error(error: ClusterError) -> str:
-    """An error in one sentence, with what to do."""
-    return f"{error} ({error.hint})" if error.hint else str(error)
-
-
 def _owned(live: Mapping[str, Any], manager: str) -> object:
     for entry in (live.get("metadata") or {}).get("managedFields") or ():
         if entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource"):
