@@ -1,1 +1,1 @@
-"""The embedded Kubernetes API server: requests in, answers out; aiohttp only carries the bytes (`serving`)."""
+"""The embedded Kubernetes API server: maps requests to answers; aiohttp only transports bytes."""

@@ -1,1 +1,1 @@
-"""Who asks and what they may do: tokens, impersonation, RBAC, escalation, access reviews."""
+"""Authentication and authorization: tokens, impersonation, RBAC, escalation, access reviews."""

@@ -1,4 +1,4 @@
-"""Questions about access and identity: objects that are answered and never stored."""
+"""Access and identity reviews: objects that the server answers and never stores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Review = Callable[[Object, RequestUser, str], Object]
 
 
 class AccessReviews:
-    """Answers by "resource.group"."""
+    """Answers reviews by "resource.group"."""
 
     def __init__(self, authorizer: Authorizer, tokens: Tokens) -> None:
         self._authorizer = authorizer
@@ -37,7 +37,7 @@ class AccessReviews:
         return resource in self._answers
 
     def answer(self, resource: str, review: Object, user: RequestUser, namespace: str, now: float) -> Object:
-        """The review with its status; raises StatusError 400, 422."""
+        """Return the review with its status. Raise StatusError 400, 422."""
         review["status"] = self._answers[resource](review, user, namespace)
         if resource.startswith("selfsubjectreviews."):
             review.setdefault("metadata", {})["creationTimestamp"] = timestamp(now)
@@ -83,7 +83,7 @@ class AccessReviews:
         resources: list[Any] = []
         paths: list[Any] = []
         if "system:masters" in user.groups:
-            # the server's superuser authorizer answers for masters, and names everything
+            # The superuser authorizer of a real server answers for masters and lists every resource.
             resources.append({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]})
             paths.append({"verbs": ["*"], "nonResourceURLs": ["*"]})
         missing: list[str] = []
@@ -120,7 +120,7 @@ class AccessReviews:
 
 
 def attributes(spec: Mapping[str, Any]) -> Attributes:
-    """What a review's spec asks about."""
+    """Return the request that a review's spec describes."""
     given = spec.get("resourceAttributes")
     if given is None:
         path = spec.get("nonResourceAttributes") or {}
@@ -137,7 +137,7 @@ def attributes(spec: Mapping[str, Any]) -> Attributes:
 
 
 def _require_no_metadata(review: Object) -> None:
-    """Reviews are nothing that could have a name."""
+    """Raise StatusError 422 for metadata: a review cannot have a name."""
     metadata = review.get("metadata") or {}
     if set(metadata) - {"managedFields"}:
         message = f"Invalid value: {go_value(metadata)}: must be empty"

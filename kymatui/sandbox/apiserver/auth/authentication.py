@@ -1,4 +1,4 @@
-"""Who asks: bearer tokens, then impersonation (k8s.io/apiserver/pkg/endpoints/filters)."""
+"""Authentication: bearer tokens, then impersonation (k8s.io/apiserver/pkg/endpoints/filters)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EXTRA = "impersonate-extra-"
 
 
 def authenticate(request: ServerRequest, tokens: Tokens) -> RequestUser:
-    """The user of the request's token, the anonymous user without one; raises StatusError 401."""
+    """Return the user of the request's token, the anonymous user without one. Raise StatusError 401."""
     scheme, _, token = request.header("authorization").strip().partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         return ANONYMOUS
@@ -24,7 +24,10 @@ def authenticate(request: ServerRequest, tokens: Tokens) -> RequestUser:
 
 
 def impersonate(request: ServerRequest, user: RequestUser, authorizer: Authorizer) -> RequestUser:
-    """The user to act as; each part of it needs the right `impersonate`. Raises StatusError 400, 403, 500."""
+    """Return the user to impersonate. Raise StatusError 400, 403, 500.
+
+    Every part (user, group, uid, extra) needs the `impersonate` permission.
+    """
     name = request.header("impersonate-user")
     groups = [group for group in request.header("impersonate-group").split("\n") if group]
     uid = request.header("impersonate-uid")

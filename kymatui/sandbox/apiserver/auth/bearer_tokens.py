@@ -1,4 +1,4 @@
-"""Bearer tokens: the fixed ones of a sandbox, and those that TokenRequest signs for service accounts."""
+"""Bearer tokens: fixed ones of the sandbox, and service account tokens from TokenRequest."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ State = Literal["unknown", "expired"]
 def service_account_user(
     namespace: str, name: str, uid: str = "", extra: dict[str, list[str]] | None = None
 ) -> RequestUser:
-    """The user a service account's token stands for."""
+    """Return the user of a service account token."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", AUTHENTICATED)
     return RequestUser(f"system:serviceaccount:{namespace}:{name}", groups, uid, extra or {})
 
 
 @dataclass(slots=True)
 class Tokens:
-    """Finds the user of a token; signs tokens with a key that lives as long as the process."""
+    """Finds the user of a token and signs tokens; the key lives as long as the process."""
 
     store: ObjectStore
     clock: SandboxClock
@@ -42,7 +42,7 @@ class Tokens:
     _key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
     def user_of(self, token: str) -> RequestUser | None:
-        """None for a token that is wrong, expired, revoked, or of a service account that is gone."""
+        """Return None for a token that is wrong, expired, revoked, or of a deleted service account."""
         if token in self.revoked:
             return None
         for known, user in self.fixed.items():
@@ -52,7 +52,7 @@ class Tokens:
         return self._service_account(claims) if claims else None
 
     def claims_of(self, token: str) -> dict[str, Any] | None:
-        """The claims of a token that this server signed and that is still good in time."""
+        """Return the claims of an unexpired token that this server signed, else None."""
         parts = token.split(".")
         if len(parts) != 3 or not hmac.compare_digest(self._signature(f"{parts[0]}.{parts[1]}"), parts[2]):
             return None
@@ -79,7 +79,10 @@ class Tokens:
     def sign(
         self, namespace: str, name: str, uid: str, *, audiences: list[str], seconds: int, bound: dict[str, Any]
     ) -> tuple[str, float]:
-        """A token for a service account and the second of its end; `bound` as {"pod": {"name", "uid"}} or {}."""
+        """Return a service account token and its expiry in Unix seconds.
+
+        `bound` is {"pod": {"name", "uid"}} or {}.
+        """
         now = int(self.clock.now())
         claims = {
             "aud": audiences,

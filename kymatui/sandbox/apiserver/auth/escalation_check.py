@@ -1,4 +1,7 @@
-"""Nobody gives away more than they have (k8s.io/kubernetes/pkg/registry/rbac/escalation_check.go)."""
+"""RBAC escalation check: users grant only permissions they have.
+
+Source: k8s.io/kubernetes/pkg/registry/rbac/escalation_check.go.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from kymatui.sandbox.apiserver.resources.resource import Object, ServedResource
 def check_rbac_escalation(
     authorizer: Authorizer, resource: ServedResource, obj: Object, old: Object | None, user: RequestUser
 ) -> None:
-    """Raises StatusError 403 (404 where a binding's role is missing) for rules that the user does not have."""
+    """Raise StatusError 403 for rules that the user lacks, 404 for a binding to a missing role."""
     if "system:masters" in user.groups:
         return
     if resource.full_name in (ROLES, CLUSTER_ROLES):
@@ -77,7 +80,7 @@ def _require_covered(
 
 
 def _parts(rule: RbacRule) -> Iterator[RbacRule]:
-    """The rule as rules of one verb and one thing each."""
+    """Yield the rule as rules of one verb and one resource or URL each."""
     for verb in rule.get("verbs") or ():
         for url in rule.get("nonResourceURLs") or ():
             yield {"verbs": [verb], "nonResourceURLs": [url]}
@@ -109,7 +112,7 @@ def _refusal(resource: ServedResource, name: str, missing: list[RbacRule], user:
 
 
 def _compacted(parts: list[RbacRule]) -> list[RbacRule]:
-    """Parts that differ in their verb alone, joined."""
+    """Join rules that differ only in the verb."""
     joined: dict[str, dict[str, list[str]]] = {}
     for part in parts:
         key = repr({name: value for name, value in part.items() if name != "verbs"})

@@ -1,4 +1,4 @@
-"""Who may: roles and their bindings (k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac)."""
+"""RBAC authorizer: roles and bindings (k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RbacRule = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What someone wants to do: to a resource, or (`resource` is "") to a path."""
+    """The attributes of a request to a resource or, if `resource` is "", to a path."""
 
     verb: str
     namespace: str = ""
@@ -32,7 +32,7 @@ class Attributes:
 
     @property
     def combined(self) -> str:
-        """Resource and subresource as rules name them: "pods/log"."""
+        """Return resource and subresource as rules name them: "pods/log"."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
@@ -43,14 +43,14 @@ class AccessDecision:
 
 
 class Authorizer:
-    """Decides by what the store holds at the moment of asking; rules of each role are decoded once a version."""
+    """Decides from the current content of the store; decodes each version of a role once."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
         self._bodies: dict[tuple[str, str, str], tuple[int, dict[str, Any]]] = {}
 
     def decide(self, user: RequestUser, wanted: Attributes) -> AccessDecision:
-        """Allowed by the first rule found, of cluster bindings first."""
+        """Return the decision of the first matching rule; cluster role bindings come first."""
         if "system:masters" in user.groups:
             return AccessDecision(True)
         missing: list[str] = []
@@ -60,7 +60,7 @@ class Authorizer:
         return AccessDecision(False, f"RBAC: {_joined(missing)}" if missing else "")
 
     def require(self, user: RequestUser, wanted: Attributes) -> None:
-        """Raises StatusError 403 in the server's words."""
+        """Raise StatusError 403 with the server's message."""
         decision = self.decide(user, wanted)
         if not decision.allowed:
             raise refusal(user, wanted, decision.reason)
@@ -68,7 +68,7 @@ class Authorizer:
     def rules_for(
         self, user: RequestUser, namespace: str, missing: list[str] | None = None
     ) -> Iterator[tuple[str, RbacRule]]:
-        """(why, rule) for all rules that hold for a user in a namespace ("": in the cluster)."""
+        """Yield (reason, rule) for all rules of a user in a namespace ("": cluster scope)."""
         for binding in self._bodies_of(CLUSTER_ROLE_BINDINGS, None):
             yield from self._bound(user, binding, "", missing)
         if namespace:
@@ -92,7 +92,7 @@ class Authorizer:
             yield why, rule
 
     def rules_of(self, ref: Mapping[str, Any], namespace: str) -> list[RbacRule] | None:
-        """The rules of the role that a roleRef names; None where there is no such role."""
+        """Return the rules of a roleRef, None if the role is missing."""
         resource = ROLES if ref["kind"] == "Role" else CLUSTER_ROLES
         role = self._body(resource, namespace if ref["kind"] == "Role" else "", ref["name"])
         return None if role is None else list(role.get("rules") or ())
@@ -115,7 +115,7 @@ class Authorizer:
 
 
 def refusal(user: RequestUser, wanted: Attributes, reason: str = "") -> StatusError:
-    """403 for what a user may not do."""
+    """Return the 403 of a request without permission."""
     more = f": {reason}" if reason else ""
     if not wanted.resource:
         message = f'forbidden: User "{user.name}" cannot {wanted.verb} path "{wanted.path}"{more}'
@@ -130,7 +130,7 @@ def refusal(user: RequestUser, wanted: Attributes, reason: str = "") -> StatusEr
 
 
 def binding_applies(subject: Mapping[str, Any], user: RequestUser, namespace: str) -> bool:
-    """Whether a subject of a binding is the user; a service account without a namespace has the binding's."""
+    """Return whether the subject is the user; a service account defaults to the binding's namespace."""
     kind, name = subject.get("kind"), subject.get("name", "")
     if kind == "User":
         return bool(name == user.name)
@@ -141,7 +141,7 @@ def binding_applies(subject: Mapping[str, Any], user: RequestUser, namespace: st
 
 
 def rule_covers(rule: RbacRule, wanted: Attributes) -> bool:
-    """Whether one PolicyRule allows it."""
+    """Return whether a PolicyRule allows the request."""
     if not _has(rule.get("verbs"), wanted.verb):
         return False
     if not wanted.resource:
@@ -178,6 +178,6 @@ def _reason(binding: dict[str, Any], ref: Mapping[str, Any], subject: Mapping[st
 
 
 def _joined(texts: list[str]) -> str:
-    """As Go's aggregate error: one text plain, several once each in brackets."""
+    """Return the texts as Go's aggregate error: one text plain, several unique ones in brackets."""
     unique = list(dict.fromkeys(texts))
     return unique[0] if len(unique) == 1 else "[" + ", ".join(unique) + "]"

@@ -1,1 +1,1 @@
-"""Bodies in and out: content negotiation, JSON, YAML, protobuf, and the bodies of PATCH."""
+"""Request and answer bodies: content negotiation, JSON, YAML, protobuf, PATCH bodies."""

@@ -1,4 +1,4 @@
-"""Bodies in: JSON or YAML text into an object of the kind that the resource takes, with the decoder's complaints."""
+"""Decoding of JSON and YAML bodies into objects of a resource's kind, with the server's messages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _GO_KINDS: tuple[tuple[type, str], ...] = (
 
 
 class UnreadableYamlError(StatusError):
-    """400 for a body that is not YAML; the text is the YAML reader's."""
+    """A 400 for a body that is not YAML; the text is the YAML reader's."""
 
     def __init__(self, why: str) -> None:
         super().__init__(bad_request(f"error converting YAML to JSON: {why}").status)
@@ -45,16 +45,16 @@ class UnreadableYamlError(StatusError):
 
 
 def go_type_name(value: Any) -> str:
-    """What encoding/json calls a value's JSON type."""
+    """Return the JSON type of a value as encoding/json names it."""
     return next((name for kind, name in _GO_KINDS if isinstance(value, kind)), "object")
 
 
 def parse_json(data: bytes) -> Any:
-    """JSON as Go reads it; raises ValueError with its words."""
+    """Return JSON as Go decodes it. Raise ValueError with Go's message."""
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # the careful reader accepts what encoding/json does and msgspec does not (lone surrogates, large numbers)
+        # json accepts what encoding/json does and msgspec does not (lone surrogates, large numbers).
         text = data.decode("utf-8", "replace")
         complaint = go_json_error(text)
         if complaint:
@@ -67,15 +67,15 @@ def _no_constant(name: str) -> Any:
 
 
 def parse_yaml(data: bytes) -> Any:
-    """YAML as the server reads it: through JSON, where a whole number is an integer. Raises HelmError."""
+    """Return YAML as the server reads it: via JSON, with whole numbers as integers. Raise HelmError."""
     return _whole_numbers(load_as_json(data) if (value := _plain_json(data)) is None else value)
 
 
 def _plain_json(data: bytes) -> Any:
-    """JSON that means the same read as YAML, as clients write it whose objects were JSON all along; else None.
+    """Return JSON text that YAML reads the same way, as clients of JSON objects write it; else None.
 
-    What comes out as the same bytes again has no key twice and nothing that the two read in different ways, but for
-    merge keys, characters that YAML forbids, and numbers that have too many digits for Go.
+    Text that encodes to the same bytes again has no duplicate key and nothing that JSON and YAML read differently,
+    except for merge keys, characters that YAML forbids, and numbers with too many digits for Go.
     """
     if not data.startswith(b"{") or not data.isascii() or _DOUBTFUL.search(data):
         return None
@@ -100,7 +100,7 @@ def _whole_numbers(value: Any) -> Any:
 
 
 def as_json(request: ServerRequest) -> bytes:
-    """The body as JSON, whatever it came as; raises StatusError 400, 415."""
+    """Return the body as JSON. Raise StatusError 400, 415."""
     form = body_type(request)
     try:
         if form == PROTOBUF:
@@ -115,7 +115,10 @@ def as_json(request: ServerRequest) -> bytes:
 
 
 def decode_body(request: ServerRequest, resource: ServedResource) -> Object:
-    """The object of a POST or PUT, with `kind` and `apiVersion` checked; raises StatusError 400, 415, 422."""
+    """Return the object of a POST or PUT with checked `kind` and `apiVersion`.
+
+    Raise StatusError 400, 415, 422.
+    """
     try:
         data = as_json(request)
     except UnreadableYamlError as error:
@@ -137,7 +140,7 @@ def decode_body(request: ServerRequest, resource: ServedResource) -> Object:
 
 
 def type_fields_problem(value: Object) -> str:
-    """What is wrong where `apiVersion` or `kind` is no string."""
+    """Return the message for an `apiVersion` or `kind` that is no string, "" if both are."""
     for name in ("apiVersion", "kind"):
         given = value.get(name)
         if given is not None and not isinstance(given, str):
@@ -149,7 +152,7 @@ def type_fields_problem(value: Object) -> str:
 
 
 def unrecognized(resource: ServedResource, why: str, data: bytes, *, binary: bool = False) -> StatusError:
-    """400 for a body whose kind cannot be read; it quotes the body's beginning as the server does."""
+    """Return the 400 for a body of unknown kind; it quotes the start of the body as the server does."""
     text = data.decode("utf-8", "replace")
     if not text:
         shown = "<empty>"
@@ -161,7 +164,7 @@ def unrecognized(resource: ServedResource, why: str, data: bytes, *, binary: boo
 
 
 def check_kind(value: Object, resource: ServedResource, registered: Callable[[str, str], bool], data: bytes) -> None:
-    """Raises StatusError where the object is not of the resource's kind; fills both fields of built-in kinds."""
+    """Raise StatusError if the object is not of the resource's kind; fill both fields of built-in kinds."""
     api_version, kind = value.get("apiVersion") or "", value.get("kind") or ""
     if resource.custom:
         _check_custom_kind(value, resource, api_version, kind, data)
@@ -205,13 +208,13 @@ def cannot_handle(kind: str, version: str, wanted: str, why: str) -> StatusError
 
 
 class _Doubled(dict[str, Any]):
-    """An object of which fields were given twice."""
+    """An object with duplicate fields."""
 
     names: tuple[str, ...] = ()
 
 
 def duplicate_fields(data: bytes) -> list[str]:
-    """What strict decoding says of fields that stand twice in an object."""
+    """Return the strict-decoding messages for duplicate fields."""
     if not data:
         return []
     if not data.lstrip().startswith((b"{", b"[")):
@@ -235,7 +238,7 @@ def duplicate_fields(data: bytes) -> list[str]:
 
 
 def _doubled_in_yaml(data: bytes) -> list[str]:
-    """As the server's YAML library has it: one complaint of all keys, by their lines."""
+    """Return the YAML library's single message that lists all duplicate keys by line."""
     try:
         root = yaml.compose(data, Loader=yaml.CSafeLoader)
     except yaml.YAMLError:
@@ -245,7 +248,7 @@ def _doubled_in_yaml(data: bytes) -> list[str]:
 
 
 def _doubled_keys(root: yaml.Node | None) -> Iterator[tuple[int, str]]:
-    """(line, key) of every key that stands again in its mapping."""
+    """Yield (line, key) of every key that is repeated in its mapping."""
     if isinstance(root, yaml.SequenceNode):
         for item in root.value:
             yield from _doubled_keys(item)
@@ -273,7 +276,7 @@ def _doubled_places(value: Any, place: str) -> Iterator[str]:
 def decode_typed(
     value: Object, resource: ServedResource, validation: str, doubled: Sequence[str] = ()
 ) -> tuple[Object, list[str]]:
-    """The object as its kind has it, with defaults, and warnings. Raises StatusError 400."""
+    """Return the typed object with defaults, and warnings. Raise StatusError 400."""
     try:
         obj, problems = resource.semantics.decode(value)
         problems = [*doubled, *problems]

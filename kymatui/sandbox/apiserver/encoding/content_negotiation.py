@@ -1,4 +1,4 @@
-"""Which form an answer takes (Accept) and which form a body has (Content-Type)."""
+"""Content negotiation: the form of an answer (Accept) and of a body (Content-Type)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TRANSFORMS: tuple[AcceptParameters, ...] = ("Table", "PartialObjectMetadata", "
 
 @dataclass(frozen=True, slots=True)
 class AcceptedForm:
-    """The chosen form: its media type, and what it is to be turned into."""
+    """The chosen media type, and the kind that the answer is converted to."""
 
     media_type: str = JSON
     as_kind: AcceptParameters = ""
@@ -38,7 +38,7 @@ class AcceptClause:
 
 @lru_cache(maxsize=256)
 def parse_clauses(accept: str) -> tuple[AcceptClause, ...]:
-    """The clauses of an Accept header, best first; equal ones in the order given."""
+    """Return the clauses of an Accept header, best first; equal ones in the given order."""
     found: list[AcceptClause] = []
     for text in accept.split(","):
         name, *settings = (part.strip() for part in text.split(";"))
@@ -63,9 +63,9 @@ def _quality(text: str) -> float:
 def negotiate(
     request: ServerRequest, *, listing: bool = False, transforms: bool = True, custom: bool = False
 ) -> AcceptedForm:
-    """The first form asked for that is served; raises StatusError 406.
+    """Return the first acceptable form that the server supports. Raise StatusError 406.
 
-    Protobuf is never served: a client that asks for it first gets its next choice.
+    Protobuf is never served: a client that prefers it gets its next choice.
     """
     accept = request.header("accept")
     if not accept:
@@ -87,7 +87,7 @@ def negotiate(
 
 
 def _media_type(name: str) -> str:
-    """`application/*` is none of them at a real server: it knows */* and whole names."""
+    """Return the media type or ""; a real server accepts `*/*` and full names, not `application/*`."""
     if name in ("*/*", JSON):
         return JSON
     return YAML if name == YAML else ""
@@ -109,14 +109,14 @@ def _transformed(
 
 
 def _pretty(request: ServerRequest) -> bool:
-    """Browsers and command-line fetchers get indented JSON, as the real server gives it."""
+    """Return whether to indent the JSON, as a real server does for browsers and command-line fetchers."""
     if "pretty" in request.query:
         return request.first("pretty").lower() not in ("false", "0")
     return request.header("user-agent").startswith(("curl", "Wget", "Mozilla/5.0"))
 
 
 def body_type(request: ServerRequest) -> str:
-    """JSON, YAML or protobuf, by Content-Type (JSON where there is none); raises StatusError 415."""
+    """Return JSON, YAML or protobuf by Content-Type (default JSON). Raise StatusError 415."""
     given = request.header("content-type").split(";")[0].strip().lower()
     if given in ("", JSON):
         return JSON

@@ -1,4 +1,4 @@
-"""What Go's encoding/json says of text that is not JSON: its scanner, state by state."""
+"""Error messages of Go's encoding/json: its scanner, state by state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _SyntaxError(ValueError):
 
 
 def go_json_error(text: str) -> str:
-    """The complaint; "" for text that is JSON."""
+    """Return Go's message for text that is not JSON, "" for JSON."""
     try:
         _Scanner(text).scan()
     except _SyntaxError as error:
@@ -45,7 +45,7 @@ class _Scanner:
         self._open: list[str] = []
 
     def scan(self) -> None:
-        """Raises `_SyntaxError`."""
+        """Read the whole text. Raise `_SyntaxError`."""
         self._value()
         while self._open:
             self._space()
@@ -71,7 +71,7 @@ class _Scanner:
             raise self._wrong("after top-level value")
 
     def _peek(self) -> str:
-        """The character here; raises at the end."""
+        """Return the current character. Raise `_SyntaxError` at the end."""
         if self._at >= len(self._text):
             raise _SyntaxError(_END)
         return self._text[self._at]
@@ -98,7 +98,7 @@ class _Scanner:
         self._at += 1
 
     def _value(self) -> None:
-        """A scalar, an empty collection, or all that opens in front of the first scalar."""
+        """Read a scalar, an empty collection, or all brackets in front of the first scalar."""
         while True:
             self._space()
             char = self._peek()

@@ -1,4 +1,4 @@
-"""The bodies of PATCH: four kinds, told apart by their media type (k8s.io/apiserver handlers/patch.go)."""
+"""PATCH bodies: four formats by media type (k8s.io/apiserver handlers/patch.go)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OBJECT = "map[string]interface {}"
 
 
 def read_patch(request: ServerRequest, resource: ServedResource) -> Patch:
-    """The patch of a request, unread; raises StatusError 415."""
+    """Return the undecoded patch of a request. Raise StatusError 415."""
     given = request.header("content-type").split(";")[0].strip().lower()
     allowed = _CUSTOM_KINDS if resource.custom else _KINDS
     if given in allowed:
@@ -52,14 +52,14 @@ def read_patch(request: ServerRequest, resource: ServedResource) -> Patch:
 
 @dataclass(slots=True)
 class Patch:
-    """A patch of one kind; `parse` comes first."""
+    """A patch of one format; call `parse` first."""
 
     kind: str
     data: bytes
     value: Any = None
 
     def parse(self) -> None:
-        """Reads the body; raises StatusError 400."""
+        """Decode the body. Raise StatusError 400."""
         if self.kind == APPLY:
             self.value = _yaml_object(self.data)
             return
@@ -98,7 +98,7 @@ class Patch:
             raise failure(413, "RequestEntityTooLarge", message)
 
     def apply(self, resource: ServedResource, obj: Object) -> Object:
-        """The patched object, not yet decoded as its kind; raises StatusError 400, 422."""
+        """Return the patched object, not yet decoded as its kind. Raise StatusError 400, 422."""
         try:
             if self.kind == JSON_PATCH:
                 patched = apply_json_patch(obj, self.value)
@@ -115,7 +115,7 @@ class Patch:
     def decode(
         self, obj: Object, resource: ServedResource, validation: str, registered: Callable[[str, str], bool]
     ) -> tuple[Object, list[str]]:
-        """A patched object as its kind has it, with defaults, and warnings; raises StatusError 422."""
+        """Return the typed patched object with defaults, and warnings. Raise StatusError 422."""
         self._check_type(obj, resource, registered)
         typed = self.kind == STRATEGIC
         text = go_text(self.value).encode() if typed else _as_shown(obj, resource)
@@ -150,7 +150,7 @@ class Patch:
         raise _invalid_patch(_as_shown(obj, resource), why)
 
     def applied_object(self, resource: ServedResource, info: RequestInfo) -> Object:
-        """The object of an apply patch, of the right kind; raises StatusError 400."""
+        """Return the object of an apply patch, checked for its kind. Raise StatusError 400."""
         value = cast(Object, self.value)
         api_version, kind = value.get("apiVersion") or "", value.get("kind") or ""
         if (api_version, kind) != (resource.api_version, resource.kind):
@@ -182,7 +182,7 @@ def _yaml_object(data: bytes) -> Object:
 
 
 def patch_failure(error: PatchFailedError) -> StatusError:
-    """What a patch that does not fit is answered with."""
+    """Return the error of a patch that cannot be applied."""
     if error.status == 400:
         return bad_request(str(error))
     if error.status == 500:
@@ -210,7 +210,7 @@ _METADATA_ORDER = (
 
 
 def _as_shown(obj: Object, resource: ServedResource) -> bytes:
-    """The object's JSON in the order in which the server quotes it."""
+    """Return the object's JSON in the order in which the server quotes it."""
     if resource.custom:
         return msgspec.json.encode(obj, order="sorted")
     metadata = metadata_of(obj)
@@ -223,7 +223,7 @@ def _invalid_patch(text: bytes, why: str) -> StatusError:
 
 
 def _cause_on_patch(shown: str, why: str) -> StatusError:
-    """An Invalid of no kind and no name: what the patch came to cannot be read."""
+    """Return an Invalid without kind and name: the patch result cannot be decoded."""
     quoted = msgspec.json.encode(shown).decode()
     cause = {"reason": "FieldValueInvalid", "message": f"Invalid value: {quoted}: {why}", "field": "patch"}
     return invalid("", "", [cause])

@@ -1,6 +1,6 @@
-"""Bodies in Kubernetes' protobuf: kubectl's typed commands (`create deployment`, `auth can-i`) send nothing else.
+"""Bodies in Kubernetes' protobuf, the only format of kubectl's typed commands (`create deployment`).
 
-Only what comes in is read so; answers are JSON, which the same clients accept. The table beside this module names the
+Only requests are decoded; answers are JSON, which the same clients accept. The table beside this module names the
 fields of the types by their numbers on the wire: `package.Type number:name:kind …`, where a kind is a scalar, another
 type, `*` of a repeated one or `%` of a map's values; a field without a name is inlined.
 """
@@ -32,7 +32,7 @@ class ProtobufError(ValueError):
 
 
 def decode_protobuf(data: bytes) -> dict[str, Any]:
-    """The object of a body, with `kind` and `apiVersion`; raises `ProtobufError`."""
+    """Return the object of a body with `kind` and `apiVersion`. Raise `ProtobufError`."""
     if not data.startswith(MAGIC):
         raise ProtobufError("provided data does not appear to be a protobuf message, expected prefix 6b387300")
     type_meta, raw = b"", b""
@@ -46,7 +46,7 @@ def decode_protobuf(data: bytes) -> dict[str, Any]:
     try:
         obj = _message(_type_of(api_version, kind), raw, 0)
     except (TypeError, AttributeError, OverflowError, OSError, struct.error) as error:
-        # a number where the table has a message, or the other way about
+        # The wire type does not match the table: a number for a message, or the reverse.
         raise ProtobufError("proto: wrong wireType") from error
     return {"kind": kind, "apiVersion": api_version, **obj}
 
@@ -133,7 +133,7 @@ def _message(name: str, data: bytes, depth: int) -> dict[str, Any]:
 
 
 def _entry(kind: str, data: bytes, depth: int) -> tuple[str, Any]:
-    """One entry of a map; a list as a map's value is a message of its own."""
+    """Return one entry of a map; a list value of a map is a message of its own."""
     key, value = "", b""
     for number, _, part in _fields(data):
         if number == 1:
@@ -164,7 +164,7 @@ def _integer(value: int) -> int:
 
 
 def _moment(value: bytes) -> tuple[int, int] | None:
-    """Seconds and nanoseconds; None for the empty time."""
+    """Return seconds and nanoseconds, None for the empty time."""
     parts = {number: _integer(part) for number, _, part in _fields(value)}
     return (parts.get(1, 0), parts.get(2, 0)) if parts else None
 

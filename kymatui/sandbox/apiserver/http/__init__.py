@@ -1,1 +1,1 @@
-"""The socket side: TLS, kubeconfig, aiohttp, the request log, and faults on demand."""
+"""Sockets: TLS, kubeconfig, aiohttp, request log, injected faults."""

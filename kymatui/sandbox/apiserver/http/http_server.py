@@ -1,4 +1,4 @@
-"""Carries requests and answers between sockets and the API, over TLS on loopback alone (aiohttp)."""
+"""HTTP server: transports requests between sockets and the API, with TLS, on loopback only (aiohttp)."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _REPEATABLE = ("impersonate-group", "impersonate-extra-")
 
 
 def server_context(certificate: ServingCertificate) -> ssl.SSLContext:
-    """TLS for the server; the key touches the disk only in a private file that is gone at once."""
+    """Return the server's TLS context; its key is on disk only in a private file that is deleted at once."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.num_tickets = 0  # for sessions that nobody comes back to, written to each of many short connections
-    with tempfile.TemporaryDirectory() as folder:  # of mode 0700
+    context.num_tickets = 0  # no session tickets: the many short connections never resume
+    with tempfile.TemporaryDirectory() as folder:  # mode 0700
         path = Path(folder, "serving.pem")
         path.touch(mode=0o600)
         path.write_bytes(certificate.certificate + certificate.key)
@@ -44,7 +44,7 @@ def server_context(certificate: ServingCertificate) -> ssl.SSLContext:
 
 
 def loopback(address: str) -> str:
-    """The address, if it is one of this machine alone; raises UsageError."""
+    """Return the address if it is a loopback address. Raise UsageError."""
     try:
         if ipaddress.ip_address(address).is_loopback:
             return address
@@ -56,7 +56,7 @@ def loopback(address: str) -> str:
 
 
 class HttpServer:
-    """One listening server; `start` returns when it answers, `stop` when all is closed."""
+    """One listening server; `start` returns once it answers, `stop` once all is closed."""
 
     def __init__(self, handle: Handler, faults: ServerFaults, *, tls: ssl.SSLContext | None) -> None:
         self._handle = handle
@@ -67,7 +67,7 @@ class HttpServer:
         self.port = 0
 
     async def start(self, address: str = "127.0.0.1", port: int = 0) -> None:
-        """Listens; port 0 takes a free one, see `port`. Raises OSError where the port is taken."""
+        """Listen; port 0 picks a free one, see `port`. Raise OSError if the port is in use."""
         server = web.Server(self._serve, access_log=None, tcp_keepalive=False)
         self._runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_SECONDS)
         await self._runner.setup()
@@ -110,7 +110,7 @@ class HttpServer:
                 incoming.transport.abort()
             raise ConnectionResetError("dropped on demand")
         if outcome.silent:
-            await asyncio.sleep(SILENCE_SECONDS)  # cancelled when the client goes away, or the server stops
+            await asyncio.sleep(SILENCE_SECONDS)  # cancelled when the client disconnects or the server stops
             raise ConnectionResetError("nobody waited for an answer")
         return _answer(outcome.response) if outcome.response is not None else None
 
@@ -143,7 +143,7 @@ def _headers(response: ServerResponse) -> list[tuple[str, str]]:
 
 
 class _Writing:
-    """What a stream has sent and its client has not yet taken."""
+    """The data that a stream has sent and its client has not read yet."""
 
     def __init__(self) -> None:
         self._waiting: list[bytes] = []
@@ -163,7 +163,7 @@ class _Writing:
         self._news.set()
 
     async def carry(self, write: Callable[[bytes], Awaitable[None]]) -> None:
-        """Writes until the stream is finished or its client gone."""
+        """Write until the stream ends or the client disconnects."""
         while True:
             await self._news.wait()
             self._news.clear()

@@ -1,4 +1,4 @@
-"""The kubeconfig of a sandbox: one context a cluster, for every client that reads such files."""
+"""The kubeconfig of a sandbox: one context per cluster."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kymatui.errors import ConfigurationError
 
 @dataclass(frozen=True, slots=True)
 class ServerEndpoint:
-    """One cluster of the file; `name` names its cluster, user and context alike."""
+    """One cluster of the file; `name` is the name of its cluster, user and context."""
 
     name: str
     url: str
@@ -29,7 +29,10 @@ EXTENSION = "kymatui.io/sandbox"
 
 
 def kubeconfig_text(endpoints: Sequence[ServerEndpoint], registry: str = "") -> str:
-    """The first endpoint is the current context; `registry` is told in an extension that other tools pass over."""
+    """Return the kubeconfig; the first endpoint is the current context.
+
+    `registry` goes into an extension that other tools ignore.
+    """
     document: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -56,10 +59,10 @@ def kubeconfig_text(endpoints: Sequence[ServerEndpoint], registry: str = "") -> 
 
 
 def write_private(path: Path, text: str) -> None:
-    """Writes a file of mode 0600 whole or not at all; raises ConfigurationError."""
+    """Write a file of mode 0600 atomically. Raise ConfigurationError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp makes it 0600
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mkstemp creates it with mode 0600
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)

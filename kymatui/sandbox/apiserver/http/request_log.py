@@ -1,4 +1,4 @@
-"""What a server was asked and has carried out: the proof of who wrote what, and how often."""
+"""Request log of a server: tests use it to prove which client wrote what, and how often."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LoggedRequest:
 
 
 class RequestLog:
-    """The last requests, oldest first; `count` is how many there were. The admin path is left out."""
+    """The last requests, oldest first; `count` is the total. Requests to the admin path are not logged."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -33,7 +33,7 @@ class RequestLog:
         self._seen = 0
 
     def noting(self, handle: Handler) -> Handler:
-        """The same handler, with everything that it answers noted."""
+        """Return a handler that logs every answer."""
 
         def noted(request: ServerRequest) -> ServerResponse:
             response = handle(request)
@@ -51,7 +51,7 @@ class RequestLog:
         )
 
     def has_news(self) -> bool:
-        """Whether anything was asked since the last call."""
+        """Return whether there were requests since the last call."""
         seen, self._seen = self._seen, self.count
         return seen != self.count
 
@@ -60,5 +60,5 @@ class RequestLog:
         self._last.clear()
 
     def describe(self) -> dict[str, Any]:
-        """`{"count", "requests": [{"method", "path", "dry_run", "watch", "status", "agent"}]}`."""
+        """Return `{"count", "requests": [{"method", "path", "dry_run", "watch", "status", "agent"}]}`."""
         return {"count": self.count, "requests": [asdict(one) for one in self._last]}

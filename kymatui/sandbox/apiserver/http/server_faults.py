@@ -1,7 +1,7 @@
-"""Misbehaviour on demand: what a client must survive, switched on from Python or over the admin path.
+"""Injected faults that a client must survive, enabled from Python or over the admin path.
 
-A fault meets the requests that its verb, resource, namespace and name select, a given number of times, each with a
-given probability. Requests to the admin path are never met.
+A fault applies to requests selected by verb, resource, namespace and name, a given number of times, each with a given
+probability. Requests to the admin path are never affected.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ KINDS: tuple[str, ...] = get_args(ServerFaultKind)
 
 @dataclass(frozen=True, slots=True)
 class ServerFault:
-    """`verb` as in RBAC ("get", "list", "watch", …) and `resource` in full ("deployments.apps"); "" selects all.
+    """A fault; `verb` as in RBAC ("list"), `resource` in full ("deployments.apps"), "" selects all.
 
-    `seconds` is the delay of latency and the Retry-After of throttle; `count` 0 means for good. What is dropped or
-    hangs is not carried out; what is lost or stalls is: the connection closes, or is silent, instead of the answer.
+    `seconds` is the delay of latency and the Retry-After of throttle; `count` 0 means unlimited. The server does not
+    perform a request that it drops or hangs. It does perform one that it loses or stalls, and then closes the
+    connection or stays silent instead of answering.
     """
 
     kind: ServerFaultKind
@@ -45,9 +46,9 @@ class ServerFault:
 
 @dataclass(frozen=True, slots=True)
 class FaultOutcome:
-    """What a request meets: a wait, then a closed connection, silence, an answer, or nothing more.
+    """The effect of a fault: a delay, then a closed connection, silence, an answer, or nothing.
 
-    With `carried_out` the request does its work before that.
+    With `carried_out`, the server performs the request first.
     """
 
     delay: float = 0.0
@@ -59,7 +60,7 @@ class FaultOutcome:
 
 @dataclass(slots=True)
 class ServerFaults:
-    """The faults that are switched on, by number."""
+    """The enabled faults by number."""
 
     active: dict[int, ServerFault] = field(default_factory=dict)
     _left: dict[int, int] = field(default_factory=dict)
@@ -67,7 +68,7 @@ class ServerFaults:
     _random: Callable[[], float] = JITTER_RANDOM.random
 
     def add(self, fault: ServerFault) -> int:
-        """Switches a fault on; returns its number. Raises UsageError for one that makes no sense."""
+        """Enable a fault and return its number. Raise UsageError for invalid values."""
         if fault.kind not in KINDS:
             raise UsageError(f"no such fault: {fault.kind}", hint="one of " + ", ".join(KINDS))
         if not 0 < fault.probability <= 1 or fault.count < 0 or fault.seconds < 0:
@@ -91,7 +92,7 @@ class ServerFaults:
         ]
 
     def meet(self, request: ServerRequest) -> FaultOutcome | None:
-        """What this request meets; None for nothing. Delays add up, the first other fault decides."""
+        """Return the effect on a request, None for none. Delays add up; the first other fault decides."""
         if not self.active or request.path.startswith(ADMIN_PATH):
             return None
         delay = 0.0
@@ -113,7 +114,7 @@ class ServerFaults:
 
 
 def parse_fault(given: Mapping[str, Any]) -> ServerFault:
-    """A fault out of JSON; raises UsageError for words it does not know."""
+    """Return a fault from JSON. Raise UsageError for unknown or invalid fields."""
     known = {f.name for f in fields(ServerFault)}
     unknown = sorted(set(given) - known)
     if unknown:
@@ -135,7 +136,7 @@ def _selects(fault: ServerFault, request: ServerRequest) -> bool:
 
 
 def outcome_of(fault: ServerFault, delay: float, request: ServerRequest) -> FaultOutcome:
-    """What a fault does to a request that it meets."""
+    """Return the effect of a fault on a request."""
     if fault.kind in ("drop", "lose"):
         return FaultOutcome(delay, drop=True, carried_out=fault.kind == "lose")
     if fault.kind in ("hang", "stall"):
@@ -159,5 +160,5 @@ def _status(fault: ServerFault, request: ServerRequest) -> StatusError:
 
 
 def status_response(error: StatusError) -> ServerResponse:
-    """A Status as an answer."""
+    """Return a Status as an answer."""
     return ServerResponse(error.code, msgspec.json.encode(error.status), headers=error.headers)

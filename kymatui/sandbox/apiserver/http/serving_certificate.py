@@ -1,4 +1,4 @@
-"""The sandbox's own certificate authority: clients send bearer tokens over TLS alone."""
+"""The sandbox's own certificate authority, since clients send bearer tokens only over TLS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = ("localhost", "kubernetes", "kubernetes.default", "kubernetes.default.sv
 
 @dataclass(frozen=True, slots=True)
 class ServingCertificate:
-    """PEM texts; `authority` goes into kubeconfigs, the other two into the server."""
+    """PEM texts: `authority` for kubeconfigs, the other two for the server."""
 
     authority: bytes
     certificate: bytes
@@ -25,7 +25,7 @@ class ServingCertificate:
 
 
 def make_serving_certificate(address: str = "127.0.0.1") -> ServingCertificate:
-    """A new authority, and a certificate of it for one address and for the names of the service `kubernetes`."""
+    """Return a new authority with a certificate for the address and the service `kubernetes`."""
     now = datetime.now(UTC)
     authority_key = ec.generate_private_key(ec.SECP256R1())
     authority = _authority(authority_key, now)
@@ -67,7 +67,7 @@ def _builder(name: str, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: 
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))  # clocks of clients may be behind
+        .not_valid_before(now - timedelta(hours=1))  # clocks of clients may be slow
         .not_valid_after(now + VALID)
     )
 

@@ -1,1 +1,1 @@
-"""GET: objects, lists, watches, logs, and the documents that describe the server."""
+"""GET requests: objects, lists, watches, logs, discovery and OpenAPI documents."""

@@ -1,4 +1,4 @@
-"""What /api and /apis say is served: group by group, and aggregated in one document."""
+"""Discovery at /api and /apis: per group, and aggregated in one document."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_FOUND = ServerResponse(404, b"404 page not found\n", "text/plain; charset=ut
 
 
 class ApiDiscovery:
-    """Answers GET /api, /apis and what is below, up to a group's version."""
+    """Answers GET of /api, /apis and below, down to a group version."""
 
     def __init__(self, catalog: ResourceCatalog, address: str) -> None:
         self._catalog = catalog
@@ -28,7 +28,7 @@ class ApiDiscovery:
         self._aggregated: dict[tuple[str, str], tuple[int, ServerResponse]] = {}
 
     def answer(self, request: ServerRequest) -> ServerResponse | None:
-        """None for a path that is not of discovery."""
+        """Return None for a path outside discovery."""
         parts = [part for part in request.path.split("/") if part]
         if not parts or len(parts) > 3:
             return None
@@ -52,7 +52,10 @@ class ApiDiscovery:
         return encode(self._resources("", "v1"), _plain(request))
 
     def _named(self, request: ServerRequest, parts: list[str]) -> ServerResponse:
-        """Lists of groups and versions look at no method, nor do the versions of custom resources."""
+        """Return groups, versions or resources.
+
+        A real server ignores the method for lists of groups and versions, and for versions of custom resources.
+        """
         if len(parts) == 1:
             aggregated = _aggregated_version(request)
             if aggregated:
@@ -121,7 +124,7 @@ class ApiDiscovery:
 
 
 def only_read(request: ServerRequest) -> None:
-    """Raises StatusError 405 for anything but GET, HEAD among it, as routes of the server do."""
+    """Raise StatusError 405 for every method except GET (also for HEAD), as the server's routes do."""
     if request.method != "GET":
         raise method_not_allowed()
 
@@ -131,7 +134,7 @@ def _plain(request: ServerRequest) -> AcceptedForm:
 
 
 def _aggregated_version(request: ServerRequest) -> str:
-    """ "v2" where the client takes the aggregated document before the plain one."""
+    """Return "v2" if the client prefers the aggregated document."""
     for clause in parse_clauses(request.header("accept")):
         parameters = clause.parameters
         if clause.type == "application/json":
@@ -175,7 +178,7 @@ def _subresource_row(resource: ServedResource, sub: Subresource) -> Object:
 
 
 def _kind(resource: ServedResource, kind: str) -> Object:
-    """Kinds of the group itself are named without it, except for those of definitions."""
+    """Return the kind; the group is left out for kinds of the same group, except for custom resources."""
     if resource.custom:
         return {"group": resource.group, "version": resource.version, "kind": kind}
     return {"group": "", "version": "", "kind": kind}
@@ -212,6 +215,6 @@ def _aggregated_row(resource: ServedResource) -> Object:
 
 
 def storage_hash(group: str, version: str, kind: str) -> str:
-    """storageVersionHash of discovery: the first 8 bytes of a SHA-256, in base64."""
+    """Return the storageVersionHash of discovery: the first 8 bytes of a SHA-256 in base64."""
     digest = hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()
     return base64.b64encode(digest[:8]).decode()

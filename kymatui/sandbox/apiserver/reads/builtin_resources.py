@@ -1,4 +1,4 @@
-"""The built-in resources of a real API server v1.36 that the sandbox serves, as its discovery shows them."""
+"""The built-in resources of API server v1.36 that the sandbox serves, as its discovery lists them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ALL = ("create", "delete", "deletecollection", "get", "list", "patch", "update"
 _SUB = ("get", "patch", "update")
 
 # group|version|resource|kind|scope|short names|categories|verbs (empty: all)|subresources
-# a subresource reads name, or name:kind:group/version:verbs where it is not the resource's own kind
+# A subresource is name, or name:kind:group/version:verbs if its kind differs from the resource's.
 _TABLE = """
     core|v1|bindings|Binding|N|||create|
     core|v1|configmaps|ConfigMap|N|cm|||
@@ -120,7 +120,7 @@ _SHOWS_DELETED = frozenset(
 
 
 class SemanticsOf(Protocol):
-    """What the objects of a kind mean, and their schema; `resource` in full."""
+    """Returns semantics and schema of a kind; `resource` is the full name."""
 
     def __call__(
         self, group: str, version: str, kind: str, resource: str, *, namespaced: bool
@@ -128,7 +128,7 @@ class SemanticsOf(Protocol):
 
 
 def builtin_resources(semantics: SemanticsOf) -> Iterator[ServedResource]:
-    """All of them, in the order of discovery."""
+    """Yield all built-in resources in the order of discovery."""
     for line in _TABLE.strip().splitlines():
         yield _resource(line.strip().split("|"), semantics)
 

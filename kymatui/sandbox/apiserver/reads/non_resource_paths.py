@@ -1,4 +1,4 @@
-"""Paths that are no resources: health, version, OpenAPI, the key set of tokens, and the sandbox's own admin path."""
+"""Paths that are no resources: health, version, OpenAPI, token key set, the sandbox's admin path."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ServerDocuments(Protocol):
 
 
 class NonResourcePaths:
-    """Answers by the first part of the path."""
+    """Answers by the first segment of the path."""
 
     def __init__(
         self, documents: ServerDocuments, admin: Callable[[ServerRequest, RequestUser], ServerResponse | None]
@@ -54,7 +54,7 @@ class NonResourcePaths:
         self._admin = admin
 
     def answer(self, request: ServerRequest, user: RequestUser) -> ServerResponse | None:
-        """None for a path that is not served."""
+        """Return None for a path that is not served."""
         path = request.path.rstrip("/") or "/"
         first = path.split("/")[1]
         if request.path.startswith(ADMIN_PATH):
@@ -85,7 +85,7 @@ class NonResourcePaths:
 
 
 def _openapi_v2(request: ServerRequest, document: bytes) -> ServerResponse:
-    """Protobuf is not served: clients that prefer it take JSON next."""
+    """Return the document as JSON; protobuf is not served, and clients that prefer it accept JSON next."""
     types = [clause.type for clause in parse_clauses(request.header("accept"))]
     if types and not any(name in ("*/*", "application/*", JSON) for name in types):
         return ServerResponse(406, b"", _TEXT)
@@ -93,7 +93,7 @@ def _openapi_v2(request: ServerRequest, document: bytes) -> ServerResponse:
 
 
 def _version(request: ServerRequest) -> ServerResponse:
-    """JSON alone, whatever the form asked for be turned into."""
+    """Return the version as JSON, whatever conversion the client requests."""
     only_read(request)
     types = [clause.type for clause in parse_clauses(request.header("accept"))]
     if types and not any(name in ("*/*", JSON) for name in types):

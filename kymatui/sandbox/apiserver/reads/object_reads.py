@@ -1,4 +1,4 @@
-"""GET: one object, pages of lists, watches, and the forms that answers take."""
+"""GET of objects, list pages and watches, in the negotiated form."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _INCLUDES = ("", "None", "Metadata", "Object")
 
 @dataclass(slots=True)
 class ObjectReader:
-    """Serves what is stored."""
+    """Serves the stored objects."""
 
     store: ObjectStore
     clock: SandboxClock
@@ -68,20 +68,20 @@ class ObjectReader:
         accepted: AcceptedForm,
         status: int = 200,
     ) -> ServerResponse:
-        """A stored object in the form that was asked for."""
+        """Return a stored object in the negotiated form."""
         if accepted.as_kind in ("", None) and not accepted.pretty and accepted.media_type != YAML:
             return ServerResponse(status, resource.prefix + resource.data(stored)[1:])
         return self.answer_object(request, resource, self.object(resource, stored), accepted, status)
 
     def object(self, resource: ServedResource, stored: Stored) -> Object:
-        """A stored object as a fresh dict with `kind` and `apiVersion`."""
+        """Return a stored object as a new dict with `kind` and `apiVersion`."""
         obj: Object = msgspec.json.decode(resource.prefix + resource.data(stored)[1:])
         return obj
 
     def answer_object(
         self, request: ServerRequest, resource: ServedResource, obj: Object, accepted: AcceptedForm, status: int = 200
     ) -> ServerResponse:
-        """As `answer`, for an object that need not be stored (a dry run)."""
+        """Return an object in the negotiated form, stored or not (a dry run)."""
         value: Any = obj
         if accepted.as_kind == "Table":
             value = self._table(request, resource, [obj], obj["metadata"].get("resourceVersion", ""), accepted)
@@ -106,7 +106,7 @@ class ObjectReader:
         return self.list_answer(request, resource, page, accepted)
 
     def select(self, info: RequestInfo, resource: ServedResource, options: ListOptions) -> ObjectPage:
-        """What a deletecollection means: a page of a list."""
+        """Return the page of objects that a deletecollection selects."""
         namespace = (info.namespace or None) if resource.namespaced else None
         return self._page(resource, namespace, parse_selectors(resource, options.labels, options.fields), options)
 
@@ -134,12 +134,13 @@ class ObjectReader:
             if selector.matches(stored):
                 found.append(stored)
                 if len(found) == limit:
-                    # whether any of the rest is selected, too, is not looked at
+                    # Do not test whether the remaining objects match: a token may lead to an empty page, as on a real
+                    # server.
                     return self._cut(namespace, found, shown, 0, more=index < len(selection.keys))
         return ObjectPage(found, shown, "", 0)
 
     def _position(self, resource: ServedResource, namespace: str | None, options: ListOptions) -> ContinuePosition:
-        """Where the page starts and at which version."""
+        """Return the start and version of the page."""
         if options.continue_token:
             position = decode_position(options.continue_token, namespace, namespaced=resource.namespaced)
             if options.version not in ("", "0"):
@@ -243,7 +244,7 @@ class ObjectReader:
     def table_event(
         self, request: ServerRequest, resource: ServedResource, obj: Object, accepted: AcceptedForm, *, first: bool
     ) -> Object:
-        """The Table of one watch event; only the first of a watch names its columns."""
+        """Return the Table of a watch event; only the first event names the columns."""
         table = self._table(request, resource, [obj], obj["metadata"]["resourceVersion"], accepted)
         if not first:
             table["columnDefinitions"] = None
@@ -252,7 +253,7 @@ class ObjectReader:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPage:
-    """A page of a list; `token` is "" on the last one, `remaining` 0 where it is not told."""
+    """A page of a list; `token` is "" on the last page, `remaining` 0 if unknown."""
 
     items: list[Stored]
     version: int
@@ -260,7 +261,7 @@ class ObjectPage:
     remaining: int
 
     def metadata(self, *, always_continue: bool = False) -> Object:
-        """ListMeta; lists of custom resources show an empty token, too."""
+        """Return the ListMeta; lists of custom resources also have an empty `continue`."""
         found: Object = {"resourceVersion": str(self.version)}
         if always_continue:
             found["continue"] = ""
@@ -317,12 +318,12 @@ def _partial_head(version: str) -> Object:
 
 
 def partial(obj: Object, version: str) -> Object:
-    """PartialObjectMetadata of an object."""
+    """Return the PartialObjectMetadata of an object."""
     return {**_partial_head(version), "metadata": obj.get("metadata", {})}
 
 
 def encode(value: Any, accepted: AcceptedForm, status: int = 200) -> ServerResponse:
-    """A value in the negotiated media type."""
+    """Return an answer in the negotiated media type."""
     if accepted.media_type == YAML:
         return ServerResponse(status, dump_yaml(value).encode(), YAML)
     if accepted.pretty:
@@ -331,7 +332,7 @@ def encode(value: Any, accepted: AcceptedForm, status: int = 200) -> ServerRespo
 
 
 def too_large_version(version: int, current: int) -> StatusError:
-    """504 for a version that has not happened yet."""
+    """Return the 504 for a resource version in the future."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     details = {"causes": [cause], "retryAfterSeconds": 1}
     message = f"Timeout: Too large resource version: {version}, current: {current}"

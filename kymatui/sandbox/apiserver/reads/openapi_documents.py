@@ -1,7 +1,7 @@
-"""OpenAPI documents of what is served, as far as kubectl needs them: kinds with their fields, paths with their options.
+"""OpenAPI documents, as far as kubectl needs them: kinds and fields, paths and options.
 
-Version 3 has one document a group and version; version 2 has them all in one. Types of built-in kinds stand under
-names of their own and are referred to; those of custom resources stand where they are used.
+Version 3 has one document per group version; version 2 is one document. Types of built-in kinds have names and are
+referenced; types of custom resources are inlined.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _BODY_TYPES = {
 
 
 class OpenApi:
-    """Documents are made when they are asked for, and kept until what is served changes."""
+    """Makes documents on request and caches them until the served resources change."""
 
     def __init__(self, catalog: ResourceCatalog) -> None:
         self._catalog = catalog
@@ -53,7 +53,7 @@ class OpenApi:
         return self._kept("v3", self._make_index)
 
     def v3(self, group_version: str) -> bytes | None:
-        """Of "api/v1" or "apis/apps/v1"; None for what is not served."""
+        """Return the document of "api/v1" or "apis/apps/v1"; None if it is not served."""
         resources = self._resources(group_version)
         if not resources:
             return None
@@ -106,7 +106,7 @@ def _document(resources: Iterable[ServedResource], prefix: str) -> Json:
 
 
 def component_name(resource: ServedResource) -> str:
-    """ "io.k8s.api.apps.v1.Deployment", "io.kyma-project.operator.v1beta2.Kyma"."""
+    """Return "io.k8s.api.apps.v1.Deployment", "io.kyma-project.operator.v1beta2.Kyma"."""
     if resource.custom:
         return ".".join([*reversed(resource.group.split(".")), resource.version, resource.kind])
     group = resource.group.split(".")[0] or "core"
@@ -114,7 +114,7 @@ def component_name(resource: ServedResource) -> str:
 
 
 class _Writer:
-    """Schemas as OpenAPI; collects the types that are referred to."""
+    """Converts schemas to OpenAPI and collects the referenced types."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -126,12 +126,12 @@ class _Writer:
         self.components[component_name(resource)] = {**body, "x-kubernetes-group-version-kind": gvk}
 
     def _refer(self, schema: Schema) -> Json:
-        """A reference to a named type, or the schema itself."""
+        """Return a reference to a named type, or the schema itself."""
         if not schema.properties or not schema.go_type:
             return self._body(schema)
         name = f"io.k8s.api.{schema.go_type}"
         if name not in self.components:
-            self.components[name] = {}  # types may hold themselves
+            self.components[name] = {}  # types may be recursive
             self.components[name] = self._body(schema)
         return {"allOf": [{"$ref": self._prefix + name}], "description": schema.description}
 

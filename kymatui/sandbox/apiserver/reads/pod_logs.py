@@ -1,4 +1,4 @@
-"""pods/log: lines that say something, made out of what the pod is; the same at every reading."""
+"""Logs of pods: plausible lines derived from the pod, identical on every read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kymatui.sandbox.apimachinery.statuses import StatusError, bad_request, inva
 from kymatui.sandbox.apiserver.requests.request_info import is_true
 from kymatui.sandbox.apiserver.resources.resource import Object
 
-_EVERY = 5.0  # seconds between two lines of a container that runs
+_EVERY = 5.0  # seconds between two lines of a running container
 _MOST_LINES = 2000
 _TEXT = "text/plain"
 
@@ -21,7 +21,7 @@ Line = tuple[float, str]
 
 
 def _check_options(request: ServerRequest, name: str) -> None:
-    """Raises StatusError 422 for numbers that cannot be."""
+    """Raise StatusError 422 for invalid numbers."""
     causes: list[dict[str, str]] = []
     least = {"tailLines": (0, "must be greater than or equal to 0"), "limitBytes": (1, "must be greater than 0")}
     least["sinceSeconds"] = (1, "must be greater than 0")
@@ -45,7 +45,7 @@ class PodLogs:
         self._clock = clock
 
     def answer(self, request: ServerRequest, pod: Object) -> ServerResponse:
-        """Raises StatusError 400 where there is no such container, or nothing to read yet."""
+        """Return the log. Raise StatusError 400 for an unknown container or one that has not started."""
         _check_options(request, pod["metadata"]["name"])
         container = _container(pod, request.first("container"))
         status = _container_status(pod, container)
@@ -84,7 +84,7 @@ def heartbeat(number: int) -> str:
 
 
 class _Following:
-    """A log that goes on until its pod is gone."""
+    """A followed log that grows until its pod is deleted."""
 
     def __init__(self, clock: SandboxClock, store: ObjectStore, pod: Object, body: str, stamped: bool) -> None:
         self._clock = clock

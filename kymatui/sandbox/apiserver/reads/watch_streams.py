@@ -1,4 +1,4 @@
-"""Watches: a list's beginning, then every change, as lines of JSON (k8s.io/apiserver/pkg/storage/cacher)."""
+"""Watches: initial events, then every change as a line of JSON (k8s.io/apiserver/pkg/storage/cacher)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Encode = Callable[[Stored, int], bytes]
 
 @dataclass(slots=True)
 class WatchParts:
-    """What a watch needs of the request: whom it watches and how it writes."""
+    """The parts of a request that a watch needs: selection, encoding, options."""
 
     resource: str
     namespace: str | None
@@ -41,14 +41,14 @@ class WatchStreams:
     open: set[WatchStream] = field(default_factory=set)
 
     def end(self, resource: str = "") -> int:
-        """Closes the watches of a resource ("": all), as a restarting server does; returns how many."""
+        """Close the watches of a resource ("": all), as a restarting server does; return their number."""
         found = [watch for watch in self.open if resource in ("", watch.parts.resource)]
         for watch in found:
             watch.close()
         return len(found)
 
     def expire(self, resource: str = "") -> int:
-        """As `end`, with the event ERROR 410 before the end."""
+        """Close the watches as `end` does, with an ERROR 410 event first."""
         found = [watch for watch in self.open if resource in ("", watch.parts.resource)]
         for watch in found:
             watch.fail(expired("The resourceVersion for the provided watch is too old.").status)
@@ -56,7 +56,7 @@ class WatchStreams:
 
 
 class WatchStream:
-    """One open watch; sends from inside the write that it reports."""
+    """One open watch; sends within the write that it reports."""
 
     def __init__(self, store: ObjectStore, clock: SandboxClock, watches: WatchStreams, parts: WatchParts) -> None:
         self._store = store
@@ -72,7 +72,7 @@ class WatchStream:
         self._asked = bad_watch_version(options.version) if options.version else 0
 
     def start(self, send: Callable[[bytes], None], finish: Callable[[], None]) -> None:
-        """Sends what the watch begins with, and listens."""
+        """Send the initial events and start to listen."""
         self._send, self._finish = send, finish
         self._watches.open.add(self)
         self._unlisten = self._store.listen(self.parts.resource, self._changed)
@@ -87,7 +87,7 @@ class WatchStream:
             self._plan_bookmarks(seconds)
 
     def stop(self) -> None:
-        """Ends without a word: the client is gone."""
+        """End silently, because the client disconnected."""
         self._unlisten()
         for timer in self._timers:
             timer.cancel()
@@ -100,7 +100,7 @@ class WatchStream:
             self._finish()
 
     def fail(self, status: dict[str, Any]) -> None:
-        """Sends an ERROR event and ends."""
+        """Send an ERROR event and end."""
         if self in self._watches.open:
             self._emit(b"ERROR", msgspec.json.encode(status))
             self.close()
@@ -156,5 +156,5 @@ class WatchStream:
 
 
 def joined(texts: Iterable[bytes]) -> bytes:
-    """A JSON array of encoded values."""
+    """Return a JSON array of encoded values."""
     return b"[" + b",".join(texts) + b"]"

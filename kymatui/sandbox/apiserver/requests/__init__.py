@@ -1,1 +1,1 @@
-"""The parts of a request outside its body: path, query options, selectors, continue tokens."""
+"""Request parts outside the body: path, query options, selectors, continue tokens."""

@@ -1,4 +1,4 @@
-"""Continue tokens (k8s.io/apiserver/pkg/storage/continue.go): where a page ended, and at which version."""
+"""Continue tokens: end position and version of a page (k8s.io/apiserver/pkg/storage/continue.go)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ INCONSISTENT = -1
 
 @dataclass(frozen=True, slots=True)
 class ContinuePosition:
-    """Behind which object to go on; `version` is INCONSISTENT for "whatever there is now"."""
+    """The object after which the next page starts; `version` INCONSISTENT means the current state."""
 
     after: Key
     version: int
 
 
 def encode_position(position: ContinuePosition, namespace: str | None) -> str:
-    """The key is the name within one namespace, "namespace/name" across them."""
+    """Return the token; its key is the name in a single namespace, else "namespace/name"."""
     space, name = position.after
     start = name if namespace is not None or not space else f"{space}/{name}"
     value = {"v": _VERSION, "rv": position.version, "start": start + "\0"}
@@ -38,7 +38,7 @@ def encode_position(position: ContinuePosition, namespace: str | None) -> str:
 
 
 def decode_position(token: str, namespace: str | None, *, namespaced: bool) -> ContinuePosition:
-    """Raises StatusError 400."""
+    """Return the position of a token. Raise StatusError 400."""
     try:
         value = msgspec.json.decode(_base64(token))
     except msgspec.DecodeError:
@@ -58,7 +58,7 @@ def decode_position(token: str, namespace: str | None, *, namespaced: bool) -> C
 
 
 def too_old(position: ContinuePosition, namespace: str | None) -> StatusError:
-    """410 with a token that goes on without consistency."""
+    """Return the 410 with a token that continues without consistency."""
     error = expired(_TOO_OLD)
     again = ContinuePosition(position.after, INCONSISTENT)
     error.status["metadata"] = {"continue": encode_position(again, namespace)}

@@ -1,4 +1,4 @@
-"""Field selectors: which fields each kind can be selected by, and the text of the terms."""
+"""Field selectors: the supported fields of each kind and the parser of the terms."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Term(NamedTuple):
 
 
 def parse_field_selector(text: str) -> list[Term]:
-    """The terms; raises `SelectorError`."""
+    """Return the terms. Raise `SelectorError`."""
     found: list[Term] = []
     for term in _split(text):
         if not term:
@@ -102,7 +102,7 @@ def _unescaped(value: str) -> str:
 
 
 def check_field(resource: str, field: str, selectable: tuple[str, ...], *, custom: bool) -> None:
-    """Raises `SelectorError` for a field that the kind cannot be selected by."""
+    """Raise `SelectorError` for a field that the kind does not support."""
     if field in _GENERIC or field in FIELDS.get(resource, ()) or field in selectable:
         return
     if resource == "jobs.batch":
@@ -113,7 +113,7 @@ def check_field(resource: str, field: str, selectable: tuple[str, ...], *, custo
 
 
 def field_value(resource: str, obj: Mapping[str, Any], field: str) -> str:
-    """The value of a field as text, "" where there is none."""
+    """Return the value of a field as text, "" if it is missing."""
     if field == "name":
         field = "metadata.name"
     if resource == "events" and field == "source":

@@ -1,4 +1,4 @@
-"""Label selectors as text (k8s.io/apimachinery/pkg/labels), with the parser's own words for what is wrong."""
+"""Parser of label selectors, with the messages of k8s.io/apimachinery/pkg/labels."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SelectorRequirement(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def parse_label_selector(text: str) -> Callable[[Labels], bool]:
-    """Tells whether labels are selected; raises `SelectorError`."""
+    """Return a test for labels. Raise `SelectorError`."""
     requirements = tuple(_Parser(text).parse())
     return lambda labels: all(requirement.holds(labels) for requirement in requirements)
 
@@ -63,7 +63,7 @@ class _Parser:
         self._at = 0
 
     def _peek(self) -> str:
-        """The next token, "" at the end."""
+        """Return the next token, "" at the end."""
         return self._tokens[self._at] if self._at < len(self._tokens) else ""
 
     def _next(self) -> str:
@@ -131,7 +131,7 @@ class _Parser:
         return values
 
     def _identifiers(self) -> list[str]:
-        """Identifiers up to the closing parenthesis; between two commas stands the empty text."""
+        """Return the identifiers up to the closing parenthesis; an empty text stands between two commas."""
         values: list[str] = []
         while True:
             word = self._next()

@@ -1,4 +1,4 @@
-"""Which objects of a list or a watch are meant."""
+"""Selection of objects for lists and watches."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SelectorTest = Callable[[Stored], bool]
 
 @dataclass(frozen=True, slots=True)
 class ObjectSelector:
-    """`everything` spares the asking of `matches`."""
+    """A test for objects; `everything` means that `matches` is always true."""
 
     everything: bool
     matches: SelectorTest
 
 
 def parse_selectors(resource: ServedResource, labels: str, fields: str) -> ObjectSelector:
-    """Raises StatusError 400."""
+    """Return the selection of labels and fields. Raise StatusError 400."""
     tests: list[SelectorTest] = []
     try:
         if labels.strip():

@@ -1,4 +1,4 @@
-"""What a URL asks for: k8s.io/apiserver's RequestInfo, word for word where its words reach clients."""
+"""Request info of a URL, as k8s.io/apiserver's RequestInfo derives it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 @dataclass(slots=True)
 class RequestInfo:
-    """A request for a resource, or (`resource` is "") for another path."""
+    """A request for a resource or, if `resource` is "", for another path."""
 
     path: str
     verb: str
@@ -24,8 +24,8 @@ class RequestInfo:
     resource: str = ""
     subresource: str = ""
     name: str = ""
-    rest: tuple[str, ...] = ()  # what follows the subresource
-    in_path: bool = False  # the name stands in the path, not in a field selector
+    rest: tuple[str, ...] = ()  # the path after the subresource
+    in_path: bool = False  # the name comes from the path, not from a field selector
 
     @property
     def is_resource(self) -> bool:
@@ -33,12 +33,12 @@ class RequestInfo:
 
     @property
     def full_resource(self) -> str:
-        """The resource as the store and messages name it: "deployments.apps"."""
+        """Return the resource name that the store and messages use: "deployments.apps"."""
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
 
 def request_info(request: ServerRequest) -> RequestInfo:
-    """Takes the path apart; a path that is no resource's has the lower-case method as its verb."""
+    """Parse the path; a path outside resources has the lower-case method as its verb."""
     info = RequestInfo(request.path, request.method.lower())
     parts = [unquote(part) for part in request.path.strip("/").split("/")]
     if parts[0] == "api" and len(parts) >= 3:
@@ -54,7 +54,7 @@ def request_info(request: ServerRequest) -> RequestInfo:
 
 
 def without_watch_prefix(request: ServerRequest) -> ServerRequest:
-    """`/api/v1/watch/...`, the old form of `?watch=true`, in the new one; of an object by its name."""
+    """Rewrite `/api/v1/watch/...`, the old form of `?watch=true`; a watch of one object selects its name."""
     parts = request.path.strip("/").split("/")
     at = 2 if parts[0] == "api" else 3
     if request.method != "GET" or len(parts) < at + 2 or parts[at] != "watch":
@@ -92,7 +92,7 @@ def _refine_verb(info: RequestInfo, request: ServerRequest) -> None:
 
 
 def _named_by_selector(selector: str) -> str:
-    """`metadata.name=x` narrows a list to one object, so rules with resourceNames can allow it."""
+    """Return the name of `metadata.name=x`: resourceNames can allow a list of that single object."""
     for term in selector.split(","):
         name, separator, value = term.partition("=")
         if separator and name == "metadata.name" and value and not name.endswith("!"):
@@ -101,5 +101,5 @@ def _named_by_selector(selector: str) -> str:
 
 
 def is_true(text: str) -> bool:
-    """How query parameters of type bool are read: present and neither "false" nor "0"."""
+    """Return a bool query parameter: true if present and neither "false" nor "0"."""
     return text.lower() not in ("", "false", "0")

@@ -1,4 +1,4 @@
-"""The options of a request (meta.k8s.io): read from its query, checked in the server's words."""
+"""Request options (meta.k8s.io): parsed from the query, checked with the server's messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """What to list or watch, and from which version; `version` is None where none was given."""
+    """Options of a list or watch; `version` is "" if none is given."""
 
     labels: str = ""
     fields: str = ""
@@ -46,7 +46,7 @@ class ListOptions:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """How to delete; `grace` None means the kind's default."""
+    """Options of a deletion; `grace` None means the kind's default."""
 
     dry_run: bool = False
     grace: int | None = None
@@ -89,7 +89,10 @@ def _integer(request: ServerRequest, name: str) -> int | None:
 
 
 def write_options(request: ServerRequest, kind: str, *, apply: bool = False) -> WriteOptions:
-    """`kind` is "CreateOptions", "UpdateOptions" or "PatchOptions"; raises StatusError 422."""
+    """Return the options of a write. Raise StatusError 422.
+
+    `kind` is "CreateOptions", "UpdateOptions" or "PatchOptions".
+    """
     causes: list[Cause] = []
     manager = request.first("fieldManager")
     forced = "force" in request.query
@@ -119,7 +122,7 @@ def write_options(request: ServerRequest, kind: str, *, apply: bool = False) -> 
 
 
 def agent_name(user_agent: str) -> str:
-    """The field manager of a client that names none: its user agent up to the first slash."""
+    """Return the default field manager of a client: its user agent up to the first slash."""
     return "".join(char for char in user_agent.split("/")[0] if char.isprintable())[:MANAGER_LENGTH] or "unknown"
 
 
@@ -142,7 +145,7 @@ def _dry_run_causes(values: Sequence[str]) -> list[Cause]:
 
 
 def list_options(request: ServerRequest) -> ListOptions:
-    """Raises StatusError 400 and 422."""
+    """Return the options of a list or watch. Raise StatusError 400 and 422."""
     initial = request.first("sendInitialEvents")
     options = ListOptions(
         labels=request.first("labelSelector"),
@@ -199,7 +202,7 @@ def _watch_causes(options: ListOptions) -> list[Cause]:
 
 
 def delete_options(request: ServerRequest, body: Mapping[str, Any] | None) -> DeleteOptions:
-    """From the body where there is one, else from the query; raises StatusError 400, 422."""
+    """Return the options from the body if there is one, else from the query. Raise StatusError 400, 422."""
     given = dict(body) if body else _from_query(request)
     dry_run = given.get("dryRun") or ()
     causes: list[Cause] = []
@@ -233,7 +236,7 @@ def _from_query(request: ServerRequest) -> dict[str, Any]:
 
 
 def version_number(text: str) -> int:
-    """A resourceVersion as a number; raises ValueError with the server's text."""
+    """Return a resourceVersion as a number. Raise ValueError with the server's message."""
     if not text.isascii() or not text.isdigit():
         raise ValueError(
             f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
@@ -242,7 +245,7 @@ def version_number(text: str) -> int:
 
 
 def bad_list_version(text: str) -> int:
-    """`version_number` where a list reports 400."""
+    """Return the version for a list, which reports an invalid one as 400."""
     try:
         return version_number(text)
     except ValueError as error:
@@ -250,7 +253,7 @@ def bad_list_version(text: str) -> int:
 
 
 def bad_watch_version(text: str) -> int:
-    """`version_number` where a watch or a get reports 500 without a reason."""
+    """Return the version for a watch or get, which report an invalid one as 500 without a reason."""
     try:
         return version_number(text)
     except ValueError as error:

@@ -1,1 +1,1 @@
-"""A resource that is served: its catalog entry, ObjectMeta, strategy, field ownership, and objects that are held."""
+"""Served resources: catalog, ObjectMeta, strategies, field ownership, held objects."""

@@ -1,4 +1,4 @@
-"""Objects that do not go: finalizers that nobody removes, whatever their controller wants."""
+"""Held objects: their deletion hangs on a finalizer that no controller can remove."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Held = tuple[str, str, str]
 
 @dataclass(slots=True)
 class HeldObjects:
-    """While an object is held, writes of its finalizers leave the held one in place."""
+    """Finalizers by object; while an object is held, writes cannot remove its finalizer."""
 
     held: dict[Held, str] = field(default_factory=dict)
 
@@ -23,7 +23,7 @@ class HeldObjects:
         return self.held.pop((resource, namespace, name), None) is not None
 
     def keep(self, resource: str, obj: Object) -> None:
-        """Puts the held finalizer back where a write takes it away."""
+        """Restore the held finalizer if a write removed it."""
         if not self.held:
             return
         metadata = obj["metadata"]

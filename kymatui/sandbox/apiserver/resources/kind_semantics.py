@@ -1,4 +1,4 @@
-"""Built-in kinds and custom resources in the server's terms: what `schemas` knows of them, and their strategies."""
+"""Semantics of built-in kinds and custom resources, made of `schemas` and the strategies."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class BuiltinSemantics:
 
     def validate_update(self, new: Object, old: Object, subresource: str) -> Sequence[Cause]:
         group, _, kind = self._gvk
-        # the generic step and the kind's own look at metadata both, many kinds once or twice more
+        # The generic step and the kind's strategy both validate metadata, and many kinds do so once or twice more.
         found = [*validate_metadata_update(new, old), *validate_update(group, kind, new, old, subresource)]
         if not subresource:
             found += validate_shared(new["metadata"], custom=False) * (_LOOKS_AT_METADATA.get(self._resource, 3) - 2)
@@ -112,14 +112,14 @@ class BuiltinSemantics:
 
 
 def _name_label(namespace: Object) -> None:
-    """Namespaces can be selected by their name."""
+    """Set the label that selects a namespace by its name."""
     metadata = namespace["metadata"]
     if metadata.get("name"):
         metadata.setdefault("labels", {})["kubernetes.io/metadata.name"] = metadata["name"]
 
 
 def _list_addresses(pod: Object) -> None:
-    """A pod's one address is the first of its list."""
+    """Copy a pod's single address into its list of addresses."""
     status = pod.get("status")
     if isinstance(status, dict):
         address = status.get("podIP")
@@ -128,7 +128,7 @@ def _list_addresses(pod: Object) -> None:
 
 
 def _take_texts(secret: Object) -> None:
-    """stringData is a way in alone: its values are data."""
+    """Move stringData, which is write-only, into data."""
     texts: dict[str, str] = secret.pop("stringData", None) or {}
     if texts:
         data = secret.setdefault("data", {})
@@ -136,7 +136,7 @@ def _take_texts(secret: Object) -> None:
 
 
 class CustomSemantics:
-    """One version of a definition."""
+    """One version of a CRD."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""What kinds do with their own fields when they are written (k8s.io/kubernetes/pkg/registry/*/strategy.go).
+"""Update strategies of kinds (k8s.io/kubernetes/pkg/registry/*/strategy.go).
 
-A write to the resource cannot change its status, a write to the status nothing else, and the generation counts the
-changes of what was wanted.
+A write to the resource cannot change its status, a write to the status changes nothing else, and the generation
+counts changes of the desired state.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _METADATA_KEPT = ("customresourcedefinitions.apiextensions.k8s.io",)
 
 
 def prepare_create(resource: str, obj: Object, *, has_status: bool, empty_status: Any, now: float) -> None:
-    """The state in which an object of a built-in kind begins."""
+    """Set the initial state of an object of a built-in kind."""
     metadata = obj["metadata"]
     if resource in COUNTED:
         metadata["generation"] = 1
@@ -67,7 +67,7 @@ def prepare_create(resource: str, obj: Object, *, has_status: bool, empty_status
 
 
 def _select_by_uid(job: Object) -> None:
-    """A job's pods are found by labels that no other job has."""
+    """Select a job's pods by labels that no other job has."""
     metadata, spec = job["metadata"], job["spec"]
     labels: dict[str, str] = spec["template"].setdefault("metadata", {}).setdefault("labels", {})
     for prefix in ("batch.kubernetes.io/", ""):
@@ -96,7 +96,7 @@ def _first_status(resource: str, obj: Object, empty_status: Any, now: float) -> 
 
 
 def prepare_update(resource: str, new: Object, old: Object, subresource: str, *, has_status: bool) -> None:
-    """Keeps what this endpoint does not change, and counts generations."""
+    """Restore the fields that this endpoint must not change, and count generations."""
     if subresource == "status":
         _keep_all_but_status(resource, new, old)
         return
@@ -120,7 +120,7 @@ def _keep_all_but_status(resource: str, new: Object, old: Object) -> None:
 
 
 def keep_metadata(new: Object, old: Object) -> None:
-    """All metadata stay those of the old object, but for the managed fields."""
+    """Restore the metadata of the old object, except for managed fields."""
     managed = new["metadata"].get("managedFields")
     new["metadata"] = copy_json(old["metadata"])
     if managed is not None:
@@ -128,7 +128,7 @@ def keep_metadata(new: Object, old: Object) -> None:
 
 
 def restore_fields(new: Object, old: Object, name: str) -> None:
-    """A field of the old object, or none where it had none."""
+    """Restore a field of the old object, or remove it if the old object had none."""
     if name in old:
         new[name] = copy_json(old[name])
     else:
@@ -136,7 +136,7 @@ def restore_fields(new: Object, old: Object, name: str) -> None:
 
 
 def count_generation(new: Object, old: Object, fields: tuple[str, ...] | None) -> None:
-    """Raises the generation where one of `fields` differs; None: the kind has no generation of its own."""
+    """Raise the generation if one of `fields` differs. None: the kind has no generation."""
     if fields is None:
         return
     restore_fields(new["metadata"], old["metadata"], "generation")
@@ -152,14 +152,14 @@ def _at(obj: Object, path: str) -> Any:
 
 
 def changed_fields(*, custom: bool, has_status: bool, subresource: str) -> tuple[FieldSet, FieldSet | None]:
-    """The fields that an endpoint never changes, and the only ones it does (None: all others)."""
+    """Return the fields that an endpoint never changes, and the only ones it changes (None: all others)."""
     if subresource == "status":
         return (EMPTY, frozenset((("f:status",),))) if custom else (frozenset((("f:spec",),)), None)
     return (frozenset((("f:status",),)) if has_status else EMPTY), None
 
 
 def prepare_custom_update(new: Object, old: Object, subresource: str, *, has_status: bool) -> None:
-    """As `prepare_update`, for custom resources: everything but status and metadata counts."""
+    """Prepare an update of a custom resource: everything but status and metadata counts as a change."""
     if subresource == "status":
         status = new.get("status")
         for name in {*new, *old} - {"metadata", "kind", "apiVersion"}:
@@ -179,7 +179,7 @@ def prepare_custom_update(new: Object, old: Object, subresource: str, *, has_sta
 
 
 def quality_of_service(spec: Object) -> str:
-    """Guaranteed, Burstable or BestEffort, by the resources of all containers."""
+    """Return Guaranteed, Burstable or BestEffort from the resources of all containers."""
     requests: dict[str, list[str]] = {}
     limits: dict[str, list[str]] = {}
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]

@@ -1,4 +1,4 @@
-"""The seam to what objects mean: who owns which field, and how patches merge."""
+"""Port for field ownership: managed fields and merges."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from kymatui.sandbox.apiserver.resources.resource import Object, ServedResource
 
 
 class Ownership(Protocol):
-    """Managed fields; objects are changed in place."""
+    """Tracks managed fields; changes objects in place."""
 
     def created(self, resource: ServedResource, obj: Object, manager: str, now: float) -> None:
-        """The managed fields of a new object that was not applied."""
+        """Set the managed fields of a new object that was created without apply."""
 
     def updated(
         self, resource: ServedResource, live: Object, obj: Object, manager: str, subresource: str, now: float
     ) -> None:
-        """The managed fields after an update or a patch of `live` into `obj`."""
+        """Set the managed fields after an update or patch from `live` to `obj`."""
 
     def applied(
         self,
@@ -30,4 +30,4 @@ class Ownership(Protocol):
         force: bool,
         validation: str,
     ) -> tuple[Object, list[str]]:
-        """The object after a server-side apply, with defaults, and warnings; raises StatusError 409, 500."""
+        """Return the object after a server-side apply with defaults, and warnings. Raise StatusError 409, 500."""

@@ -1,4 +1,4 @@
-"""Managed fields of every write, by the functions of `kymatui.sandbox.apply`."""
+"""Managed fields of every write, computed by `kymatui.sandbox.apply`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Changed = Callable[[ServedResource, str], tuple[FieldSet, FieldSet | None]]
 
 
 class TrackedOwnership:
-    """See `semantics.Ownership`."""
+    """Implements `ownership_port.Ownership`."""
 
     def __init__(self, schema_of: SchemaOf, changed: Changed) -> None:
         self._schema_of = schema_of
@@ -51,7 +51,7 @@ class TrackedOwnership:
         )
 
     def _empty(self, resource: ServedResource) -> Object:
-        """A new object as the encoder shows it: with the structs that are always there."""
+        """Return a new object as the encoder writes it, with the structs that are always present."""
         if resource.custom:
             return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}}
         known = self._empties.get(resource.api_version + resource.kind)

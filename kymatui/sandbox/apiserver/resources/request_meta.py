@@ -1,4 +1,7 @@
-"""ObjectMeta on its way in: what the server sets, keeps and refuses (k8s.io/apiserver/pkg/registry/rest)."""
+"""ObjectMeta of requests: fields that the server sets, keeps and refuses.
+
+Source: k8s.io/apiserver/pkg/registry/rest.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ _LONGEST_PREFIX = 63 - _SUFFIX
 
 
 def generate_name(prefix: str) -> str:
-    """A name for generateName: the prefix, cut to fit 63 characters, and five random letters."""
+    """Return a name for generateName: the prefix, cut to fit 63 characters, and five random letters."""
     return prefix[:_LONGEST_PREFIX] + "".join(secrets.choice(_ALPHABET) for _ in range(_SUFFIX))
 
 
 def metadata_of(obj: Object) -> dict[str, Any]:
-    """The object's metadata, put there where it has none."""
+    """Return the object's metadata, added if missing."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         metadata = obj["metadata"] = {}
@@ -29,7 +32,7 @@ def metadata_of(obj: Object) -> dict[str, Any]:
 
 
 def check_namespace(obj: Object, namespace: str, resource: ServedResource) -> None:
-    """Fills the request's namespace in; raises StatusError 400 where the object names another."""
+    """Set the request's namespace. Raise StatusError 400 if the object names another."""
     metadata = metadata_of(obj)
     if not resource.namespaced:
         metadata.pop("namespace", None)
@@ -41,7 +44,7 @@ def check_namespace(obj: Object, namespace: str, resource: ServedResource) -> No
 
 
 def check_name(obj: Object, name: str) -> None:
-    """Raises StatusError 400 where the object has no name, or not the one of the URL."""
+    """Raise StatusError 400 if the object has no name or not that of the URL."""
     given = metadata_of(obj).get("name") or ""
     if not given:
         raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
@@ -50,14 +53,14 @@ def check_name(obj: Object, name: str) -> None:
 
 
 def drop_system_fields(obj: Object) -> None:
-    """What a new object cannot bring."""
+    """Remove the fields that a client cannot set on a new object."""
     metadata = metadata_of(obj)
     for name in ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         metadata.pop(name, None)
 
 
 def fill_new(obj: Object, now: float) -> None:
-    """What a new object gets: uid, creationTimestamp, and its name where one is to be generated."""
+    """Set uid, creationTimestamp and, for generateName, the name of a new object."""
     metadata = metadata_of(obj)
     if metadata.get("generateName") and not metadata.get("name"):
         metadata["name"] = generate_name(metadata["generateName"])
@@ -66,7 +69,7 @@ def fill_new(obj: Object, now: float) -> None:
 
 
 def check_version(obj: Object, live: Object, resource: ServedResource, name: str, *, unconditional: bool) -> None:
-    """Optimistic locking; raises StatusError 409, 422, or 500 for a version that is no number."""
+    """Check the optimistic lock. Raise StatusError 409, 422, or 500 for a version that is no number."""
     given = metadata_of(obj).get("resourceVersion") or ""
     if given and not (given.isascii() and given.isdigit()):
         raise failure(500, "", f'strconv.ParseUint: parsing "{given}": invalid syntax')
@@ -87,9 +90,9 @@ def _version_required(resource: ServedResource, name: str) -> StatusError:
 
 
 def keep_system_fields(new: Object, live: Object) -> None:
-    """What an update cannot change: the server's own fields are those of the stored object.
+    """Restore the system fields that an update cannot change.
 
-    Those that validation compares (uid and the fields of deletion) are only filled in.
+    Those that validation compares (uid and the deletion fields) are only filled in if missing.
     """
     metadata, stored = metadata_of(new), live["metadata"]
     for name in ("creationTimestamp", "generation", "resourceVersion"):

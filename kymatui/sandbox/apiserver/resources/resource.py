@@ -1,4 +1,4 @@
-"""A resource at one version, as discovery shows it and as requests are served."""
+"""A resource at one version, for discovery and requests."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Cause = Mapping[str, Any]
 
 
 class DecodingError(Exception):
-    """The body cannot be read as the kind; the text is the decoder's."""
+    """The body cannot be decoded as the kind; the text is the decoder's."""
 
 
 class KindSemantics(Protocol):
-    """What a kind's objects mean: types, defaults, rules, columns."""
+    """The behaviour of a kind: types, defaults, rules, columns."""
 
     def decode(self, obj: Object) -> tuple[Object, list[str]]:
-        """The object with defaults and without unknown fields, and what strict decoding says of those.
+        """Return the object with defaults and without unknown fields, and the strict-decoding messages.
 
-        Raises `DecodingError`.
+        Raise `DecodingError`.
         """
 
     def prepare_create(self, obj: Object) -> None: ...
@@ -41,7 +41,7 @@ class KindSemantics(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
-    """One row of discovery under a resource: "status", "scale", "log"."""
+    """A subresource in discovery: "status", "scale", "log"."""
 
     name: str
     kind: str
@@ -79,7 +79,7 @@ class ServedResource:
 
     @property
     def full_name(self) -> str:
-        """How the store and messages name it: "deployments.apps"."""
+        """Return the name that the store and messages use: "deployments.apps"."""
         return f"{self.name}.{self.group}" if self.group else self.name
 
     @property
@@ -88,7 +88,7 @@ class ServedResource:
 
     @property
     def group_kind(self) -> str:
-        """How validation names it: "Deployment.apps"."""
+        """Return the name that validation uses: "Deployment.apps"."""
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
     @property
@@ -96,5 +96,5 @@ class ServedResource:
         return type_prefix(self.api_version, self.kind)
 
     def data(self, stored: Stored) -> bytes:
-        """The object's JSON at this version, without kind and apiVersion."""
+        """Return the object's JSON at this version, without kind and apiVersion."""
         return stored.data if self.view is None else self.view(stored)

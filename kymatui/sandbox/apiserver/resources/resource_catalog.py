@@ -1,4 +1,4 @@
-"""Every resource that is served: the built-in ones, and those that definitions add."""
+"""The catalog of served resources: built-in ones and those of CRDs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 
 from kymatui.sandbox.apiserver.resources.resource import ServedResource
 
-# the order of preference among versions: v2 before v1 before v1beta2 before v1alpha1, others behind by name
+# The order of versions: v2, v1, v1beta2, v1alpha1, then all others by name.
 _VERSION = re.compile(r"^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$")
 _STABILITY = {None: 2, "beta": 1, "alpha": 0}
 
 
 def version_rank(version: str) -> tuple[int, int, int, str]:
-    """Sorts versions best first (k8s.io/apimachinery/pkg/version.CompareKubeAwareVersionStrings)."""
+    """Return a sort key, best version first, as apimachinery's CompareKubeAwareVersionStrings."""
     match = _VERSION.match(version)
     if match is None:
         return (3, 0, 0, version)
@@ -36,11 +36,11 @@ class ResourceCatalog:
         return self._found.get((group, version, name))
 
     def all(self) -> Iterator[ServedResource]:
-        """Built-in resources in their order, then those of definitions."""
+        """Return the built-in resources in their order, then those of CRDs."""
         return itertools.chain(self._builtin.values(), *self._custom.values())
 
     def serve(self, definition: str, resources: Iterable[ServedResource]) -> None:
-        """Sets what a definition serves; none takes it away."""
+        """Set the resources of a CRD; an empty list removes them."""
         found = list(resources)
         if found:
             self._custom[definition] = found
@@ -53,15 +53,15 @@ class ResourceCatalog:
         self.changes += 1
 
     def group_versions(self, group: str) -> list[str]:
-        """The served versions of a group, best first."""
+        """Return the served versions of a group, best first."""
         return sorted({version for g, version, _ in self._found if g == group}, key=version_rank)
 
     def groups(self) -> list[str]:
-        """The named groups, built-in ones in their order."""
+        """Return the named groups, built-in ones in their order."""
         return list(dict.fromkeys(resource.group for resource in self.all() if resource.group))
 
     def of(self, group: str, version: str) -> list[ServedResource]:
-        """The resources of one version of a group, by name."""
+        """Return the resources of a group version, sorted by name."""
         found = [r for (g, v, _), r in self._found.items() if (g, v) == (group, version)]
         return sorted(found, key=lambda resource: resource.name)
 
@@ -72,11 +72,11 @@ class ResourceCatalog:
         return any((g, v) == (group, version) for g, v, _ in self._builtin)
 
     def registered(self, api_version: str, kind: str) -> bool:
-        """Whether a built-in kind has this name; definitions are not part of a server's scheme."""
+        """Return whether this is a built-in kind; custom kinds are not part of a server's scheme."""
         return (api_version, kind) in self._kinds
 
     def preferred(self, full_name: str) -> ServedResource | None:
-        """A resource by its full name, at the best version of its group that has it."""
+        """Return a resource by full name, at the best version of its group that has it."""
         name, _, group = full_name.partition(".")
         for version in self.group_versions(group):
             found = self._found.get((group, version, name))
@@ -85,7 +85,7 @@ class ResourceCatalog:
         return None
 
     def path(self, resource: str, version: str | None = None) -> tuple[str, bool]:
-        """("/apis/apps/v1", namespaced) of "deployments.apps"; raises LookupError."""
+        """Return ("/apis/apps/v1", namespaced) for "deployments.apps". Raise LookupError."""
         name, _, group = resource.partition(".")
         found = self._found.get((group, version, name)) if version else self.preferred(resource)
         if found is None:
@@ -94,5 +94,5 @@ class ResourceCatalog:
         return prefix, found.namespaced
 
     def by_kind(self, api_version: str, kind: str) -> ServedResource | None:
-        """The resource of a kind, as owner references name it."""
+        """Return the resource of a kind, as owner references name it."""
         return next((r for r in self._found.values() if (r.api_version, r.kind) == (api_version, kind)), None)

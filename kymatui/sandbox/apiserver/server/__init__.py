@@ -1,1 +1,1 @@
-"""The API server as a whole: its assembly, the way of a request through it, first objects, and the admin path."""
+"""The complete API server: assembly, request pipeline, bootstrap objects, admin path."""

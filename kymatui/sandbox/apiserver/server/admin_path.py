@@ -1,4 +1,4 @@
-"""The admin path of a sandbox: faults are listed, switched on and off by whoever holds the admin's token."""
+"""The admin path of a sandbox: lists, enables and disables faults with the admin's token."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOLD_FINALIZER = "sandbox.kymatui.io/held"
 
 
 class FaultControl:
-    """GET, POST and DELETE of `faults`; POST of the one-time faults beside it; GET and DELETE of `requests`."""
+    """Serves GET, POST and DELETE of `faults`, POST of one-time faults, GET and DELETE of `requests`."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class FaultControl:
         }
 
     def answer(self, request: ServerRequest, user: RequestUser) -> ServerResponse | None:
-        """None for a path that is not served; raises StatusError 400, 403."""
+        """Return None for a path that is not served. Raise StatusError 400, 403."""
         if "system:masters" not in user.groups:
             raise refusal(user, Attributes(request.method.lower(), path=request.path))
         rest = request.path.removeprefix(ADMIN_PATH).strip("/").split("/")
@@ -103,7 +103,7 @@ class FaultControl:
         return {"ended": self._watches.end(given.get("resource", ""))}
 
     def _expire_watches(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Ends the watches with 410, and forgets the versions they could resume from."""
+        """End the watches with 410 and forget the versions they could resume from."""
         resource = given.get("resource", "")
         count = self._watches.expire(resource)
         for name in [resource] if resource else self._store.resources():
@@ -131,7 +131,7 @@ class FaultControl:
         return {"finalizer": finalizer}
 
     def _release(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Lets the object go: takes the finalizer away, and the object with it where it was the last one."""
+        """Remove the held finalizer; if it was the last one, the object is deleted."""
         resource, namespace, name = _object(given)
         finalizer = self._holding.held.get((resource, namespace, name))
         if not self._holding.release(resource, namespace, name):

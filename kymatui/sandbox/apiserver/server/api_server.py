@@ -1,4 +1,4 @@
-"""One API server out of its parts."""
+"""The assembly of one API server."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from kymatui.sandbox.apiserver.writes.subresource_writes import Subresources
 
 @dataclass(frozen=True, slots=True)
 class ServerSemantics:
-    """What the objects of a server mean; everything else is the server's own."""
+    """The behaviour of a server's kinds, pluggable."""
 
     builtin: Iterable[ServedResource]
     custom: CustomSemantics
@@ -46,7 +46,7 @@ class ServerSemantics:
 
 
 class ApiServer:
-    """A server without sockets: `api.handle` takes requests, `client` asks from inside."""
+    """A server without sockets: `api.handle` serves requests, `client` is an in-process client."""
 
     def __init__(
         self,
@@ -98,6 +98,6 @@ class ApiServer:
         self.definitions = CrdLifecycle(self.store, clock, self.catalog, meaning.custom, remove, self.client)
 
     def bootstrap(self, port: int = 6443) -> None:
-        """Creates what every cluster holds."""
+        """Create the objects that every cluster has."""
         populate(self.client, port)
         self.store.compact()

@@ -1,4 +1,4 @@
-"""What a cluster holds from its first second: namespaces, the API's own service, and the default roles."""
+"""Bootstrap objects of a cluster: namespaces, the `kubernetes` service, default roles."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _to(target: str) -> dict[str, str]:
 
 
 def cluster_roles() -> Iterator[dict[str, Any]]:
-    """The default ClusterRoles that clients meet."""
+    """Yield the default ClusterRoles that clients use."""
     everything = {"nonResourceURLs": ["*"], "verbs": ["*"]}
     yield _role("cluster-admin", [_rule(["*"], ["*"], ["*"]), everything])
     yield _role("system:discovery", [_paths(_DISCOVERY)])
@@ -165,7 +165,7 @@ def cluster_roles() -> Iterator[dict[str, Any]]:
 
 
 def cluster_role_bindings() -> Iterator[dict[str, Any]]:
-    """The default ClusterRoleBindings that clients meet."""
+    """Yield the default ClusterRoleBindings that clients use."""
     everyone = ["system:authenticated"]
     for name, groups in (
         ("cluster-admin", ["system:masters"]),
@@ -182,7 +182,7 @@ def cluster_role_bindings() -> Iterator[dict[str, Any]]:
 
 
 def populate(client: LocalClient, port: int) -> None:
-    """Fills an empty cluster."""
+    """Create the bootstrap objects in an empty cluster."""
     for name in NAMESPACES:
         client.create("namespaces", {"metadata": {"name": name}})
     for role in cluster_roles():

@@ -1,4 +1,4 @@
-"""One request in, one answer out: authentication, authorization, and the way to what serves it."""
+"""The request pipeline: authentication, authorization, dispatch."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Serve = Callable[[ServerRequest, RequestInfo, ServedResource, RequestUser], Serv
 
 
 class RequestPipeline:
-    """Everything behind `handle`."""
+    """Handles requests."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class RequestPipeline:
         }
 
     def handle(self, request: ServerRequest) -> ServerResponse:
-        """Never raises: every failure is a Status."""
+        """Return the answer; never raises, since every failure becomes a Status."""
         try:
             response = self._answer(request)
         except StatusError as error:
@@ -115,7 +115,7 @@ class RequestPipeline:
             return self._misplaced(request, resource)
         named = info.in_path
         if named and resource.custom and request.method == "POST":
-            named = False  # the handler of definitions looks at the method alone
+            named = False  # the custom resource handler only checks the method
         serve = (self._objects if named else self._collections).get(request.method)
         if serve is None or not _has_verb(resource, request.method, named=named):
             return self._no_method(request, info, resource)
@@ -129,7 +129,7 @@ class RequestPipeline:
         return NOT_FOUND
 
     def _misplaced(self, request: ServerRequest, resource: ServedResource) -> ServerResponse:
-        """A namespaced resource without its namespace, or the other way about."""
+        """Return the error of a namespaced resource without namespace, or the reverse."""
         if resource.custom:
             return NOT_FOUND
         if resource.namespaced and request.method in ("POST", "DELETE"):
@@ -185,7 +185,7 @@ class RequestPipeline:
 
 
 def _no_such_verb(request: ServerRequest, resource: ServedResource) -> StatusError:
-    """Definitions name what was asked of their subresources."""
+    """Return the error of an unsupported verb; for custom resources it names the verb."""
     action = {"POST": "create", "DELETE": "delete"}.get(request.method)
     if resource.custom and action:
         return method_not_supported(resource.full_name, action)
@@ -199,7 +199,7 @@ def _attributes(info: RequestInfo) -> Attributes:
 
 
 def _fits_scope(request: ServerRequest, info: RequestInfo, resource: ServedResource) -> bool:
-    # a namespace itself is read as one within itself
+    # A namespace itself is read as an object in that namespace.
     in_namespace = bool(info.namespace) and (info.resource != "namespaces" or info.name != info.namespace)
     if resource.namespaced:
         return in_namespace or (not info.in_path and request.method == "GET" and "list" in resource.verbs)

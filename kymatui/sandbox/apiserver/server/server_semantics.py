@@ -1,4 +1,4 @@
-"""What objects mean in the sandbox: the packages beside this one, put into the server's terms."""
+"""The standard behaviour of kinds in the sandbox: connects the sibling packages to the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kymatui.sandbox.schemas.values.field_sets import FieldSet
 
 
 def standard_semantics(clock: SandboxClock) -> ServerSemantics:
-    """Kinds as a real API server v1.36 has them."""
+    """Return the kinds of API server v1.36."""
 
     def builtin(
         group: str, version: str, kind: str, resource: str, *, namespaced: bool
@@ -47,7 +47,7 @@ def standard_semantics(clock: SandboxClock) -> ServerSemantics:
 
 
 def custom_semantics(definition: Object, version: str) -> tuple[KindSemantics, Schema]:
-    """Of one version of a definition."""
+    """Return semantics and schema of one version of a CRD."""
     found = next(given for given in definition["spec"]["versions"] if given["name"] == version)
     schema = crd_schema((found.get("schema") or {}).get("openAPIV3Schema"))
     has_status = (found.get("subresources") or {}).get("status") is not None

@@ -1,1 +1,1 @@
-"""POST, PUT, PATCH and DELETE: admission, quotas, rules of single kinds, CRDs, subresources."""
+"""POST, PUT, PATCH and DELETE: admission, quotas, rules of kinds, CRDs, subresources."""

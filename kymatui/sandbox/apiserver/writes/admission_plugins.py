@@ -1,4 +1,4 @@
-"""The admission plugins that a real API server has on by default, as far as its clients see them."""
+"""The default admission plugins of a real API server, as far as clients notice them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Admission:
         }
 
     def create(self, resource: ServedResource, obj: Object, user: RequestUser) -> None:
-        """What creation needs, and what it adds."""
+        """Check the namespace of a new object and add the plugin's fields."""
         del user
         if resource.namespaced:
             self._check_namespace(resource, obj)
@@ -42,7 +42,7 @@ class Admission:
             mutate(obj)
 
     def validate(self, resource: ServedResource, obj: Object, old: Object | None, user: RequestUser) -> None:
-        """Checks that need more than the object itself."""
+        """Run the checks that need more than the object itself."""
         if resource.group == "rbac.authorization.k8s.io":
             check_rbac_escalation(self._authorizer, resource, obj, old, user)
 
@@ -60,7 +60,7 @@ class Admission:
     # -- what plugins add
 
     def _pod(self, obj: Object) -> None:
-        """Priority and DefaultTolerationSeconds."""
+        """Run Priority and DefaultTolerationSeconds."""
         spec: dict[str, Any] = obj.setdefault("spec", {})
         tolerations: list[Any] = spec.setdefault("tolerations", [])
         for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
@@ -100,7 +100,7 @@ class Admission:
         spec.setdefault("preemptionPolicy", chosen.get("preemptionPolicy", "PreemptLowerPriority"))
 
     def _claim(self, obj: Object) -> None:
-        """DefaultStorageClass and StorageObjectInUseProtection."""
+        """Run DefaultStorageClass and StorageObjectInUseProtection."""
         _add_finalizer(obj, "kubernetes.io/pvc-protection")
         spec: dict[str, Any] = obj.setdefault("spec", {})
         annotations = metadata_of(obj).get("annotations") or {}
@@ -122,7 +122,7 @@ def _tolerates(toleration: Any, key: str) -> bool:
 
 
 def _node(obj: Object) -> None:
-    """TaintNodesByCondition: a node that has not reported yet takes no pods."""
+    """Run TaintNodesByCondition: a node accepts no pods before its first report."""
     taints: list[Any] = obj.setdefault("spec", {}).setdefault("taints", [])
     taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     if not any(given.get("key") == taint["key"] for given in taints):

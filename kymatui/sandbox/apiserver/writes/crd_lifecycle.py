@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions come alive: names are accepted, resources served, and instances cleaned up at the end."""
+"""CRD lifecycle: accept names, serve resources, delete instances at the end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Remover(Protocol):
 
 
 class CrdLifecycle:
-    """Follows the stored definitions; what they serve stands in the catalog before a write returns."""
+    """Follows the stored CRDs; the catalog holds their resources before a write returns."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class CrdLifecycle:
     # -- conditions
 
     def _settle(self, name: str) -> None:
-        """Brings the status up to date, then what is served."""
+        """Update the status, then the served resources."""
         stored = self._store.get(DEFINITIONS, "", name)
         if stored is None:
             return
@@ -103,14 +103,14 @@ class CrdLifecycle:
             versions.append(storage)
 
     def _others(self, definition: Object) -> Iterator[Object]:
-        """The accepted names of the group's other definitions."""
+        """Yield the accepted names of the group's other CRDs."""
         for stored in self._store.walk(DEFINITIONS):
             body = stored.body()
             if stored.name != definition["metadata"]["name"] and body["spec"]["group"] == definition["spec"]["group"]:
                 yield (body.get("status") or {}).get("acceptedNames") or {}
 
     def _accept_waiting(self) -> None:
-        """Names that have become free are given to those that waited for them."""
+        """Accept names that became free for the CRDs that wait for them."""
         for stored in list(self._store.walk(DEFINITIONS)):
             if condition_of(stored.body().get("status") or {}, "NamesAccepted").get("status") == "False":
                 self._settle(stored.name)
@@ -183,7 +183,7 @@ class CrdLifecycle:
     # -- the end
 
     def _clean_up(self, definition: Object) -> None:
-        """Deletes the instances; the definition goes with the last of them."""
+        """Delete the instances; the CRD is deleted with the last one."""
         name = definition["metadata"]["name"]
         resource = self._catalog.preferred(name)
         if resource is not None:
@@ -205,12 +205,12 @@ class CrdLifecycle:
 
 
 def condition_of(status: Object, kind: str) -> Object:
-    """The condition of a type, or an empty dict."""
+    """Return the condition of a type, or an empty dict."""
     return next((found for found in status.get("conditions") or () if found["type"] == kind), {})
 
 
 def accepted_names(wanted: Object, known: Object, others: Iterator[Object]) -> tuple[Object, tuple[str, str] | None]:
-    """The names that are free, and why not all are: (reason, message) of the last that is taken."""
+    """Return the free names, and (reason, message) of the last name that is taken."""
     words: set[str] = set()
     kinds: set[str] = set()
     for names in others:
@@ -269,7 +269,7 @@ def _same_schema(versions: list[Object]) -> bool:
 def _view(
     resource: ServedResource, stored_as: KindSemantics, is_storage: bool, changed_at: int, *, plain: bool
 ) -> Callable[[Stored], bytes] | None:
-    """How stored text is read at a version: as the storage version has it, then pruned to the version asked for."""
+    """Return a function that reads stored text at a version: decoded at the storage version, then pruned."""
     known: dict[tuple[str, str], tuple[int, bytes]] = {}
 
     def view(stored: Stored) -> bytes:
@@ -290,7 +290,7 @@ def _view(
 
 
 def begin_deletion(obj: Object, now: float) -> None:
-    """What a definition gets when its deletion begins."""
+    """Set the deletion fields of a CRD."""
     metadata = obj["metadata"]
     metadata["deletionTimestamp"] = timestamp(now)
     status: Object = obj.setdefault("status", {})

@@ -1,4 +1,4 @@
-"""What some kinds do of their own when they are created or deleted."""
+"""Hooks of single kinds for create, update and delete."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NODE_PORTS = range(30_000, 32_768)
 
 
 class KindRules:
-    """Namespaces end in two steps, definitions clean up, services get addresses."""
+    """Deletes namespaces in two steps, cleans up after CRDs, allocates addresses of services."""
 
     def __init__(self, store: ObjectStore, clock: SandboxClock) -> None:
         self._store = store
@@ -32,7 +32,7 @@ class KindRules:
     def before_delete(
         self, resource: ServedResource, obj: Object, options: DeleteOptions, user: RequestUser
     ) -> Object | None:
-        """See `deleting.DeletionRules`."""
+        """Implements `object_deletion.DeletionRules`."""
         del user
         if resource.full_name == "namespaces":
             return self._end_namespace(resource, obj, options)
@@ -64,7 +64,7 @@ class KindRules:
     # -- services
 
     def allocate(self, resource: ServedResource, obj: Object, live: Object | None = None) -> None:
-        """Gives a service its addresses and node ports, or those of `live` again; raises StatusError 422."""
+        """Allocate a service's addresses and node ports, or keep those of `live`. Raise StatusError 422."""
         if resource.full_name != "services":
             return
         if live is not None:
@@ -109,7 +109,7 @@ class KindRules:
             address = f"{_CLUSTER_NETWORK}{next(self._hosts) % 253 + 1}"
             if address not in taken:
                 return address
-        # more services than the first network holds: the next ones, as far as they are needed
+        # The first network is full: continue with the next one.
         number = len(taken)
         return f"10.{number // 65536 % 255}.{number // 256 % 256}.{number % 254 + 1}"
 
@@ -154,7 +154,7 @@ def _taken(obj: Object, field: str, shown: str, text: str) -> StatusError:
 
 
 def _check_families(service: Object) -> None:
-    """The cluster has addresses of one family; headless services without a selector need none."""
+    """Check IP families: the cluster is single-stack; headless services without selector need no check."""
     spec = service["spec"]
     if spec.get("clusterIP") == "None" and not spec.get("selector"):
         return
@@ -171,7 +171,7 @@ _ON_NODES = ("NodePort", "LoadBalancer")
 
 
 def follow_type(spec: dict[str, Any], old: dict[str, Any]) -> None:
-    """What was allocated is kept where it is not said again, and goes where the new type has none."""
+    """Keep allocated fields that the update leaves out, and drop those the new type lacks."""
     kind, before = spec.get("type"), old.get("type")
     if before in _ADDRESSED and kind in _ADDRESSED:
         if not spec.get("clusterIP"):
@@ -206,7 +206,7 @@ def _follow_node_ports(spec: dict[str, Any], old: dict[str, Any]) -> None:
 
 
 def _without_addresses(service: dict[str, Any]) -> None:
-    """A service that is only a name has neither addresses nor ports on nodes."""
+    """Remove addresses and node ports, which an ExternalName service has not."""
     for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
         service.pop(name, None)
     for port in service.get("ports") or ():

@@ -1,4 +1,4 @@
-"""DELETE: at once, gracefully, or not before the finalizers are gone (k8s.io/apiserver/pkg/registry/generic)."""
+"""DELETE: immediate, graceful, or blocked by finalizers (k8s.io/apiserver/pkg/registry/generic)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ DEFAULT_POD_GRACE = 30
 
 
 class DeletionRules(Protocol):
-    """What some kinds do of their own before they are deleted."""
+    """Hooks of kinds before a deletion."""
 
     def before_delete(
         self, resource: ServedResource, obj: Object, options: DeleteOptions, user: RequestUser
     ) -> Object | None:
-        """Raises StatusError to refuse; returns an object to answer with where the kind deletes in its own way."""
+        """Return an object to answer with if the kind handles its deletion itself.
+
+        Raise StatusError to refuse the deletion.
+        """
 
 
 @dataclass(slots=True)
@@ -59,7 +62,7 @@ class ObjectDeleter:
     def delete_object(
         self, resource: ServedResource, stored: Stored, options: DeleteOptions, user: RequestUser
     ) -> Object | None:
-        """Deletes or marks; returns the object where it stays (or is shown), None where it is gone."""
+        """Delete or mark the object; return it if it stays (or for a dry run), None if it is deleted."""
         obj = self.reader.object(resource, stored)
         _check_preconditions(resource, obj, options)
         answered = self.rules.before_delete(resource, obj, options, user)
@@ -83,7 +86,7 @@ class ObjectDeleter:
         return self.reader.object(resource, kept)
 
     def _mark(self, obj: Object, grace: int) -> None:
-        """Sets the deletion fields; a later deletion may only shorten the grace."""
+        """Set the deletion fields; a second deletion can only shorten the grace period."""
         metadata = obj["metadata"]
         if "deletionTimestamp" in metadata:
             if grace < (metadata.get("deletionGracePeriodSeconds") or 0):
@@ -96,7 +99,7 @@ class ObjectDeleter:
             metadata["generation"] += 1
 
     def _grace(self, resource: ServedResource, obj: Object, options: DeleteOptions) -> tuple[bool, int]:
-        """(waits for the node, seconds); pods alone are deleted gracefully, once a node has them."""
+        """Return (wait for the kubelet, seconds); only pods on a node are deleted gracefully."""
         if resource.full_name != "pods":
             return False, 0
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
@@ -143,7 +146,7 @@ class ObjectDeleter:
 
 
 def finished(obj: Object) -> bool:
-    """Whether an object that is being deleted has nothing left to wait for."""
+    """Return whether a terminating object has nothing left to wait for."""
     metadata = obj["metadata"]
     return (
         bool(metadata.get("deletionTimestamp"))
@@ -154,12 +157,12 @@ def finished(obj: Object) -> bool:
 
 
 def _keeps_itself(obj: Object) -> bool:
-    """Namespaces have finalizers of their own in their spec."""
+    """Return whether a namespace has finalizers in its spec."""
     return obj.get("kind") == "Namespace" and bool((obj.get("spec") or {}).get("finalizers"))
 
 
 def planned_finalizers(obj: Object, options: DeleteOptions) -> list[str]:
-    """The finalizers that the propagation policy leads to."""
+    """Return the finalizers for the propagation policy."""
     finalizers = [name for name in metadata_of(obj).get("finalizers") or [] if name not in (ORPHAN, FOREGROUND)]
     given = metadata_of(obj).get("finalizers") or []
     if options.orphan is not None:
@@ -168,7 +171,7 @@ def planned_finalizers(obj: Object, options: DeleteOptions) -> list[str]:
         more = {"Orphan": [ORPHAN], "Foreground": [FOREGROUND]}.get(options.policy, [])
         return finalizers + more
     if obj.get("kind") == "Job":
-        return [*finalizers, ORPHAN]  # what deletion of jobs has always done where nothing was asked for
+        return [*finalizers, ORPHAN]  # the legacy default of jobs
     kept = [name for name in given if name in (ORPHAN, FOREGROUND)]
     if ORPHAN in kept:
         return [*finalizers, ORPHAN]
@@ -178,7 +181,7 @@ def planned_finalizers(obj: Object, options: DeleteOptions) -> list[str]:
 
 
 def set_or_drop(metadata: dict[str, Any], name: str, value: Any) -> None:
-    """An empty value is a missing field."""
+    """Set the field, or remove it for an empty value."""
     if value:
         metadata[name] = value
     else:
@@ -206,7 +209,7 @@ def _check_preconditions(resource: ServedResource, obj: Object, options: DeleteO
 
 
 def read_options(request: ServerRequest) -> dict[str, Any] | None:
-    """The DeleteOptions of the body; None where there is no body. Raises StatusError 400, 415."""
+    """Return the DeleteOptions of the body, None without a body. Raise StatusError 400, 415."""
     if not request.body:
         return None
     try:

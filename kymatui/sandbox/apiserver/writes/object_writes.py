@@ -1,4 +1,4 @@
-"""POST, PUT and PATCH, in the order of a real API server's steps (k8s.io/apiserver/pkg/registry/generic/registry)."""
+"""POST, PUT and PATCH, in the order of steps of k8s.io/apiserver/pkg/registry/generic/registry."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from kymatui.sandbox.apiserver.writes.quota_check import check_quotas
 
 
 class KindTable(Protocol):
-    """Knows every kind that is served."""
+    """Knows every served kind."""
 
     def registered(self, api_version: str, kind: str) -> bool: ...
 
 
 @dataclass(slots=True)
 class WriteResult:
-    """What a write came to: the object to answer with, and whether it was created."""
+    """The object to answer with, and whether it was created."""
 
     obj: Object
     created: bool
@@ -87,7 +87,7 @@ class ObjectWriter:
     def create_object(
         self, resource: ServedResource, obj: Object, user: RequestUser, options: WriteOptions, *, applied: bool = False
     ) -> Object:
-        """Creates a decoded object; raises StatusError."""
+        """Create a decoded object. Raise StatusError."""
         now = self.clock.now()
         metadata = metadata_of(obj)
         drop_system_fields(obj)
@@ -164,7 +164,7 @@ class ObjectWriter:
         user: RequestUser,
         options: WriteOptions,
     ) -> Object:
-        """Puts a changed object (with its managed fields) in the place of the stored one; raises StatusError."""
+        """Replace the stored object by a changed one with its managed fields. Raise StatusError."""
         subresource = info.subresource
         check_version(obj, live, resource, info.name, unconditional=resource.unconditional_update)
         keep_system_fields(obj, live)
@@ -309,14 +309,14 @@ def _check_uid(resource: ServedResource, obj: Object, stored: Stored, info: Requ
 
 
 def keep_managed(obj: Object, live: Object) -> None:
-    """An update without managed fields keeps those of the stored object; an empty list takes them away."""
+    """Keep the stored managed fields if the update has none; an empty list clears them."""
     metadata = metadata_of(obj)
     if metadata.get("managedFields") is None and "managedFields" in live["metadata"]:
         metadata["managedFields"] = live["metadata"]["managedFields"]
 
 
 def same_but_times(obj: Object, live: Object) -> bool:
-    """Whether nothing but the times of managed fields differs: such a write is not stored."""
+    """Return whether only times of managed fields differ: such a write is not stored."""
     if obj == live:
         return True
     return _without_times(obj) == _without_times(live)
@@ -331,7 +331,7 @@ def _without_times(obj: Object) -> Object:
 
 
 def with_warnings(response: ServerResponse, warnings: Sequence[str]) -> ServerResponse:
-    """Adds Warning headers (RFC 7234, code 299)."""
+    """Add Warning headers (RFC 7234, code 299)."""
     for text in warnings:
         quoted = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
         response.headers.append(("Warning", f'299 - "{quoted}"'))

@@ -1,7 +1,7 @@
-"""Resource quotas: what objects take of them, and the refusal of what would take too much.
+"""Resource quotas: usage of objects and refusal beyond the limit.
 
-What is used is counted in the store whenever it is asked for, so a quota holds from the moment it is created; a real
-server begins when its controller has counted for the first time.
+Usage is counted in the store on every check, so a quota applies from its creation. On a real server it applies after
+the first count of the quota controller.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ONE = Fraction(1)
 
 
 def check_quotas(store: ObjectStore, resource: str, obj: Object, old: Object | None = None) -> None:
-    """Raises StatusError 403 where a new object, or what one takes more than before, does not fit into a quota."""
+    """Raise StatusError 403 if a new object, or the growth of an existing one, exceeds a quota."""
     metadata = metadata_of(obj)
     name = metadata.get("name") or ""
     for stored in store.walk(QUOTAS, metadata.get("namespace") or ""):
@@ -70,7 +70,7 @@ def _shown(over: list[str], asked: Usage, used: Usage, hard: dict[str, str]) -> 
 
 
 def object_usage(store: ObjectStore, quota: Object, names: Iterable[str]) -> Usage:
-    """How much of `names` the objects in the quota's namespace take."""
+    """Return the usage of `names` by the objects in the quota's namespace."""
     namespace = metadata_of(quota).get("namespace") or ""
     total = {name: Fraction(0) for name in names}
     for resource in {_counted(name) for name in total}:
@@ -84,7 +84,7 @@ def object_usage(store: ObjectStore, quota: Object, names: Iterable[str]) -> Usa
 
 
 def format_usage(name: str, value: Fraction) -> str:
-    """A quantity as a status shows it: memory in powers of two, the rest in decimal."""
+    """Return a quantity as a status shows it: memory in powers of two, the rest in decimal."""
     if value.denominator == 1:
         return _binary(int(value)) if "memory" in name or "storage" in name else canonical(str(value))
     return canonical(f"{int(value * 1000)}m")
@@ -95,7 +95,7 @@ def _binary(value: int) -> str:
 
 
 def _counted(name: str) -> str:
-    """The resource whose objects a name of a quota counts."""
+    """Return the resource that a quota name counts."""
     if name.startswith("count/"):
         return name.removeprefix("count/")
     if name in _PLAIN:
@@ -106,7 +106,7 @@ def _counted(name: str) -> str:
 
 
 def usage(resource: str, obj: Object) -> Usage:
-    """What one object takes, under every name it is counted by."""
+    """Return the usage of one object under every name that counts it."""
     taken: Usage = {f"count/{resource}": _ONE}
     if resource == "pods":
         if (obj.get("status") or {}).get("phase") in _DONE:
@@ -142,7 +142,7 @@ def _of(container: Object, side: str, name: str) -> Fraction:
 
 
 def _missing(hard: dict[str, str], pod: Object) -> dict[str, list[str]]:
-    """Who does not say what a quota bounds: containers by what they lack."""
+    """Return the containers that lack a request or limit which a quota requires."""
     found: dict[str, list[str]] = {}
     containers = [*((pod.get("spec") or {}).get("containers") or ())]
     for bounded in hard:
@@ -181,7 +181,7 @@ def _stored(spec: Object) -> Usage:
 
 
 def _concerns(quota: Object, resource: str, obj: Object) -> bool:
-    """A quota with scopes is one for pods: for those of every scope it names."""
+    """Return whether the quota applies; scopes restrict it to pods that match all of them."""
     spec: Object = quota.get("spec") or {}
     terms = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
     terms += (spec.get("scopeSelector") or {}).get("matchExpressions") or []

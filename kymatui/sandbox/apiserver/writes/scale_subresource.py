@@ -1,4 +1,4 @@
-"""The subresource scale: one number of any workload (autoscaling/v1)."""
+"""The scale subresource of workloads (autoscaling/v1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BUILTIN = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status
 
 
 class ScaleSubresource:
-    """GET, PUT and PATCH of a scale."""
+    """Serves GET, PUT and PATCH of a scale."""
 
     def __init__(self, reader: ObjectReader, writer: ObjectWriter) -> None:
         self._reader = reader
@@ -61,7 +61,7 @@ class ScaleSubresource:
     def _applied(
         self, request: ServerRequest, info: RequestInfo, resource: ServedResource, user: RequestUser, stored: Stored
     ) -> Object:
-        """Server-side apply of a scale: of the one field of the object that it stands for."""
+        """Apply a scale server-side: it owns only the replicas field of the object."""
         options = write_options(request, "PatchOptions", apply=True)
         patch = read_patch(request, resource)
         patch.parse()
@@ -123,7 +123,7 @@ class ScaleSubresource:
 
 
 def _below_zero(resource: ServedResource, info: RequestInfo, replicas: int) -> StatusError:
-    """Told of the scale, but of the object itself where a definition says what its scale is."""
+    """Return the 422: it names the object for custom resources, else the Scale."""
     text = "should be a non-negative integer" if resource.custom else "must be greater than or equal to 0"
     field = (resource.scale_paths or {}).get("specReplicasPath", "") if resource.custom else "spec.replicas"
     cause = {"reason": "FieldValueInvalid", "message": f"Invalid value: {replicas}: {text}", "field": field}
@@ -139,14 +139,14 @@ def _no_number(value: Any) -> StatusError:
 
 
 def _forget_time(obj: Object) -> None:
-    """The server loses the time of what was changed by the scale of a custom resource."""
+    """Remove the time: a real server loses it for a custom resource's scale."""
     for entry in obj["metadata"].get("managedFields") or ():
         if entry.get("subresource") == "scale":
             entry.pop("time", None)
 
 
 def scale_of(obj: Object, resource: ServedResource, paths: dict[str, str]) -> Object:
-    """autoscaling/v1 Scale of an object."""
+    """Return the autoscaling/v1 Scale of an object."""
     metadata = {
         name: obj["metadata"][name]
         for name in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -164,7 +164,7 @@ def scale_of(obj: Object, resource: ServedResource, paths: dict[str, str]) -> Ob
 
 
 def selector_text(obj: Object, resource: ServedResource, paths: dict[str, str]) -> str:
-    """The selector as text: of a definition's path, or of a workload's label selector."""
+    """Return the selector as text, from a CRD's path or a workload's label selector."""
     if resource.custom:
         path = paths.get("labelSelectorPath")
         return str(_read(obj, path) or "") if path else ""

@@ -1,4 +1,4 @@
-"""Subresources that are objects of another kind: scale, log, eviction, binding, tokens, and a namespace's finalize."""
+"""Subresources of other kinds: scale, log, eviction, binding, token, finalize."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Serve = Callable[[ServerRequest, RequestInfo, ServedResource, RequestUser], Serv
 
 
 class Subresources:
-    """Serves by "resource/subresource" and method."""
+    """Serves requests by "resource/subresource" and method."""
 
     def __init__(
         self, store: ObjectStore, clock: SandboxClock, reader: ObjectReader, deleter: ObjectDeleter, tokens: Tokens
@@ -119,7 +119,7 @@ class Subresources:
     def _evict(
         self, request: ServerRequest, info: RequestInfo, resource: ServedResource, user: RequestUser
     ) -> ServerResponse:
-        """Deletes the pod unless a disruption budget forbids it."""
+        """Delete the pod unless a disruption budget forbids it."""
         stored = self._reader.require(resource, info.namespace, info.name)
         body = _body(request)
         if ((body.get("metadata") or {}).get("name") or info.name) != info.name:
@@ -147,7 +147,7 @@ class Subresources:
     def _bind(
         self, request: ServerRequest, info: RequestInfo, resource: ServedResource, user: RequestUser
     ) -> ServerResponse:
-        """Gives the pod its node, once."""
+        """Assign the pod to a node, once."""
         del user
         stored = self._reader.require(resource, info.namespace, info.name)
         pod = self._reader.object(resource, stored)
@@ -172,7 +172,7 @@ class Subresources:
     def _finalize(
         self, request: ServerRequest, info: RequestInfo, resource: ServedResource, user: RequestUser
     ) -> ServerResponse:
-        """Replaces spec.finalizers; a terminating namespace without any is gone."""
+        """Replace spec.finalizers; a terminating namespace without any is deleted."""
         del user
         accepted = negotiate(request)
         stored = self._reader.require(resource, "", info.name)
@@ -197,7 +197,7 @@ class Subresources:
 
 
 def _token_request(request: ServerRequest) -> Object:
-    """The body, where it is a TokenRequest."""
+    """Return the body. Raise StatusError 400 if it is no TokenRequest."""
     body = _body(request)
     kind, api_version = body.get("kind") or "TokenRequest", body.get("apiVersion") or _TOKENS
     if (kind, api_version) != ("TokenRequest", _TOKENS):
@@ -208,7 +208,7 @@ def _token_request(request: ServerRequest) -> Object:
 
 
 def _token_owner(spec: Object, manager: str, now: str) -> Object:
-    """Who asked for what."""
+    """Return the managed fields entry of the request, {} if it sets nothing."""
     asked: Object = {f"f:{name}": {} for name in ("audiences", "boundObjectRef", "expirationSeconds") if spec.get(name)}
     if not asked:
         return {}
