@@ -1,4 +1,4 @@
-"""A cluster that lives: an API server on a socket, with its controllers, on one event loop."""
+"""A running sandbox cluster: API server, socket and controllers on one event loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ADDRESS = "127.0.0.1"
 
 @dataclass(slots=True)
 class SandboxCluster:
-    """One named cluster; `start` before anything else."""
+    """One named cluster; call `start` first."""
 
     name: str
     certificate: ServingCertificate
@@ -32,19 +32,19 @@ class SandboxCluster:
     _controllers: ControllerManager | None = None
 
     async def start(self, port: int = 0) -> None:
-        """Listens, on a free port for 0; raises OSError where the port is taken."""
+        """Listen and run the controllers; port 0 picks a free one. Raise OSError if the port is in use."""
         server = self._build(LoopClock(asyncio.get_running_loop()))
         self._begin(server, await self.listen(port))
 
     def begin(self, clock: SandboxClock, port: int) -> None:
-        """Lives by a clock of the caller's, and listens only when `listen` is called; `port` is what it says of itself.
+        """Run with the caller's clock without listening; `port` is only advertised.
 
-        What is begun so can be copied by a fork before it listens.
+        A cluster in this state can be copied by a fork before it listens.
         """
         self._begin(self._build(clock), port)
 
     async def listen(self, port: int = 0) -> int:
-        """Returns the port; raises OSError where it is taken."""
+        """Listen and return the port. Raise OSError if it is in use."""
         server = self.server
         carrier = HttpServer(
             server.requests.noting(server.api.handle), server.faults, tls=server_context(self.certificate)
@@ -97,5 +97,5 @@ class SandboxCluster:
 
 
 async def stop_all(clusters: Sequence[SandboxCluster]) -> None:
-    """Stops clusters side by side."""
+    """Stop clusters in parallel."""
     await asyncio.gather(*(cluster.stop() for cluster in clusters))

@@ -29,7 +29,7 @@ _OF_STANDING = ("verb", "resource", "namespace", "name", "seconds", "count", "pr
 
 @dataclass(frozen=True, slots=True)
 class FaultClient:
-    """Switches faults of one running cluster; see `for_kubeconfig`."""
+    """Enables and disables faults of one running cluster; see `for_kubeconfig`."""
 
     host: str
     port: int
@@ -38,7 +38,10 @@ class FaultClient:
 
     @staticmethod
     def for_kubeconfig(path: Path, context: str = "") -> FaultClient:
-        """The cluster of a context (""; the current one) of a sandbox's kubeconfig; raises ConfigurationError."""
+        """Return the client of a context ("": the current one) of a sandbox's kubeconfig.
+
+        Raise ConfigurationError.
+        """
         try:
             value = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 (it is a safe one)
             name = context or value["current-context"]
@@ -55,7 +58,7 @@ class FaultClient:
             ) from error
 
     def send(self, word: str, given: Mapping[str, Any]) -> Any:
-        """Carries out one word of `WORDS`; raises ClusterError where the sandbox refuses."""
+        """Run one of `WORDS`. Raise ClusterError if the sandbox refuses."""
         if word == LISTING:
             return self._ask("GET", "faults")
         if word == CLEARING:
@@ -66,7 +69,7 @@ class FaultClient:
         return self._ask("POST", "faults", {"kind": word, **chosen})
 
     def requests(self, *, forget: bool = False) -> dict[str, Any]:
-        """What the server has answered, see `RequestLog.describe`; with `forget` it begins anew."""
+        """Return the logged requests (see `RequestLog.describe`); with `forget`, clear the log."""
         found: dict[str, Any] = self._ask("DELETE" if forget else "GET", "requests")
         return found
 

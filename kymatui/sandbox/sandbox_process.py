@@ -1,4 +1,4 @@
-"""A sandbox in a process of its own, so that it never competes with a screen for the interpreter."""
+"""A sandbox in its own process, so that it does not compete with a screen for the interpreter lock."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ PARENT_VARIABLE = "KYMATUI_SANDBOX_PARENT"
 
 @dataclass(slots=True)
 class RunningSandbox:
-    """A sandbox that answers; `close` (or leaving a `with`) ends it and removes its files.
+    """A running sandbox; `close` (or the end of a `with`) stops it and removes its files.
 
-    `registry` is the address of its OCI registry ("127.0.0.1:5123"), "" where it has none.
+    `registry` is the address of its OCI registry ("127.0.0.1:5123"), "" without one.
     """
 
     kubeconfig: Path
@@ -74,11 +74,11 @@ def start_sandbox(
     fleet: int | None = None,
     timeout: float = STARTUP_SECONDS,
 ) -> RunningSandbox:
-    """Starts `kymatui sandbox up` and waits until it answers; raises ClusterError where it does not.
+    """Start `kymatui sandbox up` and wait until it answers. Raise ClusterError.
 
-    `fleet` is the number of Kymas on a control plane. With `settled` it waits until the sample world has come to
-    rest. Without `kubeconfig` the file lies in a private folder that goes with the sandbox. The child ends with this
-    process, however that ends.
+    `fleet` is the number of Kymas on a control plane. `settled` waits until the sample world is at rest. Without
+    `kubeconfig`, the file is in a private folder that `close` removes. The child ends with this process, even if it
+    is killed.
     """
     folder = Path(tempfile.mkdtemp(prefix="kymatui-sandbox-")) if kubeconfig is None else None
     path = kubeconfig or Path(str(folder), "kubeconfig")
@@ -112,12 +112,12 @@ def start_sandbox(
 def _spawn(command: Sequence[str]) -> subprocess.Popen[str]:
     return subprocess.Popen(  # noqa: S603
         command,
-        stdin=subprocess.PIPE,  # closes with this process, which is how the child sees its end
+        stdin=subprocess.PIPE,  # closes when this process ends, which tells the child to stop
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, PARENT_VARIABLE: str(os.getpid())},
-        start_new_session=True,  # Ctrl-C on the terminal is for the screen, which then closes its sandbox
+        start_new_session=True,  # Ctrl-C in the terminal is for the screen, which then stops its sandbox
     )
 
 
@@ -140,7 +140,7 @@ def _await_ready(process: subprocess.Popen[str], timeout: float) -> None:
 
 
 def _drain(process: subprocess.Popen[str]) -> None:
-    """Takes what the child says, so that it never waits for a full pipe."""
+    """Read the child's output, so that it never blocks on a full pipe."""
     with contextlib.suppress(ValueError, OSError):
         for _ in process.stderr or ():
             pass
@@ -163,13 +163,13 @@ def _remove(folder: Path | None) -> None:
 
 
 def follow_parent() -> None:
-    """Ends this process when the one that started it is gone: their common pipe closes then."""
+    """End this process when its parent ends, which closes their common pipe."""
     if PARENT_VARIABLE not in os.environ:
         return
 
     def wait() -> None:
         with contextlib.suppress(OSError, ValueError):
-            # not through sys.stdin, whose lock the interpreter needs when it ends
+            # Not through sys.stdin: the interpreter needs its lock at exit.
             while os.read(0, 4096):
                 pass
         os.kill(os.getpid(), signal.SIGTERM)

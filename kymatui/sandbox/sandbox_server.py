@@ -1,4 +1,4 @@
-"""`kymatui sandbox up`: clusters and a registry, from the first socket to the last."""
+"""`kymatui sandbox up`: serves clusters and a registry until a signal."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ _LOOK_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True)
 class SandboxOptions:
-    """What to serve; the second cluster listens on the port behind the first one's, where that is given.
+    """What to serve; a second cluster listens on the next port if a port is given.
 
-    `load` goes into the first cluster. With `fleet` the first cluster is a control plane with so many Kymas, of which
-    those of the other clusters are real; without, a control plane has a small fleet. With `settled` the sample world
-    has come to rest before anything is announced; with `overseen` a control plane has maintenance windows and Watchers.
+    `load` goes into the first cluster. With `fleet`, the first cluster is a control plane with that many Kymas, of
+    which those of the other clusters are real; without, a control plane has a small fleet. With `settled`, readiness
+    is reported only when the sample world is at rest; with `overseen`, a control plane has maintenance windows and
+    Watchers.
     """
 
     kubeconfig: Path
@@ -48,7 +49,7 @@ class SandboxOptions:
 
 
 def serve(wanted: SandboxOptions) -> int:
-    """Serves until SIGINT or SIGTERM; prints `ready` when everything answers. Returns the exit status."""
+    """Serve until SIGINT or SIGTERM; print `ready` when everything answers. Return the exit status."""
     gc.set_threshold(*GC_THRESHOLDS)
     follow_parent()
     with contextlib.suppress(KeyboardInterrupt):
@@ -60,12 +61,12 @@ async def _serve(wanted: SandboxOptions) -> None:
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # Windows has no such handlers; Ctrl-C raises there
+        with contextlib.suppress(NotImplementedError):  # Windows has no signal handlers; Ctrl-C raises there
             loop.add_signal_handler(number, stopped.set)
     async with start_servers(wanted) as served:
-        await asyncio.sleep(_LOOK_SECONDS)  # lets the loop see a signal that came meanwhile
+        await asyncio.sleep(_LOOK_SECONDS)  # lets the loop handle a signal that arrived meanwhile
         if stopped.is_set():
-            return  # nobody is there any more who would read the file, or remove it
+            return  # the parent is gone, so the file has no reader and nothing would remove it
         endpoints = [cluster.endpoint for cluster in served.clusters]
         write_private(wanted.kubeconfig, kubeconfig_text(endpoints, served.registry.address))
         preparing = asyncio.ensure_future(prepare(wanted, served))
@@ -80,7 +81,7 @@ async def _serve(wanted: SandboxOptions) -> None:
 
 
 async def prepare(wanted: SandboxOptions, served: RunningServers) -> None:
-    """What is to be there before anybody is told that it is ready."""
+    """Load the content that must exist before readiness is reported."""
     if wanted.settled and served.world is not None:
         await wait_until_at_rest(served.world)
     if wanted.load:
@@ -88,7 +89,7 @@ async def prepare(wanted: SandboxOptions, served: RunningServers) -> None:
 
 
 async def wait_until_at_rest(world: SampleWorld) -> None:
-    """Waits until the sample world has come to rest; raises ClusterError where it does not."""
+    """Wait until the sample world is at rest. Raise ClusterError if it does not get there."""
     while not world.story.done:
         if world.story.given_up:
             raise ClusterError(
@@ -99,7 +100,7 @@ async def wait_until_at_rest(world: SampleWorld) -> None:
 
 
 async def _load(paths: Sequence[Path], cluster: SandboxCluster) -> None:
-    """Loads files and folders; what was refused is told on standard error, and the rest is served all the same."""
+    """Load files and folders; report refused objects on standard error and continue."""
     report = load(cluster.server.client, cluster.server.store, paths)
     while not report.done:
         await asyncio.sleep(_LOOK_SECONDS)
@@ -112,7 +113,7 @@ async def _load(paths: Sequence[Path], cluster: SandboxCluster) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunningServers:
-    """What listens, and the sample world where there is one."""
+    """The listening servers, and the sample world if there is one."""
 
     clusters: Sequence[SandboxCluster]
     registry: SandboxRegistry
@@ -121,7 +122,7 @@ class RunningServers:
 
 @contextlib.asynccontextmanager
 async def start_servers(wanted: SandboxOptions) -> AsyncIterator[RunningServers]:
-    """What answers while the block lasts; the sample world comes about within it, see `prepare`."""
+    """Run the servers during the block; the sample world is built meanwhile, see `prepare`."""
     certificate = make_serving_certificate()
     registry = SandboxRegistry()
     world: SampleWorld | None = None
@@ -143,7 +144,7 @@ async def start_servers(wanted: SandboxOptions) -> AsyncIterator[RunningServers]
 
 
 def _populate(clusters: Sequence[SandboxCluster], registry: SandboxRegistry, wanted: SandboxOptions) -> SampleWorld:
-    """The sample world: the first cluster is the control plane, the others are its runtimes."""
+    """Create the sample world: the first cluster is the control plane, the others are its runtimes."""
     control, *runtimes = clusters
     fleet = wanted.fleet
     if not runtimes and fleet is None:

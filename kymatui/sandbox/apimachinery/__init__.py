@@ -1,3 +1,4 @@
-"""What server, controllers and sample world share: clock, store, requests, Status errors, the in-process client.
-Knows no schema and no resource.
+"""Shared base of server, controllers and sample world: clock, store, requests, Status errors, client.
+
+This folder knows no schema and no resource.
 """

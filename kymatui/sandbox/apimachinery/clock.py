@@ -1,4 +1,4 @@
-"""Time for the sandbox: what its controllers and expiries wait on, real in the server and driven by hand in tests."""
+"""Clocks of the sandbox: real time in the server, manual time in tests."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Protocol
 
 
 class Timer(Protocol):
-    """What `SandboxClock.call_later` returns."""
+    """A pending callback of `SandboxClock.call_later`."""
 
     def cancel(self) -> None: ...
 
 
 class SandboxClock(Protocol):
-    """`now` in seconds since the epoch; callbacks run one after another on the thread that serves the API."""
+    """Time in Unix seconds; callbacks run one at a time on the thread that serves the API."""
 
     def now(self) -> float: ...
 
@@ -51,7 +51,7 @@ class _Due:
 
 
 class ManualClock:
-    """A clock that stands still until a test moves it; `advance(0)` runs what is due now."""
+    """A clock that a test advances; `advance(0)` runs the callbacks that are due now."""
 
     def __init__(self, now: float = 1_700_000_000.0) -> None:
         self._now = now
@@ -67,7 +67,7 @@ class ManualClock:
         return due
 
     def advance(self, seconds: float = 0.0) -> None:
-        """Moves time on and runs, in the order of their time, all callbacks due until then, with those they add."""
+        """Advance the time and run all callbacks due until then in order, also those added meanwhile."""
         end = self._now + seconds
         while self._due and self._due[0].at <= end:
             due = heapq.heappop(self._due)
@@ -78,10 +78,10 @@ class ManualClock:
 
 
 def timestamp(seconds: float) -> str:
-    """metav1.Time's JSON form: RFC 3339 in UTC, cut to whole seconds."""
+    """Return metav1.Time's JSON form: RFC 3339 in UTC, truncated to whole seconds."""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def micro_timestamp(seconds: float) -> str:
-    """metav1.MicroTime's JSON form: RFC 3339 in UTC with six digits (leases and events)."""
+    """Return metav1.MicroTime's JSON form: RFC 3339 in UTC with six digits (leases and events)."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,4 +1,4 @@
-"""A request and its answer, apart from any HTTP library."""
+"""Requests and answers, independent of any HTTP library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 
 class ResponseStream(Protocol):
-    """An answer that goes on: `send` takes text as it comes, `finish` says that no more will."""
+    """A streamed answer: it calls `send` for every piece and `finish` at the end."""
 
     def start(self, send: Callable[[bytes], None], finish: Callable[[], None]) -> None: ...
 
@@ -20,7 +20,7 @@ class ResponseStream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RequestUser:
-    """Who asks, as the authenticators found it (authentication.k8s.io UserInfo)."""
+    """The authenticated user (authentication.k8s.io UserInfo)."""
 
     name: str
     groups: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class RequestUser:
     extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def info(self) -> dict[str, Any]:
-        """The UserInfo of a SelfSubjectReview; empty fields are left out, as Go's omitempty does."""
+        """Return the UserInfo of a SelfSubjectReview without empty fields, as Go's omitempty."""
         found: dict[str, Any] = {"username": self.name, "uid": self.uid, "groups": list(self.groups)}
         if self.extra:
             found["extra"] = {key: list(values) for key, values in self.extra.items()}
@@ -41,7 +41,7 @@ SYSTEM = RequestUser("system:kube-controller-manager", ("system:masters", "syste
 
 @dataclass(slots=True)
 class ServerRequest:
-    """One HTTP request; header names are lower case. `user` is set by callers inside the process alone."""
+    """One HTTP request; header names are lower case. Only in-process callers set `user`."""
 
     method: str
     path: str
@@ -51,7 +51,7 @@ class ServerRequest:
     user: RequestUser | None = None
 
     def first(self, name: str, default: str = "") -> str:
-        """The first value of a query parameter, as Go's url.Values.Get."""
+        """Return the first value of a query parameter, as Go's url.Values.Get."""
         values = self.query.get(name)
         return values[0] if values else default
 
@@ -61,7 +61,7 @@ class ServerRequest:
 
 @dataclass(slots=True)
 class ServerResponse:
-    """One answer: a body, or a stream (a watch, a followed log) that the carrier writes out as it comes."""
+    """One answer: a body, or a stream (a watch, a followed log) that the HTTP server writes as it arrives."""
 
     status: int
     body: bytes = b""
@@ -77,7 +77,7 @@ Handler = Callable[[ServerRequest], ServerResponse]
 
 
 def parse_query(text: str) -> dict[str, list[str]]:
-    """A query string as lists of values by name; a name without `=` has the value ""."""
+    """Return the query's values by name; a name without `=` has the value ""."""
     found: dict[str, list[str]] = {}
     for name, value in parse_qsl(text, keep_blank_values=True):
         found.setdefault(name, []).append(value)

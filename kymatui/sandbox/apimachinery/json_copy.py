@@ -1,4 +1,4 @@
-"""Copies of JSON values. `copy.deepcopy` asks of each what it is and whether it was seen before: four times as slow."""
+"""Copies of JSON values, four times as fast as `copy.deepcopy`, which tracks every value it visits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def copy_json(value: Any) -> Any:
-    """The same value in objects and lists of its own; nothing else in it can be changed."""
+    """Return a copy with its own objects and lists; scalars are immutable and shared."""
     if type(value) is dict:
         return {name: copy_json(item) if type(item) in _NESTED else item for name, item in value.items()}
     if type(value) is list:

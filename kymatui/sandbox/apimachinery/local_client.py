@@ -1,14 +1,14 @@
-"""The API for code inside the process: controllers and the sample world ask as any client does, without a socket.
+"""In-process client: controllers and the sample world call the API like any client, without a socket.
 
     client = LocalClient(api.handle, store, clock, catalog)
     pods = client.list("pods", namespace="default", labels="app=web")
     client.patch_status("deployments.apps", "web", {"status": {"replicas": 1}}, namespace="default")
     client.subscribe("pods", lambda change: queue.add(change.current.key))
 
-Resources are named as `kubectl` names them in full: "pods", "deployments.apps", "kymas.operator.kyma-project.io"; the
-version is the preferred one where none is given. Every call goes the way of an HTTP request as the user
-`system:kube-controller-manager` (of system:masters), so defaults, validation, managed fields and versions are the same,
-and returns or raises at once. What is returned is the caller's own copy.
+Resources have their full names as in kubectl: "pods", "deployments.apps", "kymas.operator.kyma-project.io"; the
+default version is the preferred one. Every call takes the path of an HTTP request as the user
+`system:kube-controller-manager` (of system:masters), so defaults, validation, managed fields and versions are the
+same. It returns or raises synchronously. The caller may change the returned object.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ PATCH_TYPES: Mapping[PatchType, str] = {
 
 
 class ResourcePaths(Protocol):
-    """Knows where resources are served."""
+    """Finds the URL paths of resources."""
 
     def path(self, resource: str, version: str | None = None) -> tuple[str, bool]:
-        """("/apis/apps/v1", "deployments" namespaced?) as (prefix, namespaced); raises `LookupError`."""
+        """Return (prefix, namespaced), such as ("/apis/apps/v1", True). Raise `LookupError`."""
 
 
 class LocalClient:
@@ -63,20 +63,20 @@ class LocalClient:
         self.clock = clock
 
     def named(self, manager: str, user: RequestUser | None = None) -> LocalClient:
-        """The same client under another field manager (and user), e.g. for a simulated operator."""
+        """Return a client with another field manager (and user), such as a simulated operator's."""
         return LocalClient(self._handle, self._store, self.clock, self._paths, user=user or self._user, manager=manager)
 
     # -- reading
 
     def get(self, resource: str, name: str, *, namespace: str = "", version: str | None = None) -> dict[str, Any]:
-        """The object with `kind` and `apiVersion`; raises StatusError NotFound."""
+        """Return the object with `kind` and `apiVersion`. Raise StatusError NotFound."""
         found: dict[str, Any] = self._ask("GET", self._path(resource, namespace, name, version))
         return found
 
     def find(
         self, resource: str, name: str, *, namespace: str = "", version: str | None = None
     ) -> dict[str, Any] | None:
-        """As `get`, but None where there is no such object, or no such resource."""
+        """Return the object as `get`, but None if the object or its resource does not exist."""
         try:
             return self.get(resource, name, namespace=namespace, version=version)
         except LookupError:
@@ -95,7 +95,7 @@ class LocalClient:
         fields: str = "",
         version: str | None = None,
     ) -> Objects:
-        """The objects of one namespace ("": of all), each with `kind` and `apiVersion`."""
+        """Return the objects of a namespace ("": of all), each with `kind` and `apiVersion`."""
         query = {"labelSelector": [labels], "fieldSelector": [fields]}
         answer = self._ask(
             "GET", self._path(resource, namespace, "", version), query={k: v for k, v in query.items() if v[0]}
@@ -108,10 +108,11 @@ class LocalClient:
         return items
 
     def subscribe(self, resource: str, callback: Callable[[StoreChange], None]) -> Callable[[], None]:
-        """Calls `callback` with each later change of a resource ("*": of any), in order, after the write is done.
+        """Call `callback` with each later change of a resource ("*": any), in order, after the write.
 
-        `StoreChange.current.body()` is a fresh copy of the object (without kind and apiVersion). Callbacks run on the
-        clock's thread and may write. Returns what ends it. For what exists already: `list` first.
+        `StoreChange.current.body()` is a copy of the object (without kind and apiVersion). Callbacks run on the
+        clock's thread and may write. Return a function that ends the subscription. Existing objects are not reported:
+        call `list` first.
         """
         active = True
 
@@ -135,20 +136,20 @@ class LocalClient:
     def create(
         self, resource: str, obj: Mapping[str, Any], *, namespace: str = "", version: str | None = None
     ) -> dict[str, Any]:
-        """Creates in `namespace`, or in the one the object names; `kind` and `apiVersion` may be left out."""
+        """Create an object in `namespace`, else in its own; `kind` and `apiVersion` are optional."""
         namespace = namespace or obj.get("metadata", {}).get("namespace", "")
         return self._write("POST", self._path(resource, namespace, "", version), obj)
 
     def update(
         self, resource: str, obj: Mapping[str, Any], *, subresource: str = "", version: str | None = None
     ) -> dict[str, Any]:
-        """PUT of the whole object; its resourceVersion, where it has one, must be current (Conflict)."""
+        """Replace the whole object (PUT). If it has a resourceVersion, it must be current (Conflict)."""
         metadata = obj["metadata"]
         path = self._path(resource, metadata.get("namespace", ""), metadata["name"], version, subresource)
         return self._write("PUT", path, obj)
 
     def update_status(self, resource: str, obj: Mapping[str, Any], *, version: str | None = None) -> dict[str, Any]:
-        """PUT to the subresource status: only `status` (and managed fields) change."""
+        """Replace the status: only `status` and managed fields change."""
         return self.update(resource, obj, subresource="status", version=version)
 
     def patch(
@@ -163,7 +164,7 @@ class LocalClient:
         force: bool = False,
         version: str | None = None,
     ) -> dict[str, Any]:
-        """One of the four patches; `apply` creates what is missing and takes `force`."""
+        """Send one of the four patches; `apply` creates a missing object and accepts `force`."""
         query = {"force": ["true"]} if force else {}
         path = self._path(resource, namespace, name, version, subresource)
         return self._write("PATCH", path, patch, query=query, content_type=PATCH_TYPES[type])
@@ -171,7 +172,7 @@ class LocalClient:
     def patch_status(
         self, resource: str, name: str, patch: Any, *, namespace: str = "", version: str | None = None
     ) -> dict[str, Any]:
-        """A merge patch of the subresource status."""
+        """Send a merge patch to the status subresource."""
         return self.patch(resource, name, patch, namespace=namespace, subresource="status", version=version)
 
     def delete(
@@ -185,7 +186,7 @@ class LocalClient:
         uid: str = "",
         version: str | None = None,
     ) -> dict[str, Any]:
-        """Deletes (or marks, where finalizers hold it); `uid` is a precondition. Returns the server's answer."""
+        """Delete the object, or mark it if finalizers block; `uid` is a precondition. Return the answer."""
         options: dict[str, Any] = {}
         if propagation:
             options["propagationPolicy"] = propagation

@@ -1,9 +1,9 @@
-"""What etcd and the watch cache are to a real API server: every object, one counter of versions, a log of changes.
+"""The object store, in place of etcd and the watch cache: objects, one version counter, a change log.
 
-Objects are kept as JSON text without `kind` and `apiVersion` (a list page is then a join of texts, and what a reader
-gets is always a fresh copy); the few fields that lists filter on stand beside the text. The log holds each change with
-the text before and after it, so a watch can resume at an old version and a page can be cut from the state of its first
-page. Nothing here knows HTTP, schemas or controllers.
+Objects are stored as JSON text without `kind` and `apiVersion`: a list page is then a join of texts, and every reader
+gets its own copy. The few fields that lists filter on are stored beside the text. The log holds each change with the
+text before and after it, so a watch can resume at an old version and later pages show the state of the first page.
+The store knows no HTTP, schemas or controllers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NO_LABELS: dict[str, str] = {}
 
 
 class VersionTooOldError(Exception):
-    """The log does not reach back to the version that was asked for."""
+    """The log no longer reaches back to the requested version."""
 
     def __init__(self, version: int, oldest: int) -> None:
         super().__init__(f"too old resource version: {version} ({oldest})")
@@ -36,7 +36,7 @@ class VersionTooOldError(Exception):
 
 
 class Stored:
-    """One object at one version; immutable, so it may be shared by the index, the log and every watch."""
+    """One object at one version; immutable, shared by index, log and watches."""
 
     __slots__ = ("data", "key", "labels", "uid", "version")
 
@@ -56,18 +56,18 @@ class Stored:
         return self.key[1]
 
     def body(self) -> dict[str, Any]:
-        """A fresh copy of the object, without `kind` and `apiVersion`; the caller may change it."""
+        """Return a copy of the object without `kind` and `apiVersion`; the caller may change it."""
         value: dict[str, Any] = msgspec.json.decode(self.data)
         return value
 
     def encoded(self, prefix: bytes) -> bytes:
-        """The object's JSON with `kind` and `apiVersion` put in front; see `type_prefix`."""
+        """Return the object's JSON with `kind` and `apiVersion` in front; see `type_prefix`."""
         return prefix + self.data[1:]
 
 
 @dataclass(frozen=True, slots=True)
 class StoreChange:
-    """One entry of the log. `previous` is None for ADDED; of a DELETED object `current` is its last state."""
+    """One entry of the log. `previous` is None for ADDED; for DELETED, `current` is the last state."""
 
     kind: ChangeKind
     resource: str
@@ -77,7 +77,7 @@ class StoreChange:
 
 
 def type_prefix(api_version: str, kind: str) -> bytes:
-    """What `Stored.encoded` puts before the fields of an object."""
+    """Return the prefix that `Stored.encoded` puts before the fields of an object."""
     return b'{"kind":' + msgspec.json.encode(kind) + b',"apiVersion":' + msgspec.json.encode(api_version) + b","
 
 
@@ -96,25 +96,25 @@ class Selection:
         return (objects[key] for key in self.keys)
 
     def first(self, count: int) -> list[Stored]:
-        """The first objects, at most `count`."""
+        """Return at most the first `count` objects."""
         return [self._objects[key] for key in self.keys[:count]]
 
 
 @dataclass(slots=True)
 class _Table:
-    """The objects of one resource by path, their paths in order, and their log."""
+    """The objects of one resource by path, their sorted paths, and their log."""
 
     objects: dict[str, Stored] = field(default_factory=dict)
     keys: list[str] = field(default_factory=list)
     log: deque[StoreChange] = field(default_factory=deque)
-    forgotten: int = 0  # the version of the newest change that fell out of the log
+    forgotten: int = 0  # the newest version that is no longer in the log
 
 
 class ObjectStore:
-    """All resources, by name: "pods", "deployments.apps", "kymas.operator.kyma-project.io".
+    """All resources by name: "pods", "deployments.apps", "kymas.operator.kyma-project.io".
 
-    Writes take a whole object (a dict with `metadata.name`, `metadata.uid`), give it the next resource version, and
-    tell the listeners. Preconditions are the caller's: one thread writes, so what it read a moment ago still stands.
+    Writes take a whole object (a dict with `metadata.name`, `metadata.uid`), assign the next resource version, and
+    call the listeners. Callers check preconditions: only one thread writes, so what it just read is still current.
     """
 
     def __init__(self, log_length: int = LOG_LENGTH) -> None:
@@ -137,7 +137,7 @@ class ObjectStore:
         return len(table.keys) if namespace is None else _end(table.keys, namespace) - _start(table.keys, namespace)
 
     def walk(self, resource: str, namespace: str | None = None, after: Key | None = None) -> Iterator[Stored]:
-        """The objects in the order of their paths, of one namespace or of all, behind the key `after`."""
+        """Yield objects in path order, of one namespace or of all, after the key `after`."""
         table = self._tables.get(resource)
         if table is None:
             return
@@ -146,15 +146,15 @@ class ObjectStore:
             yield objects[key]
 
     def resources(self) -> list[str]:
-        """The names of the resources that hold objects or have a log."""
+        """Return the names of the resources with objects or a log."""
         return list(self._tables)
 
     def select(
         self, resource: str, namespace: str | None = None, after: Key | None = None, version: int | None = None
     ) -> Selection:
-        """As `walk`, with its length known beforehand, at `version` where one is given.
+        """Return the objects of `walk` as a selection of known length, at `version` if given.
 
-        Raises `VersionTooOldError` where the log does not reach back to it.
+        Raise `VersionTooOldError` if the log does not reach back to it.
         """
         table = self._tables.get(resource)
         if table is None:
@@ -174,7 +174,7 @@ class ObjectStore:
         return Selection(_between(keys, namespace, after), objects)
 
     def _undone(self, resource: str, version: int) -> dict[str, Stored | None]:
-        """What each object that changed after `version` was then (None: it was not there)."""
+        """Return the state at `version` of each object that changed since (None: it did not exist)."""
         undone: dict[str, Stored | None] = {}
         table = self._tables.get(resource)
         if table is None or version >= self.version:
@@ -189,7 +189,7 @@ class ObjectStore:
         return undone
 
     def changes_after(self, resource: str, version: int) -> list[StoreChange]:
-        """The changes behind a version, oldest first; raises `VersionTooOldError`."""
+        """Return the changes after a version, oldest first. Raise `VersionTooOldError`."""
         table = self._tables.get(resource)
         if table is None:
             return []
@@ -206,7 +206,7 @@ class ObjectStore:
     # -- writing
 
     def put(self, resource: str, obj: dict[str, Any]) -> Stored:
-        """Creates or replaces the object; sets `metadata.resourceVersion` in `obj`, drops nothing from it."""
+        """Create or replace the object; sets `metadata.resourceVersion` in `obj`, drops nothing from it."""
         table = self._tables.setdefault(resource, _Table())
         metadata = obj["metadata"]
         key = (metadata.get("namespace") or "", metadata["name"])
@@ -221,7 +221,7 @@ class ObjectStore:
         return stored
 
     def remove(self, resource: str, namespace: str, name: str, last: dict[str, Any] | None = None) -> Stored:
-        """Takes the object out; its last state (`last`, or what is stored) gets the version of the removal."""
+        """Delete the object; its last state (`last`, or the stored one) gets the version of the deletion."""
         table = self._tables[resource]
         path = _path((namespace, name))
         previous = table.objects.pop(path)
@@ -248,11 +248,11 @@ class ObjectStore:
             listener(change)
 
     def compact(self) -> None:
-        """No state before the present one can be listed any more; watches may still resume."""
+        """Make older states impossible to list; watches can still resume."""
         self.compacted = self.version
 
     def forget(self, resource: str) -> None:
-        """Empties the log of a resource (as etcd's compaction does): every older version is expired from here on."""
+        """Empty the log of a resource, as etcd's compaction does: every older version is expired."""
         table = self._tables.get(resource)
         if table is not None:
             table.log.clear()
@@ -261,9 +261,9 @@ class ObjectStore:
     # -- listening
 
     def listen(self, resource: str, listener: Callable[[StoreChange], None]) -> Callable[[], None]:
-        """Calls `listener` in the middle of each write of `resource` ("*": of any); returns what ends it.
+        """Call `listener` within each write of `resource` ("*": any); return a function that ends it.
 
-        A listener must not write; controllers use `LocalClient.subscribe`, which hands changes over later.
+        A listener must not write. Controllers use `LocalClient.subscribe`, which calls back after the write.
         """
         listeners = self._listeners.setdefault(resource, [])
         listeners.append(listener)
@@ -276,7 +276,7 @@ class ObjectStore:
 
 
 def _path(key: Key) -> str:
-    """Lists are in the order of etcd's keys, where "a-b/x" stands before "a/x"."""
+    """Return the path; lists are in the order of etcd's keys, where "a-b/x" precedes "a/x"."""
     return f"{key[0]}/{key[1]}"
 
 
@@ -285,7 +285,7 @@ def _start(keys: list[str], namespace: str) -> int:
 
 
 def _end(keys: list[str], namespace: str) -> int:
-    return bisect_left(keys, namespace + "0")  # "0" is the character behind "/"
+    return bisect_left(keys, namespace + "0")  # "0" is the character after "/"
 
 
 def _between(keys: list[str], namespace: str | None, after: Key | None) -> list[str]:

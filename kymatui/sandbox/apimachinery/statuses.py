@@ -1,6 +1,6 @@
-"""metav1.Status: every failure an API server answers with, in its own words.
+"""metav1.Status: every failure of an API server, with its messages.
 
-The texts are those of k8s.io/apimachinery/pkg/api/errors; a wrong word here is a wrong word on a user's screen.
+The messages are those of k8s.io/apimachinery/pkg/api/errors, because users see them on the screen.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class StatusError(Exception):
-    """A request that failed; `status` is the Status object that the client gets."""
+    """A failed request; `status` is the Status object of the answer."""
 
     def __init__(self, status: Mapping[str, Any], headers: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(status.get("message", ""))
@@ -34,7 +34,7 @@ def failure(
     *,
     headers: Sequence[tuple[str, str]] = (),
 ) -> StatusError:
-    """A Status of kind Failure; `details` of None is left out, as Go's omitempty pointer is."""
+    """Return a Status of kind Failure; `details` None is left out, as Go's omitempty pointer is."""
     status: dict[str, Any] = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -53,7 +53,7 @@ def failure(
 
 
 def qualified(resource: str) -> tuple[str, str]:
-    """("deployments", "apps") of "deployments.apps"."""
+    """Return ("deployments", "apps") for "deployments.apps"."""
     name, _, group = resource.partition(".")
     return name, group
 
@@ -69,7 +69,7 @@ def not_found(resource: str, name: str) -> StatusError:
 
 
 def no_such_resource() -> StatusError:
-    """What an unknown resource of a known group, or an unknown version of it, is answered with."""
+    """Return the answer for an unknown resource of a known group, or an unknown version."""
     return failure(404, "NotFound", "the server could not find the requested resource", {})
 
 
@@ -83,7 +83,7 @@ def conflict(resource: str, name: str, why: str) -> StatusError:
 
 
 def modified(resource: str, name: str) -> StatusError:
-    """The object's resourceVersion is not the one that was sent."""
+    """Return the conflict of an outdated resourceVersion."""
     why = "the object has been modified; please apply your changes to the latest version and try again"
     return conflict(resource, name, why)
 
@@ -97,7 +97,7 @@ def unauthorized() -> StatusError:
 
 
 def forbidden(resource: str, name: str, why: str) -> StatusError:
-    """`resource` without a name is a collection; without a resource it is a path that is none."""
+    """Return the 403: `resource` without a name is a collection; "" is a path outside resources."""
     what = f'{resource} "{name}" is forbidden' if name else f"{resource} is forbidden"
     return failure(403, "Forbidden", f"{what}: {why}" if resource else f"forbidden: {why}", _details(resource, name))
 
@@ -108,13 +108,13 @@ def method_not_supported(resource: str, action: str) -> StatusError:
 
 
 def method_not_allowed() -> StatusError:
-    """A method that the resource does not have at all."""
+    """Return the 405 of a method that the resource never supports."""
     message = "the server does not allow this method on the requested resource"
     return failure(405, "MethodNotAllowed", message, {})
 
 
 def invalid(group_kind: str, name: str, causes: Sequence[Mapping[str, Any]]) -> StatusError:
-    """422; `causes` as {"reason", "message", "field"}; `group_kind` as "Deployment.apps"."""
+    """Return the 422; `causes` as {"reason", "message", "field"}; `group_kind` as "Deployment.apps"."""
     kind, _, group = group_kind.partition(".")
     texts = list(dict.fromkeys(f"{cause['field']}: {cause['message']}" for cause in causes))
     joined = texts[0] if len(texts) == 1 else "[" + ", ".join(texts) + "]"
@@ -133,7 +133,7 @@ def internal_error(message: str) -> StatusError:
 
 
 def success(resource: str, name: str, uid: str) -> dict[str, Any]:
-    """The Status that a finished deletion is answered with."""
+    """Return the Status of a finished deletion."""
     return {
         "kind": "Status",
         "apiVersion": "v1",

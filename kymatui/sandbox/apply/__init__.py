@@ -1,1 +1,1 @@
-"""Who owns which field: server-side apply and managed fields, as structured-merge-diff has them."""
+"""Field ownership: server-side apply and managed fields, as in structured-merge-diff."""

@@ -1,4 +1,4 @@
-"""Whether an applied object fits its schema, in the words of structured-merge-diff."""
+"""Schema check of an applied object, with structured-merge-diff's messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORDS = {"string": "string", "boolean": "boolean", "integer": "numeric", "numbe
 
 
 def check_applied_object(schema: Schema, value: Any, *, allow_duplicates: bool = False) -> None:
-    """Raises `TypedValueError` with every problem."""
+    """Raise `TypedValueError` with every problem."""
     problems: Problems = []
     _check(schema, value, "", problems, allow_duplicates)
     if problems:
@@ -75,7 +75,7 @@ def _go_type(value: Any) -> str:
 
 
 def _go_syntax(value: Any) -> str:
-    """Go's %#v."""
+    """Return Go's %#v."""
     if isinstance(value, dict):
         inner = ", ".join(f"{quoted(name)}:{_go_syntax(value[name])}" for name in sorted(value))
         return f"map[string]interface {{}}{{{inner}}}"
@@ -107,7 +107,7 @@ def _check_list(schema: Schema, value: Any, path: str, problems: Problems, dupli
 
 
 def _shown(value: Any) -> str:
-    """Go's %#v of an unstructured value, as far as clients meet it."""
+    """Return Go's %#v of an unstructured value, as far as clients see it."""
     return f"&{{{_go(value)}}}"
 
 

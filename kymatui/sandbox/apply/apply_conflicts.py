@@ -1,4 +1,4 @@
-"""What keeps an apply from going through: fields of others, and objects that do not fit their kind."""
+"""Errors of an apply: conflicts with other managers, and objects that do not fit their kind."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kymatui.sandbox.schemas.values.field_sets import FieldPath, show_path
 
 
 class ApplyConflictError(ConflictError):
-    """Fields that others own; `causes` as a Status has them."""
+    """A conflict with fields of other managers; `causes` as in a Status."""
 
     def __init__(self, conflicts: list[tuple[Manager, OwnedFields, FieldPath]]) -> None:
         self.conflicts = conflicts
@@ -31,7 +31,7 @@ class ApplyFailedError(ServerError):
 
 
 def _named(manager: Manager) -> str:
-    """As conflicts name a manager."""
+    """Return the manager's name as in conflict messages."""
     text = quoted(manager.name)
     if manager.subresource:
         text += f" with subresource {quoted(manager.subresource)}"
@@ -51,7 +51,7 @@ def _message(conflicts: list[tuple[Manager, OwnedFields, FieldPath]]) -> str:
 
 
 def identifier(manager: Manager) -> str:
-    """The text by which the server orders managers."""
+    """Return the text by which the server sorts managers."""
     fields = {"manager": manager.name, "operation": manager.operation, "apiVersion": manager.version}
     if manager.subresource:
         fields["subresource"] = manager.subresource

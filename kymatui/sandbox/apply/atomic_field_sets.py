@@ -1,4 +1,4 @@
-"""Field sets after a schema has changed: who owned parts of what is atomic now owns the whole of it."""
+"""Field sets after a schema change: the owner of a part of a now atomic value owns all of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kymatui.sandbox.schemas.values.field_sets import FieldPath, FieldSet
 
 
 def reconcile(schema: Schema, fields: FieldSet) -> FieldSet:
-    """The same set, cut at what the schema holds as atomic."""
+    """Return the set with paths cut at atomic values."""
     changed = {path: cut for path in fields if (cut := _cut(schema, path)) != path}
     if not changed:
         return fields

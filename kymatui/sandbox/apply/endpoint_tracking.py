@@ -1,4 +1,4 @@
-"""How the fields of one endpoint are tracked."""
+"""Tracking options of an endpoint."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ NEVER_TRACKED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class EndpointTracking:
-    """How the fields of one endpoint are tracked.
+    """Tracking options of an endpoint.
 
-    `schema(version)` is the schema at an apiVersion, None where it is not served (any more). `reset` are the fields
-    that this endpoint never changes, and so never owns; `kept`, where given, the only ones it does. `default` fills in
-    the defaults of an applied object in place. `empty` is what a new object is before anything is set.
+    `schema(version)` returns the schema at an apiVersion, None if it is not served. `reset` are the fields that this
+    endpoint never changes, and so never owns; `kept`, if given, the only ones it changes. `default` sets the defaults
+    of an applied object in place. `empty` is a new object before any field is set.
     """
 
     api_version: str
@@ -58,7 +58,7 @@ class EndpointTracking:
 
 
 def without_untracked(obj: Object) -> Object:
-    """The object without its managed fields."""
+    """Return the object without its managed fields."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or "managedFields" not in metadata:
         return obj

@@ -1,4 +1,4 @@
-"""metadata.managedFields: reading, writing, and the set of every manager."""
+"""metadata.managedFields: decoding, encoding, and the field set of each manager."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kymatui.sandbox.schemas.values.field_sets import FieldsError, FieldSet, fro
 
 
 class Manager(NamedTuple):
-    """Who wrote: appliers are one manager at all versions (`version` is ""), updaters one at each."""
+    """A field manager: an applier is one manager at all versions (`version` is ""), an updater one at each."""
 
     name: str
     operation: str
@@ -21,7 +21,7 @@ class Manager(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OwnedFields:
-    """What a manager owns, at which version; `time` as the server shows it, or ""."""
+    """The fields of a manager at a version; `time` as the server writes it, or ""."""
 
     fields: FieldSet
     version: str
@@ -30,7 +30,7 @@ class OwnedFields:
 
 @dataclass(slots=True)
 class ManagedFields:
-    """The owners of an object's fields."""
+    """The managers of an object's fields."""
 
     owners: dict[Manager, OwnedFields] = field(default_factory=dict)
 
@@ -44,7 +44,7 @@ def updater(name: str, version: str, subresource: str) -> Manager:
 
 
 def read_managed(entries: Any) -> ManagedFields | None:
-    """The owners that the entries tell of; None where they cannot be read."""
+    """Return the managers of the entries, None if they are malformed."""
     managed = ManagedFields()
     for entry in entries or ():
         found = _read(entry)
@@ -72,12 +72,12 @@ def _read(entry: Any) -> tuple[Manager, OwnedFields] | None:
 
 
 def is_reset(entries: Any) -> bool:
-    """Whether a request asks to forget all managers: an empty list, or one with an empty entry."""
+    """Return whether a request resets all managers: with an empty list, or one empty entry."""
     return entries is not None and (len(entries) == 0 or entries == [{}])
 
 
 def managed_of(live: Object, new: Object, *, subresource: str) -> ManagedFields:
-    """The owners to start from: those the request sends, or those of the live object."""
+    """Return the managers before the write: those of the request, else of the live object."""
     stored = read_managed((live.get("metadata") or {}).get("managedFields"))
     if subresource:
         return stored or ManagedFields()
@@ -89,7 +89,7 @@ def managed_of(live: Object, new: Object, *, subresource: str) -> ManagedFields:
 
 
 def write_managed(managed: ManagedFields) -> list[Object]:
-    """The entries in the server's order."""
+    """Return the entries in the server's order."""
     entries = [_write(manager, owned) for manager, owned in managed.owners.items()]
     return sorted(entries, key=_rank)
 
@@ -116,5 +116,5 @@ def _rank(entry: Object) -> tuple[str, str, str, str, str]:
 
 
 def time_text(now: float) -> str:
-    """Seconds since the epoch as metav1.Time."""
+    """Return Unix seconds as metav1.Time."""
     return datetime.fromtimestamp(int(now), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

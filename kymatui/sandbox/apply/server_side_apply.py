@@ -1,4 +1,4 @@
-"""Server-side apply: what is applied joins what is there, and what the applier left out goes.
+"""Server-side apply: merge the applied fields and remove those the applier no longer sets.
 
 The order of steps is that of k8s.io/apimachinery/pkg/util/managedfields and of structured-merge-diff's updater.
 """
@@ -41,10 +41,10 @@ _BEFORE_APPLY = "before-first-apply"
 def apply_object(
     tracking: EndpointTracking, live: Object | None, wanted: Object, manager: str, now: float, *, force: bool = False
 ) -> Object:
-    """The object after a server-side apply of `wanted`, with defaults and managed fields.
+    """Return the object after a server-side apply of `wanted`, with defaults and managed fields.
 
-    Raises `ApplyConflictError` (409) and `ApplyFailedError` (500). Where nothing changed, the live object comes back
-    with the owners as they are now.
+    Raise `ApplyConflictError` (409) and `ApplyFailedError` (500). If nothing changed, return the live object with the
+    new managers.
     """
     before = copy_json(tracking.empty) if live is None else live
     managed = read_managed((before.get("metadata") or {}).get("managedFields"))
@@ -74,7 +74,7 @@ def apply_object(
 
 
 def _place(obj: Object) -> str:
-    """`namespace/name; group/version, Kind=Kind`."""
+    """Return `namespace/name; group/version, Kind=Kind`."""
     metadata = obj.get("metadata") or {}
     api_version = obj.get("apiVersion") or ""
     version = api_version if "/" in api_version else f"/{api_version}"
@@ -115,7 +115,7 @@ def _apply(
 
 
 def _prune(tracking: EndpointTracking, merged: Object, managed: ManagedFields, last: OwnedFields | None) -> Object:
-    """Removes what the applier had, does not have any more, and nobody else has."""
+    """Remove the fields that only the applier owned and no longer applies."""
     if last is None or not last.fields:
         return merged
     schema = tracking.schema(last.version)
@@ -137,7 +137,7 @@ def _prune(tracking: EndpointTracking, merged: Object, managed: ManagedFields, l
 
 
 def _fields_by_version(managed: ManagedFields, first: str) -> dict[str, FieldSet]:
-    """What anybody owns, by version, beginning with `first`."""
+    """Return all owned fields by version, beginning with `first`."""
     found: dict[str, FieldSet] = {first: EMPTY}
     for owned in managed.owners.values():
         found[owned.version] = found.get(owned.version, EMPTY) | owned.fields
@@ -148,7 +148,7 @@ def _fields_by_version(managed: ManagedFields, first: str) -> dict[str, FieldSet
 
 
 def _allow_last_applied(schema: Schema, live: Object, error: ApplyConflictError) -> None:
-    """Raises what is left of the conflicts after those that client-side apply explains."""
+    """Raise the conflicts that kubectl's last-applied annotation does not explain."""
     allowed = _last_applied_fields(schema, live)
     if allowed is None:
         raise error

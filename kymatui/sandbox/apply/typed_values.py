@@ -1,4 +1,4 @@
-"""Values with their schema: their field sets, comparing, merging, removing, checking (structured-merge-diff/typed)."""
+"""Values with schema: field sets, comparison, merge, removal (structured-merge-diff/typed)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TypedValueError(ValueError):
 
 
 def same_value(left: Any, right: Any) -> bool:
-    """Equality of JSON values: 1 and 1.0 are the same, 1 and true are not."""
+    """Return whether JSON values are equal: 1 equals 1.0, but not true."""
     if isinstance(left, dict):
         if not isinstance(right, dict) or left.keys() != right.keys():
             return False
@@ -38,7 +38,7 @@ def same_value(left: Any, right: Any) -> bool:
 
 
 def form(schema: Schema, value: Any) -> Form:
-    """How a value is walked: by its schema, or where that allows anything, by itself."""
+    """Return the shape of a value by its schema, or by the value itself if the schema allows any."""
     if schema.type == "object" or schema.properties or schema.additional is not None:
         return "map"
     if schema.type == "array":
@@ -58,7 +58,7 @@ def child_schema(schema: Schema, name: str) -> Schema:
 
 
 def list_element(schema: Schema, item: Any) -> str:
-    """The path element of an item of a set or a list map; raises ValueError where it has none."""
+    """Return the path element of an item of a set or list map. Raise ValueError if it has none."""
     if not schema.map_keys:
         return f"v:{compact(item)}"
     if not isinstance(item, dict):
@@ -85,7 +85,7 @@ def list_element(schema: Schema, item: Any) -> str:
 
 
 def field_set(schema: Schema, value: Any) -> FieldSet:
-    """Every leaf and every item that the value mentions."""
+    """Return the paths of all leaves and items of the value."""
     found: set[FieldPath] = set()
     _walk(schema, value, (), found)
     return frozenset(found)
@@ -119,7 +119,7 @@ def _walk_list(schema: Schema, items: Any, path: FieldPath, found: set[FieldPath
 
 @dataclass(slots=True)
 class TypedComparison:
-    """What differs between two values, by path."""
+    """The paths that differ between two values."""
 
     removed: set[FieldPath] = field(default_factory=set)
     modified: set[FieldPath] = field(default_factory=set)
@@ -148,7 +148,7 @@ def _compare(schema: Schema, old: Any, new: Any, path: FieldPath, result: TypedC
 
 
 def _compare_as(shape: Form, schema: Schema, old: Any, new: Any, path: FieldPath, result: TypedComparison) -> bool:
-    """Whether the value is a leaf here."""
+    """Compare as map, list or scalar; return whether the value is a leaf here."""
     if shape == "scalar" or schema.atomic or (shape == "list" and not schema.is_granular_list):
         return _leaf(old, new, path, result)
     kind = dict if shape == "map" else list
@@ -174,8 +174,10 @@ def _leaf(old: Any, new: Any, path: FieldPath, result: TypedComparison) -> bool:
 
 
 def _surely_same(left: Any, right: Any) -> bool:
-    """Most of what is compared did not change, which this finds out at once; False says nothing. What is equal to
-    Python may be 1 here and true there."""
+    """Return True for values that are surely equal, the common case; False decides nothing.
+
+    To Python 1 equals true, so containers are compared as JSON too.
+    """
     if type(left) is str:
         return bool(left == right)
     return type(left) in (dict, list) and left == right and msgspec.json.encode(left) == msgspec.json.encode(right)
@@ -228,7 +230,7 @@ def _grouped(schema: Schema, items: list[Any]) -> dict[str, list[Any]]:
 
 
 def merge(schema: Schema, live: Any, wanted: Any) -> Any:
-    """`wanted` laid over `live`; ABSENT where neither has anything."""
+    """Merge `wanted` into `live`; return ABSENT if neither has a value."""
     if wanted is ABSENT:
         return live
     if live is ABSENT:
@@ -253,7 +255,7 @@ def _merge_maps(schema: Schema, left: Object, right: Object) -> Object:
 
 
 def _merge_lists(schema: Schema, left: list[Any], right: list[Any]) -> list[Any]:
-    """The order of `right`, with what only `left` has kept near its place."""
+    """Return the items in the order of `right`; items only in `left` stay near their place."""
     items = schema.items or ANY
     left_keys = [list_element(schema, item) for item in left]
     right_keys = [list_element(schema, item) for item in right]
@@ -298,12 +300,12 @@ def _merge_lists(schema: Schema, left: list[Any], right: list[Any]) -> list[Any]
 
 
 def remove(schema: Schema, value: Any, paths: FieldSet) -> Any:
-    """The value without the fields and items of `paths`; None where nothing is left of what was walked."""
+    """Return the value without the fields and items of `paths`, None if nothing is left."""
     return _remove(schema, value, _tree(paths)) if paths else value
 
 
 def _tree(paths: FieldSet) -> dict[str, Any]:
-    """Path elements to (is it a member, what is under it)."""
+    """Return a tree from path elements to [is member, subtree]."""
     root: dict[str, Any] = {}
     for path in paths:
         node = root
@@ -336,7 +338,7 @@ def _remove(schema: Schema, value: Any, tree: dict[str, Any]) -> Any:
 
 
 def _inside(schema: Schema, item: Any, below: dict[str, Any]) -> Any:
-    """Removes under an item; what was a map or a list stays one."""
+    """Remove fields below an item; a map or list stays one even when empty."""
     left = _remove(schema, item, below)
     if left is None and isinstance(item, (dict, list)):
         return type(item)()
@@ -358,7 +360,7 @@ def _remove_items(schema: Schema, value: Any, tree: dict[str, Any]) -> Any:
 
 
 def with_named_fields(schema: Schema, paths: FieldSet) -> FieldSet:
-    """Adds the fields of structs that lead to a path (not the entries of maps, not items)."""
+    """Add the struct fields that lead to a path (not map entries, not items)."""
     found = set(paths)
     for path in paths:
         node: Schema | None = schema

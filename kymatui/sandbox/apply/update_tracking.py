@@ -1,4 +1,4 @@
-"""What updates do to the owners of fields: create, update and patch.
+"""Ownership changes of create, update and patch.
 
 The order of steps is that of k8s.io/apimachinery/pkg/util/managedfields and of structured-merge-diff's updater.
 """
@@ -25,7 +25,7 @@ _ANCIENT = "ancient-changes"
 
 
 def track_update(tracking: EndpointTracking, live: Object | None, new: Object, manager: str, now: float) -> None:
-    """Sets the managed fields of `new` after it took the place of `live` (None: it was created)."""
+    """Set the managed fields of `new`, which replaces `live` (None: it was created)."""
     before = tracking.empty if live is None else live
     managed = managed_of(before, new, subresource=tracking.subresource)
     if not managed.owners and live is not None:
@@ -59,7 +59,7 @@ def take_ownership(
     *,
     force: bool,
 ) -> TypedComparison:
-    """Takes what changed from all others; raises `ApplyConflictError` unless `force`."""
+    """Take the changed fields from all other managers. Raise `ApplyConflictError` unless `force`."""
     schema = tracking.own_schema()
     own = _tracked(tracking, compare(schema, live, new))
     changes: dict[str, TypedComparison] = {tracking.api_version: own}
@@ -96,7 +96,7 @@ def _tracked(tracking: EndpointTracking, change: TypedComparison) -> TypedCompar
 def _change_at(
     tracking: EndpointTracking, version: str, known: dict[str, TypedComparison], live: Object, new: Object
 ) -> TypedComparison | None:
-    """What changed as another version sees it; None where that version is not served."""
+    """Return the changes at another version, None if that version is not served."""
     if version not in known:
         schema = tracking.schema(version)
         if schema is None:
@@ -108,7 +108,7 @@ def _change_at(
 def reconciled(
     tracking: EndpointTracking, live: Object, owners: dict[Manager, OwnedFields]
 ) -> dict[Manager, OwnedFields]:
-    """Owners of what became atomic own the whole of it."""
+    """Extend ownership of a part to the whole of values that became atomic."""
     found: dict[Manager, OwnedFields] = {}
     for manager, owned in owners.items():
         schema = tracking.schema(owned.version)
@@ -120,7 +120,7 @@ def reconciled(
 
 
 def _cap(managed: ManagedFields) -> None:
-    """Joins the oldest updaters of a version where there are too many."""
+    """Merge the oldest updaters of a version beyond the limit."""
     updaters = [manager for manager in managed.owners if manager.operation == "Update"]
     updaters.sort(key=lambda manager: (managed.owners[manager].time, identifier(manager)))
     count = len(updaters)

@@ -1,1 +1,1 @@
-"""The part of the Common Expression Language that rules of custom resources use (x-kubernetes-validations)."""
+"""The subset of the Common Expression Language that custom resources use (x-kubernetes-validations)."""

@@ -30,7 +30,7 @@ def _is_number(value: Any) -> bool:
 
 
 def compute(name: str, left: Any, right: Any) -> Any:
-    """Arithmetic and order; raises `CelError`."""
+    """Return the result of an arithmetic or ordering operator. Raise `CelError`."""
     if name in _ORDERED:
         plain = isinstance(left, (str, bool, datetime, timedelta)) and type(left) is type(right)
         if plain or (_is_number(left) and _is_number(right)):
@@ -72,7 +72,7 @@ def _float(name: str, left: float, right: float) -> float:
 
 
 def select(value: Any, name: str) -> Any:
-    """A field of an object or an entry of a map; of an optional value another optional one."""
+    """Return a field of an object or entry of a map; for an optional value, an optional one."""
     if isinstance(value, cel_optionals.Optional):
         return cel_optionals.select_optional(value, name)
     if not isinstance(value, dict):
@@ -83,7 +83,7 @@ def select(value: Any, name: str) -> Any:
 
 
 def index(value: Any, key: Any) -> Any:
-    """An item of a list or an entry of a map; of an optional value another optional one."""
+    """Return an item of a list or entry of a map; for an optional value, an optional one."""
     if isinstance(value, cel_optionals.Optional):
         return cel_optionals.select_optional(value, key)
     if isinstance(value, dict):
@@ -206,7 +206,7 @@ def _split(text: Any, separator: Any, count: int = -1) -> list[str]:
 
 
 def _format(text: Any, values: Any) -> str:
-    """%s, %d, %f, %x and %%, as the strings extension has them."""
+    """Format %s, %d, %f, %x and %%, as the strings extension does."""
     left = iter(_list(values))
 
     def replaced(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Tokens of CEL."""
+"""Lexer of CEL."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class CelSyntaxError(ValueError):
-    """An expression that is not CEL, or not of the part that is understood; `at` is where, from 0 on."""
+    """An expression that is not CEL or outside the supported subset; `at` is the position from 0."""
 
     def __init__(self, message: str, at: int = 0) -> None:
         super().__init__(message)
@@ -15,7 +15,7 @@ class CelSyntaxError(ValueError):
 
 
 class CelToken(NamedTuple):
-    """`kind` is "int", "uint", "float", "string", "bytes", "name", "op" or "end"."""
+    """One token; `kind` is "int", "uint", "float", "string", "bytes", "name", "op" or "end"."""
 
     kind: str
     text: str
@@ -36,7 +36,7 @@ _TOKENS = re.compile(
 
 
 def tokens(text: str) -> list[CelToken]:
-    """All tokens, and an end; raises `CelSyntaxError`."""
+    """Return all tokens and an end token. Raise `CelSyntaxError`."""
     found: list[CelToken] = []
     at = 0
     while at < len(text):
@@ -55,7 +55,7 @@ _PLAIN = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v":
 
 
 def string_value(text: str) -> str:
-    """The text that a string literal stands for."""
+    """Return the value of a string literal."""
     raw = text[0] in "rR"
     body = text[1:] if raw else text
     quotes = 3 if body[:3] in ('"""', "'''") else 1

@@ -1,4 +1,4 @@
-"""The libraries that Kubernetes adds to CEL: quantities, URLs, addresses, versions, patterns, named formats, sets."""
+"""Kubernetes' CEL libraries: quantities, URLs, IPs, semver, regular expressions, named formats, sets."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ Build = Callable[[Evaluate, str, list[Evaluate]], Evaluate]
 
 
 def has(target: Evaluate, field: str) -> Evaluate:
-    """Whether a field is there."""
+    """Return an evaluator of whether a field is present."""
 
     def evaluate(env: Environment) -> bool:
         value = target(env)
@@ -28,14 +28,17 @@ def has(target: Evaluate, field: str) -> Evaluate:
 
 
 def _items(value: Any) -> Iterable[Any]:
-    """Items of a list, keys of a map."""
+    """Return the items of a list or the keys of a map."""
     if isinstance(value, (list, dict)):
         return value
     raise CelError("no such overload")
 
 
 def _quantifier(stops_at: bool) -> Build:
-    """all stops at the first false, exists at the first true; an error counts only where nothing decides."""
+    """Build all (stops at the first false) or exists (at the first true).
+
+    An error counts only if no item decides the result.
+    """
 
     def build(target: Evaluate, name: str, bodies: list[Evaluate]) -> Evaluate:
         body = bodies[0]

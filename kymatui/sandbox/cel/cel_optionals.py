@@ -1,4 +1,4 @@
-"""Optional values of CEL: something, or nothing."""
+"""Optional values of CEL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kymatui.sandbox.cel.cel_values import CelError
 
 @dataclass(frozen=True, slots=True)
 class Optional:
-    """`filled` tells nothing from a null."""
+    """A value or nothing; `filled` distinguishes nothing from a null."""
 
     filled: bool
     value: Any = None
@@ -37,7 +37,7 @@ def _value(optional: Any) -> Any:
 
 
 def select_optional(target: Any, key: Any) -> Optional:
-    """`target.?key` and `target[?key]`: nothing where it is not there."""
+    """Return `target.?key` or `target[?key]`: NOTHING if the key is missing."""
     if isinstance(target, Optional):
         return select_optional(target.value, key) if target.filled else NOTHING
     if isinstance(target, dict):

@@ -1,4 +1,4 @@
-"""CEL expressions become Python closures over an environment of variables."""
+"""Compiler of CEL expressions to Python closures over variables."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _LITERAL_TYPES = {"string": "string", "float": "double", "int": "int"}
 
 
 def compile_expression(text: str, names: Iterable[str]) -> Evaluate:
-    """What evaluates the expression; `names` are the variables there are. Raises `CelSyntaxError`."""
+    """Return the evaluator of an expression over the variables `names`. Raise `CelSyntaxError`."""
     return check_expression(text, dict.fromkeys(names, DYN))[0]
 
 
 def check_expression(text: str, names: Mapping[str, CelType]) -> tuple[Evaluate, CelType]:
-    """As `compile_expression`, with the types of the variables; also tells the type of the result."""
+    """Return the evaluator and the result type, checked with the variables' types."""
     parser = _Parser(tokens(text), names)
     try:
         evaluate = parser.expression()
@@ -64,7 +64,7 @@ class _Parser:
         return token
 
     def _take(self, *texts: str) -> str:
-        """The operator that stands here, if it is one of these."""
+        """Consume and return the current operator if it is one of these, else ""."""
         token = self._token
         if token.kind == "op" and token.text in texts:
             self._at += 1
@@ -145,7 +145,7 @@ class _Parser:
         return self._member()
 
     def _sum_of(self, left: Evaluate, right: Evaluate, operator: str) -> Evaluate:
-        """A computation; of two scalars of one type the same type comes."""
+        """Return the evaluator of an operator; two scalars of one type give the same type."""
         kind = self._type(left)
         same = isinstance(kind, str) and kind == self._type(right)
         return self._as(kind if same else DYN, _computed(left, right, operator))
@@ -168,7 +168,7 @@ class _Parser:
                 return target
 
     def _perhaps(self, target: Evaluate) -> Evaluate:
-        """`.?field`."""
+        """Parse `.?field`."""
         field = unescaped(self.expect("name", "").text)
         return lambda env: select_optional(target(env), field)
 
@@ -278,7 +278,7 @@ class _Parser:
         return self._as(self._names[-1][name], lambda env: env[name])
 
     def _namespaced(self, name: str) -> Evaluate | None:
-        """A call like `optional.of(x)`: the function of a namespace."""
+        """Parse a call such as `optional.of(x)`; return None if the name is no namespace."""
         dot, member = self._tokens[self._at : self._at + 2] if self._at + 1 < len(self._tokens) else (None, None)
         if dot is None or member is None or dot.text != "." or f"{name}.{member.text}" not in FUNCTIONS:
             return None
@@ -306,7 +306,7 @@ class _Parser:
 
 
 def _invoke(function: Callable[..., Any], *arguments: Any) -> Any:
-    """A call; values of other types than the function takes are no overload of it."""
+    """Call a function; arguments of wrong types raise `CelError`, "no such overload"."""
     try:
         return function(*arguments)
     except CelError:
@@ -316,7 +316,7 @@ def _invoke(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def unescaped(name: str) -> str:
-    """Field names that CEL cannot spell: `__dash__`, `__dot__` and the like; reserved words between underscores."""
+    """Return the field name of CEL's escapes (`__dash__`, `__dot__`), also for reserved words."""
     for code, char in (("__underscores__", "__"), ("__dot__", "."), ("__dash__", "-"), ("__slash__", "/")):
         name = name.replace(code, char)
     if name.startswith("__") and name.endswith("__") and len(name) > 4:
@@ -355,7 +355,7 @@ def _compared(left: Evaluate, right: Evaluate, operator: str) -> Evaluate:
 
 
 def _logical(left: Evaluate, right: Evaluate, *, stops_at: bool) -> Evaluate:
-    """An error on one side does not matter where the other side decides."""
+    """Combine two conditions; an error on one side counts only if the other does not decide."""
 
     def evaluate(env: Environment) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""Durations and points in time in CEL: reading, arithmetic, and their parts."""
+"""Durations and timestamps of CEL: parsing, arithmetic, components."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ZONE = re.compile(r"([-+]?)(\d{2}):(\d{2})\Z")
 
 
 def duration(value: Any) -> timedelta:
-    """`1h30m`; raises `CelError`."""
+    """Return a duration such as `1h30m`. Raise `CelError`."""
     if isinstance(value, timedelta):
         return value
     match = _DURATION.match(value) if isinstance(value, str) else None
@@ -29,7 +29,7 @@ def duration(value: Any) -> timedelta:
 
 
 def timestamp(value: Any) -> datetime:
-    """RFC 3339, or seconds since 1970; raises `CelError`."""
+    """Return the time of an RFC 3339 text or of Unix seconds. Raise `CelError`."""
     if isinstance(value, datetime):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
@@ -41,7 +41,7 @@ def timestamp(value: Any) -> datetime:
 
 
 def add(left: Any, right: Any) -> Any:
-    """A sum with at least one of the two kinds; raises `CelError`."""
+    """Return the sum of two durations or of a timestamp and a duration. Raise `CelError`."""
     if isinstance(left, timedelta) and isinstance(right, timedelta):
         return left + right
     if isinstance(left, datetime) and isinstance(right, timedelta):
@@ -60,7 +60,7 @@ def subtract(left: Any, right: Any) -> Any:
 
 
 def show_duration(value: timedelta) -> str:
-    """`90s`, as conversion to string has it."""
+    """Return `90s`, as CEL converts durations to strings."""
     seconds = value.total_seconds()
     return f"{int(seconds)}s" if seconds == int(seconds) else f"{seconds!r}s"
 

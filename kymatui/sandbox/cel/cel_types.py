@@ -1,7 +1,7 @@
-"""Types of CEL as far as a schema tells them: enough to refuse fields that are not there and values that never match.
+"""CEL types from schemas: enough to refuse unknown fields and comparisons of different types.
 
 A type is the name of a scalar ("int", "double", "string", "bool", "null"), a schema (objects, maps and lists), or
-"dyn" for what is not known before a value is there.
+"dyn" for types known only at run time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _META = ("apiVersion", "kind", "metadata")
 
 
 def type_of(schema: Schema | None) -> CelType:
-    """The type of the values that a schema describes."""
+    """Return the type of the values that a schema describes."""
     if schema is None or schema.int_or_string or schema.format in _MOMENTS:
         return DYN
     if schema.type in _SCALARS:
@@ -29,14 +29,14 @@ def type_of(schema: Schema | None) -> CelType:
 
 
 def name_of(kind: CelType) -> str:
-    """As a complaint names it; "" where it would not be told alike."""
+    """Return the type's name for messages, "" for a schema."""
     if isinstance(kind, str):
         return kind
     return ""
 
 
 def selected(kind: CelType, field: str) -> tuple[CelType, str]:
-    """(the type of a field, what is wrong with asking for it)."""
+    """Return (the type of a field, the error of selecting it)."""
     if kind == DYN:
         return DYN, ""
     if isinstance(kind, str):
@@ -52,14 +52,14 @@ def selected(kind: CelType, field: str) -> tuple[CelType, str]:
 
 
 def iterated(kind: CelType) -> CelType:
-    """The type of what a macro goes over: items of a list, keys of a map."""
+    """Return the type that a macro iterates over: items of a list, keys of a map."""
     if isinstance(kind, str):
         return DYN
     return type_of(kind.items) if kind.type == "array" else "string"
 
 
 def indexed(kind: CelType) -> CelType:
-    """The type of an entry."""
+    """Return the type of an item or entry."""
     if isinstance(kind, str):
         return DYN
     return type_of(kind.items if kind.type == "array" else kind.additional)
@@ -69,7 +69,7 @@ _NUMBERS = ("int", "double")
 
 
 def compare_problem(operator: str, left: CelType, right: CelType) -> str:
-    """Why two values are never compared; "" where they may be."""
+    """Return the error of a comparison that no overload supports, "" if it is allowed."""
     one, other = name_of(left), name_of(right)
     if not one or not other or DYN in (one, other) or one == other or "null" in (one, other):
         return ""

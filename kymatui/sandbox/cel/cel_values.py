@@ -1,4 +1,4 @@
-"""Values of CEL: their types, truth and equality."""
+"""Values of CEL: types, truth, equality."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TYPE_NAMES = frozenset({"bool", "int", "uint", "double", "string", "bytes", "lis
 
 
 class CelError(ValueError):
-    """An evaluation that failed, in the words of cel-go."""
+    """A failed evaluation, with cel-go's message."""
 
 
 def type_name(value: Any) -> str:
@@ -36,7 +36,7 @@ def truth(value: Any) -> bool:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Numbers of two types are equal when they mean the same; values of different types never are."""
+    """Return whether values are equal: numbers across types, otherwise only values of one type."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, list) and isinstance(right, list):

@@ -1,4 +1,4 @@
-"""x-kubernetes-validations over an object: every rule of every node, with oldSelf where there is an old value."""
+"""Evaluation of x-kubernetes-validations: every rule of every node, with oldSelf on updates."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _OLD = re.compile(r"\boldSelf\b")
 
 @functools.lru_cache(maxsize=1024)
 def compiled(expression: str) -> Evaluate:
-    """Raises `CelSyntaxError`."""
+    """Return the compiled expression. Raise `CelSyntaxError`."""
     return compile_expression(expression, frozenset(("self", "oldSelf")))
 
 
 def expression_problem(expression: str, schema: Schema | None = None, wanted: str = "") -> str:
-    """Why an expression cannot be evaluated, in the compiler's words; "" where it can.
+    """Return the compiler's message for an invalid expression, "" for a valid one.
 
-    `schema` is that of `self`, `wanted` the type that must come out.
+    `schema` is the schema of `self`, `wanted` the required result type.
     """
     kind = type_of(schema)
     try:
@@ -60,7 +60,7 @@ def expression_problem(expression: str, schema: Schema | None = None, wanted: st
 
 
 def _pointed(expression: str, error: CelSyntaxError) -> str:
-    """The complaint with the line and an arrow below it."""
+    """Return the message with the line and an arrow below it."""
     before = expression[: error.at]
     number, column = before.count("\n") + 1, error.at - (before.rfind("\n") + 1)
     line = expression.splitlines()[number - 1] if expression else ""
@@ -68,7 +68,7 @@ def _pointed(expression: str, error: CelSyntaxError) -> str:
 
 
 def has_rules(schema: Schema) -> bool:
-    """Whether any node has rules."""
+    """Return whether any node has rules."""
     known: bool | None = schema.compiled.get("rules")
     if known is None:
         schema.compiled["rules"] = False
@@ -81,7 +81,7 @@ def has_rules(schema: Schema) -> bool:
 
 
 def validate_rules(schema: Schema, value: Any, old: Any = ABSENT) -> list[ApiFieldError]:
-    """What the rules say of a value that took the place of `old`."""
+    """Return the errors of the rules for a value that replaces `old`."""
     errors: list[ApiFieldError] = []
     if has_rules(schema):
         _validate(schema, value, old, "", errors)
@@ -112,7 +112,7 @@ def _validate(schema: Schema, value: Any, old: Any, path: str, errors: list[ApiF
 
 
 def _has_moments(schema: Schema) -> bool:
-    """Whether any text at or under the node is a time or a duration to CEL."""
+    """Return whether any text at or below the node is a time or duration in CEL."""
     known: bool | None = schema.compiled.get("moments")
     if known is None:
         schema.compiled["moments"] = False
@@ -126,7 +126,7 @@ def _has_moments(schema: Schema) -> bool:
 
 
 def _typed(schema: Schema, value: Any) -> Any:
-    """The value with texts that are times or durations as such."""
+    """Return the value with times and durations converted to CEL values."""
     if not _has_moments(schema):
         return value
     if isinstance(value, str) and schema.format in _MOMENTS:
@@ -143,7 +143,7 @@ def _typed(schema: Schema, value: Any) -> Any:
 
 
 def _old_items(schema: Schema, old: Any) -> dict[str, Any]:
-    """Items of list maps by their key: only these can be told to be the same as before."""
+    """Return items of a list map by key: only these can be matched with their old values."""
     if schema.list_type != "map" or not isinstance(old, list):
         return {}
     return {list_element(schema, item): item for item in old if isinstance(item, dict)}
@@ -156,7 +156,7 @@ def _old_item(schema: Schema, olds: dict[str, Any], item: Any) -> Any:
 
 
 def _apply(rule: ValidationRule, schema: Schema, value: Any, old: Any, shown: Any, path: str) -> ApiFieldError | None:
-    """`value` and `old` as CEL has them, `shown` as the object does."""
+    """Evaluate a rule; `value` and `old` are CEL values, `shown` is the value in the object."""
     env: dict[str, Any] = {"self": value}
     if rule.optional_old_self:
         env["oldSelf"] = NOTHING if old is ABSENT else some(old)

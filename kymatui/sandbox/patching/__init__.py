@@ -1,1 +1,1 @@
-"""The patches that do not track ownership: JSON patch, JSON merge patch and strategic merge patch."""
+"""Patches without ownership tracking: JSON patch, JSON merge patch and strategic merge patch."""

@@ -1,4 +1,4 @@
-"""What goes wrong when a patched object is put back into its type (k8s.io/apimachinery/pkg/runtime/converter.go)."""
+"""Errors of converting a patched object to its Go type (k8s.io/apimachinery/pkg/runtime/converter.go)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _kind(value: Any) -> str:
 
 
 def conversion_problem(schema: Schema, obj: Object) -> str:
-    """The first value that does not fit, in the converter's words; "" where all do."""
+    """Return the converter's message for the first value that does not fit; "" if all fit."""
     for name, below in schema.properties.items():
         if name not in ("kind", "apiVersion") and obj.get(name) is not None:
             problem = _problem(below, obj[name])

@@ -1,4 +1,7 @@
-"""RFC 6902 as the server's library applies it: negative indices count from the end, the root can be replaced."""
+"""JSON patch (RFC 6902) as the server's library applies it.
+
+Deviations of the library: negative indices count from the end, and the root can be replaced.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _MISSING: Any = object()
 
 
 def apply_json_patch(document: Any, operations: list[Any]) -> Any:
-    """The patched document; `document` stays as it is. Raises `PatchFailedError` (422)."""
+    """Return the patched document; `document` is unchanged. Raise `PatchFailedError` (422)."""
     root = [copy_json(document)]
     for operation in operations:
         if not isinstance(operation, dict):
@@ -36,7 +39,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _container(root: list[Any], path: str, kind: str) -> tuple[Any, str]:
-    """(what holds the value at the path, its key there)."""
+    """Return the container of the value at the path and the value's key in it."""
     parts = _parts(path)
     if not parts:
         raise PatchFailedError(f'{kind} operation does not apply: doc is missing path: "{path}": missing value')
@@ -51,7 +54,7 @@ def _container(root: list[Any], path: str, kind: str) -> tuple[Any, str]:
 
 
 def _index(items: list[Any], key: str, size: int) -> int:
-    """The place that a key means in a list of that size; raises where there is none."""
+    """Return the index of a key in a list of that size. Raise `PatchFailedError`."""
     try:
         index = int(key)
     except ValueError:
@@ -106,7 +109,7 @@ def _replace(root: list[Any], path: str, operation: dict[str, Any]) -> None:
     if isinstance(node, list):
         node[_index(node, key, len(node))] = value
     else:
-        node[key] = value  # the server's library sets what is missing
+        node[key] = value  # the server's library adds a missing field
 
 
 def _from(operation: dict[str, Any]) -> str:

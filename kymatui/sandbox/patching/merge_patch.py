@@ -1,4 +1,4 @@
-"""RFC 7386."""
+"""JSON merge patch (RFC 7386)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def apply_merge_patch(value: Any, patch: Any) -> Any:
-    """The patched value; neither argument is changed."""
+    """Return the patched value; both arguments are unchanged."""
     if not isinstance(patch, dict):
         return patch
     result = dict(value) if isinstance(value, dict) else {}

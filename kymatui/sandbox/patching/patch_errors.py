@@ -1,4 +1,4 @@
-"""What goes wrong with a patch."""
+"""Errors of patches."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from kymatui.errors import InvalidError
 
 
 class PatchFailedError(InvalidError):
-    """A patch that does not fit; `status` is what the server answers with.
+    """A patch that cannot be applied; `status` is the HTTP status of the answer.
 
-    422 with the server's general words (`str(error)` is for logs), 400 with the text, 500 with the text and no reason.
+    422 has the server's generic message (`str(error)` is for logs), 400 has the text, 500 has the text and no reason.
     """
 
     def __init__(self, message: str, status: int = 422) -> None:

@@ -1,4 +1,7 @@
-"""Strategic merge patches (k8s.io/apimachinery/pkg/util/strategicpatch): lists merge by what the kind's types say."""
+"""Strategic merge patch: lists merge as the kind's Go types define.
+
+Source: k8s.io/apimachinery/pkg/util/strategicpatch.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ DELETE_FROM = "$deleteFromPrimitiveList/"
 
 
 def apply_strategic_patch(schema: Schema, original: Object, patch: Object) -> Object:
-    """The patched object; neither argument is changed. Raises `PatchFailedError`."""
+    """Return the patched object; both arguments are unchanged. Raise `PatchFailedError`."""
     return _merge_map(schema, copy_json(original), copy_json(patch))
 
 
 def go_text(value: Any) -> str:
-    """Go's %v of decoded JSON."""
+    """Return Go's %v of decoded JSON."""
     if isinstance(value, dict):
         return "map[" + " ".join(f"{name}:{go_text(value[name])}" for name in sorted(value)) + "]"
     if isinstance(value, list):
@@ -56,7 +59,7 @@ def _directed(patch: Object) -> Object:
 
 
 def _retain(original: Object, patch: Object) -> None:
-    """$retainKeys: drops what is not listed; what the patch sets must be listed."""
+    """Apply $retainKeys: drop unlisted fields; fields that the patch sets must be listed."""
     if RETAIN not in patch:
         return
     kept = patch.pop(RETAIN)
@@ -94,7 +97,7 @@ def _merge_field(schema: Schema, original: Object, name: str, value: Any) -> Non
 
 
 def _plain(value: Any) -> Any:
-    """A value of a patch where there is nothing to merge it with: no nulls, no directives."""
+    """Return the value without nulls and directives, for a field that has no old value to merge with."""
     if isinstance(value, dict):
         return {
             name: _plain(item)
@@ -129,7 +132,7 @@ def _merge_list(schema: Schema, original: list[Any], patch: list[Any], *, deleti
 
 
 def _of_maps(original: list[Any], patch: list[Any]) -> bool:
-    """Whether the items are objects; raises where they are of several types."""
+    """Return whether the items are objects. Raise `PatchFailedError` for mixed types."""
     items = [*original, *patch]
     if any(isinstance(item, list) for item in items) and all(isinstance(item, list) for item in items):
         raise PatchFailedError("lists of lists are not supported", 422)
@@ -147,8 +150,7 @@ def _unique(items: list[Any]) -> list[Any]:
 
 
 def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any], bool]:
-    """Carries out `$patch` of items; returns what is left of the original, the ordinary items,
-    and whether these replace all."""
+    """Apply `$patch` of items; return the remaining original, the ordinary items, and whether they replace all."""
     ordinary: list[Any] = []
     replaced = False
     for item in patch:
@@ -196,7 +198,7 @@ def _identity(key: str) -> Callable[[Any], str]:
 
 
 def _in_order(merged: list[Any], patch: list[Any], server: list[Any], key: str) -> list[Any]:
-    """Items of the patch in its order, the server's own in theirs, each near where the server had it."""
+    """Order the patch's items as in the patch and the server's as before, each near its old place."""
     identify = _identity(key)
     wanted = {identify(item): index for index, item in reversed(list(enumerate(patch)))}
     places = {identify(item): index for index, item in reversed(list(enumerate(server)))}
@@ -211,7 +213,7 @@ def _in_order(merged: list[Any], patch: list[Any], server: list[Any], key: str) 
 
 
 def _order_lists(schema: Schema, original: Object, patch: Object) -> None:
-    """$setElementOrder: merges its list, then orders it."""
+    """Apply $setElementOrder: merge its list, then order it."""
     for directive in [name for name in patch if name.startswith(ORDER)]:
         order = patch.pop(directive)
         name = directive.removeprefix(ORDER)
@@ -246,7 +248,7 @@ def _ordered_list(schema: Schema, known: Any, given: Any, order: list[Any]) -> l
 
 
 def _reused(known: list[Any], given: list[Any], key: str) -> list[Any]:
-    """The server's order as its library sees it afterwards: it puts new items in the places of deleted ones."""
+    """Return the server's list as its library sees it afterwards: new items fill the places of deleted ones."""
     identify = _identity(key)
     items = [item for item in given if isinstance(item, dict)]
     gone = {identify(item) for item in items if item.get(DIRECTIVE) == "delete"}
@@ -266,7 +268,7 @@ def _need_list(value: Any) -> None:
 
 
 def _check_order(given: list[Any], order: list[Any], key: str) -> None:
-    """What the patch sets must stand in the order it gives, in the same order."""
+    """Raise `PatchFailedError` unless the patch's items are listed in its $setElementOrder, in that order."""
     if not given or not order:
         return
     identify = _identity(key)

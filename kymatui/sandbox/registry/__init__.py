@@ -1,1 +1,1 @@
-"""An OCI registry in the product: distribution specification 1.1 over HTTP, in memory, on loopback only."""
+"""An OCI registry: distribution specification 1.1 over HTTP, in memory, on loopback only."""

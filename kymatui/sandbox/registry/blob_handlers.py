@@ -1,4 +1,4 @@
-"""Blobs over HTTP: pulling (with ranges) and pushing (at once, in chunks, mounted from another repository)."""
+"""Blobs over HTTP: pull (with ranges) and push (whole, in chunks, or mounted)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BYTES = re.compile(r"bytes=(\d*)-(\d*)")
 
 
 def requested_range(header: str | None, size: int) -> tuple[int, int] | None:
-    """First and last byte asked for; None where the whole is (or the header is of a kind that servers may ignore)."""
+    """Return the first and last requested byte; None for the whole, or a header that may be ignored."""
     found = _BYTES.fullmatch(header.strip()) if header else None
     if not found or not (found[1] or found[2]):
         return None
@@ -33,7 +33,7 @@ def requested_range(header: str | None, size: int) -> tuple[int, int] | None:
 
 
 class BlobHandlers:
-    """The requests under `/blobs/`."""
+    """Handlers of the requests under `/blobs/`."""
 
     def __init__(self, store: RegistryStore, uploads: BlobUploads, access: RegistryAccess, max_bytes: int) -> None:
         self._store = store
@@ -68,7 +68,7 @@ class BlobHandlers:
     # -- pushing
 
     async def start_upload(self, request: web.Request, route: Route) -> web.Response:
-        """Mounts, takes the whole blob, or opens a session, as the query says."""
+        """Mount a blob, receive a whole blob, or open a session, depending on the query."""
         mount, source = request.query.get("mount"), request.query.get("from")
         if mount:
             check_digest(mount)
@@ -108,7 +108,7 @@ class BlobHandlers:
         return web.Response(status=204)
 
     async def _receive(self, request: web.Request, upload: BlobUpload) -> None:
-        """Appends the body; a body that breaks off leaves what came, and the client can ask how much that is."""
+        """Append the body; after a broken transfer the received bytes stay, and the client can resume."""
         async for chunk in request.content.iter_chunked(1 << 16):
             if len(upload.received) + len(chunk) > self._max_bytes:
                 self._uploads.close(upload)

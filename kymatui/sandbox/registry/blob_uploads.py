@@ -1,4 +1,4 @@
-"""Uploads in progress: the sessions between POST and PUT, their offsets, and the rules of Content-Range."""
+"""Uploads in progress: sessions between POST and PUT, their offsets, and Content-Range checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BlobUpload:
         return f"/v2/{self.repository}/blobs/uploads/{self.id}"
 
     def headers(self) -> dict[str, str]:
-        """What every answer about this upload carries. An empty one says `0-0`, as registries do."""
+        """Return the headers of every answer about this upload; an empty one has `0-0`, as in other registries."""
         return {
             "Location": self.location,
             "Range": f"0-{max(len(self.received) - 1, 0)}",
@@ -32,7 +32,7 @@ class BlobUpload:
         }
 
     def expect(self, content_range: str | None, content_length: int | None) -> None:
-        """RANGE_INVALID (416, with where to go on) unless the chunk begins where the last one ended."""
+        """Raise RANGE_INVALID (416, with the offset to resume at) unless the chunk continues the last one."""
         if content_range is None:
             return
         found = _RANGE.fullmatch(content_range.strip())

@@ -1,4 +1,4 @@
-"""Content digests (`sha256:…`, `sha512:…`) and the names that address content in a registry."""
+"""Rules of content digests (`sha256:…`, `sha512:…`) and of repository names and tags."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def digest_of(content: bytes, algorithm: str = "sha256") -> str:
 
 
 def check_digest(text: str) -> str:
-    """The algorithm of a well-formed digest; DIGEST_INVALID for anything that this registry cannot verify."""
+    """Return the algorithm of a valid digest. Raise DIGEST_INVALID for one that cannot be verified."""
     found = _DIGEST.fullmatch(text)
     if not found:
         raise RegistryRefusal(
@@ -33,7 +33,7 @@ def check_digest(text: str) -> str:
 
 
 def verify(content: bytes, digest: str) -> None:
-    """DIGEST_INVALID unless `content` is what `digest` names."""
+    """Raise DIGEST_INVALID unless `digest` is that of `content`."""
     algorithm = check_digest(digest)
     actual = digest_of(content, algorithm)
     if actual != digest:

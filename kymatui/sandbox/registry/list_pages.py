@@ -1,4 +1,4 @@
-"""Pages of a sorted list by `n` and `last`, with the Link header to the next one."""
+"""Pages of a sorted list by `n` and `last`, with the Link header of the next page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kymatui.sandbox.registry.registry_errors import RegistryRefusal
 
 
 def page(items: Sequence[str], query: Mapping[str, str], path: str) -> tuple[list[str], dict[str, str]]:
-    """The items after `last`, at most `n` of them, and the headers that go with them."""
+    """Return at most `n` items after `last`, and the headers of the page."""
     after = [item for item in items if item > query["last"]] if "last" in query else list(items)
     if "n" not in query:
         return after, {}

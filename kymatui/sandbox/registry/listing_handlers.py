@@ -14,7 +14,7 @@ from kymatui.sandbox.registry.registry_store import MAX_MANIFEST_BYTES, OCI_INDE
 
 
 class ListingHandlers:
-    """The requests about what a repository holds."""
+    """Handlers of requests about the content of a repository."""
 
     def __init__(self, store: RegistryStore, *, referrers_api: bool) -> None:
         self._store = store

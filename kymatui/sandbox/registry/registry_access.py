@@ -1,7 +1,7 @@
-"""Who may do what in a registry: basic authentication, or bearer tokens from the registry's own token endpoint.
+"""Registry access: basic authentication, or bearer tokens from the registry's token endpoint.
 
-The token protocol is that of the distribution project: a 401 names realm, service and scope; the client asks the realm
-with its password (or anonymously) and gets a token that holds what it asked for *and* is allowed to have.
+The token protocol is that of the distribution project: a 401 names realm, service and scope; the client requests a
+token from the realm with its password (or anonymously). The token grants the allowed part of the requested scope.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Scheme(StrEnum):
 
 @dataclass(frozen=True)
 class TokenScope:
-    """`type:name:action,action`, e.g. `repository:modules/keda:pull,push`."""
+    """One scope: `type:name:action,action`, such as `repository:modules/keda:pull,push`."""
 
     type: str
     name: str
@@ -38,7 +38,7 @@ class TokenScope:
 
     @classmethod
     def parse(cls, text: str) -> TokenScope | None:
-        """None for what is no scope: the token endpoint passes over those."""
+        """Return None for text that is no scope; the token endpoint ignores it."""
         kind, _, rest = text.partition(":")
         name, _, actions = rest.rpartition(":")
         if not kind or not name or not actions:
@@ -59,14 +59,14 @@ CATALOG_SCOPE = TokenScope("registry", "catalog", frozenset({"*"}))
 
 @dataclass(frozen=True)
 class RegistryUser:
-    """A user of the registry; `repositories` are patterns of fnmatch, `actions` what is allowed in them."""
+    """A user of the registry; `repositories` are fnmatch patterns, `actions` those allowed in them."""
 
     password: str
     actions: frozenset[str] = ALL_ACTIONS
     repositories: tuple[str, ...] = ("*",)
 
     def allows(self, scope: TokenScope) -> frozenset[str]:
-        """What of a scope this user may have."""
+        """Return the actions of a scope that this user has."""
         if scope.type == "registry":
             return scope.actions if scope.name == "catalog" else frozenset()
         if scope.type != "repository" or not any(fnmatch.fnmatchcase(scope.name, p) for p in self.repositories):
@@ -87,7 +87,7 @@ LOCKED_OUT = RegistryUser("", actions=frozenset(), repositories=())
 
 @dataclass
 class RegistryAccess:
-    """The rules of one registry. `OPEN` lets everyone do everything."""
+    """The access rules of one registry; `OPEN` allows everything to everyone."""
 
     scheme: Scheme = Scheme.OPEN
     users: Mapping[str, RegistryUser] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class RegistryAccess:
     # -- the token endpoint
 
     def issue(self, user: RegistryUser, scopes: Iterable[TokenScope]) -> str:
-        """A token that grants what `user` may have of `scopes` (perhaps nothing, as the protocol wants it)."""
+        """Return a token with the allowed part of `scopes`, possibly none, as the protocol requires."""
         granted: dict[tuple[str, str], frozenset[str]] = {}
         for scope in scopes:
             allowed = user.allows(scope)
@@ -113,7 +113,7 @@ class RegistryAccess:
         return token
 
     def authenticate(self, authorization: str | None) -> RegistryUser:
-        """The user of a Basic header; anonymous without one. UNAUTHORIZED for a wrong password."""
+        """Return the user of a Basic header, anonymous without one. Raise UNAUTHORIZED for a wrong password."""
         if not authorization:
             return ANONYMOUS if self.anonymous_pull else LOCKED_OUT
         user = self._basic_user(authorization)
@@ -130,9 +130,9 @@ class RegistryAccess:
     # -- requests
 
     def require(self, authorization: str | None, scope: TokenScope | None, realm: str) -> None:
-        """Lets the request pass, or raises UNAUTHORIZED with the challenge, or DENIED for a user without the right.
+        """Raise UNAUTHORIZED with the challenge, or DENIED if the user lacks the permission.
 
-        `scope` None asks for no more than to be known (`GET /v2/`).
+        `scope` None requires only a known user (`GET /v2/`).
         """
         if self.scheme is Scheme.OPEN:
             return

@@ -1,7 +1,6 @@
-"""What a registry answers when it refuses: the error codes of the distribution specification and their HTTP statuses.
+"""Errors of a registry: the codes of the distribution specification and their HTTP statuses.
 
-The statuses are those of the CNCF distribution registry, which clients are written against, where the specification
-leaves them open.
+Where the specification leaves the status open, it is that of the CNCF distribution registry, which clients know.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ STATUS_OF_CODE: dict[str, int] = {
 
 
 class RegistryRefusal(Exception):
-    """A request that the registry does not carry out; `headers` go with the answer (challenges, ranges)."""
+    """A refused request; `headers` are added to the answer (challenges, ranges)."""
 
     def __init__(
         self, code: str, message: str, *, detail: Any = None, status: int = 0, headers: dict[str, str] | None = None
@@ -48,7 +47,7 @@ class RegistryRefusal(Exception):
 
 
 def answer_refusal(refusal: RegistryRefusal) -> web.Response:
-    """The body `{"errors": [{code, message, detail}]}` of the specification, under the refusal's status."""
+    """Return the body `{"errors": [{code, message, detail}]}` of the specification."""
     body = {"errors": [{"code": refusal.code, "message": refusal.message, "detail": refusal.detail}]}
     return web.Response(
         status=refusal.status,

@@ -1,4 +1,4 @@
-"""Misbehaviour on demand: what a registry does when it is overloaded, broken or tampered with."""
+"""Injected faults of a registry: overloaded, broken or tampered with."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from enum import StrEnum
 
 
 class RegistryFaultKind(StrEnum):
-    STATUS = "status"  # answers with `status`, and nothing happens
+    STATUS = "status"  # answers with `status` and does nothing
     TRUNCATE = "truncate"  # promises the whole body, sends half of it, closes the connection
-    TAMPER = "tamper"  # one byte of the body is not what was pushed; headers still name the right digest
+    TAMPER = "tamper"  # changes one byte of the body; headers still have the right digest
     DROP = "drop"  # closes the connection without an answer
-    DELAY = "delay"  # waits `seconds`, then answers as always
+    DELAY = "delay"  # waits `seconds`, then answers as usual
 
 
 @dataclass
 class RegistryFault:
-    """Applies to requests whose method and path match, `times` times (0: always)."""
+    """A fault for requests with a matching method and path, `times` times (0: always)."""
 
     kind: RegistryFaultKind
     path: str = ".*"
@@ -32,7 +32,7 @@ class RegistryFault:
 
 
 class RegistryFaults:
-    """The faults in force, in the order they were set; each request meets the first that matches."""
+    """The active faults in the order they were set; each request gets the first that matches."""
 
     def __init__(self) -> None:
         self._faults: list[RegistryFault] = []

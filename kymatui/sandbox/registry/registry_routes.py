@@ -1,4 +1,4 @@
-"""The paths of the distribution API. Repository names hold slashes, so the path is read from its end."""
+"""Routes of the distribution API; repository names contain slashes, so paths are parsed from the end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ACTIONS: dict[tuple[str, str], tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Route:
-    """What a request is about; `actions` are what it needs in the repository `name`."""
+    """The target of a request; `actions` are those it needs in the repository `name`."""
 
     shape: str
     name: str

@@ -1,9 +1,9 @@
-"""The registry's HTTP side: one aiohttp application, on loopback, in whatever event loop runs it.
+"""The HTTP server of the registry: one aiohttp application, on loopback, in the current event loop.
 
-registry = Registry(access=Access(Scheme.BASIC, {"dev": User("secret")}))
-await registry.start()          # registry.address == "127.0.0.1:40123"
-registry.store.push_blob(...)   # what is pushed here is served at once
-await registry.stop()
+    registry = SandboxRegistry(access=RegistryAccess(Scheme.BASIC, {"dev": RegistryUser("secret")}))
+    await registry.start()          # registry.address == "127.0.0.1:40123"
+    registry.store.push_blob(...)   # served at once
+    await registry.stop()
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ API_VERSION = {"Docker-Distribution-API-Version": "registry/2.0"}
 
 
 class SandboxRegistry:
-    """One registry: its content (`store`), its rules (`access`), its faults, and the server in front of them."""
+    """One registry: its content (`store`), access rules (`access`), faults, and HTTP server."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class SandboxRegistry:
     # -- life
 
     async def start(self, listening: socket.socket | None = None) -> None:
-        """Listens, on a socket that already does where one is given; `address` tells the port."""
+        """Listen, on an open socket if one is given; `address` has the port."""
         app = web.Application(client_max_size=0)
         app.router.add_route("*", "/token", self._serve_token)
         app.router.add_route("*", "/{path:.*}", self._serve)
@@ -84,7 +84,7 @@ class SandboxRegistry:
 
     @property
     def address(self) -> str:
-        """`host:port`, the first part of an image reference to this registry."""
+        """Return `host:port`, the first part of an image reference to this registry."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"{host}:{self._port}"
 
@@ -156,7 +156,7 @@ class SandboxRegistry:
     # -- the token endpoint
 
     async def _serve_token(self, request: web.Request) -> web.Response:
-        """GET with Basic (or anonymously), and POST with a form (OAuth 2, `grant_type=password`)."""
+        """Serve GET with Basic (or anonymously) and POST with a form (OAuth 2, `grant_type=password`)."""
         self.requests.append(f"{request.method} {request.path}")
         fault = self.faults.take(request.method, request.path)
         if fault is not None:

@@ -1,7 +1,7 @@
-"""What a registry holds: blobs by digest, and for each repository its blobs, manifests and tags. All in memory.
+"""The content of a registry in memory: blobs by digest, repositories with blobs, manifests and tags.
 
-The world loads itself through this class without a socket (`push_blob`, `push_manifest`); the HTTP side uses the same
-methods, so what is pushed either way looks the same to a client.
+The sample world pushes through this class without a socket (`push_blob`, `push_manifest`). The HTTP handlers use the
+same methods, so clients see no difference.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _INDEXES = {OCI_INDEX, "application/vnd.docker.distribution.manifest.list.v2+jso
 
 @dataclass(frozen=True)
 class StoredManifest:
-    """A manifest as it was pushed, byte by byte, with the media type it was pushed under."""
+    """A manifest with its exact bytes and media type."""
 
     content: bytes
     media_type: str
@@ -32,13 +32,13 @@ class StoredManifest:
 
     @property
     def subject(self) -> str:
-        """The digest this manifest refers to, or ''."""
+        """Return the digest of the subject, or ""."""
         subject = self.document.get("subject")
         return str(subject.get("digest", "")) if isinstance(subject, dict) else ""
 
     @property
     def artifact_type(self) -> str:
-        """`artifactType`, and for image manifests without one the media type of the configuration."""
+        """Return `artifactType`; for image manifests without one, the media type of the config."""
         given = self.document.get("artifactType")
         if given:
             return str(given)
@@ -46,7 +46,7 @@ class StoredManifest:
         return str(config.get("mediaType", "")) if isinstance(config, dict) else ""
 
     def descriptor(self) -> dict[str, Any]:
-        """How the referrers list tells of this manifest."""
+        """Return this manifest's entry in the referrers list."""
         found: dict[str, Any] = {"mediaType": self.media_type, "digest": self.digest, "size": len(self.content)}
         if self.artifact_type:
             found["artifactType"] = self.artifact_type
@@ -63,13 +63,13 @@ class Repository:
     tags: dict[str, str] = field(default_factory=dict)
 
     def referrers(self, digest: str, artifact_type: str = "") -> list[dict[str, Any]]:
-        """Descriptors of the manifests whose subject is `digest`, in order of their digests."""
+        """Return the descriptors of the manifests whose subject is `digest`, sorted by digest."""
         found = (m for _, m in sorted(self.manifests.items()) if m.subject == digest)
         return [m.descriptor() for m in found if not artifact_type or m.artifact_type == artifact_type]
 
 
 class RegistryStore:
-    """The content of one registry. Refuses with `RegistryRefusal`, as the HTTP side would."""
+    """The content of one registry. Raises `RegistryRefusal`, which becomes the HTTP answer."""
 
     def __init__(self) -> None:
         self._content: dict[str, bytes] = {}
@@ -92,7 +92,7 @@ class RegistryStore:
     # -- blobs
 
     def push_blob(self, repository: str, content: bytes, digest: str = "") -> str:
-        """Stores a blob; with `digest` it must be that. Returns its digest."""
+        """Store a blob and return its digest; with `digest`, verify it first."""
         if digest:
             verify(content, digest)
         else:
@@ -102,7 +102,7 @@ class RegistryStore:
         return digest
 
     def mount_blob(self, repository: str, digest: str, source: str) -> bool:
-        """Makes a blob of `source` a blob of `repository`; False where `source` does not have it."""
+        """Add a blob of `source` to `repository`; return False if `source` lacks it."""
         found = self._repositories.get(source)
         if found is None or digest not in found.blobs:
             return False
@@ -128,7 +128,7 @@ class RegistryStore:
     # -- manifests
 
     def push_manifest(self, repository: str, reference: str, content: bytes, media_type: str = OCI_MANIFEST) -> str:
-        """Stores a manifest under a tag or its digest; what it refers to must be there. Returns its digest."""
+        """Store a manifest under a tag or its digest and return the digest; referenced blobs must exist."""
         document = _parsed(content, media_type)
         if is_digest(reference):
             verify(content, reference)
@@ -157,7 +157,7 @@ class RegistryStore:
         return found
 
     def delete_manifest(self, repository: str, reference: str) -> None:
-        """By tag: the tag alone. By digest: the manifest and every tag that points at it."""
+        """Delete only the tag, or for a digest the manifest and all tags that point to it."""
         found = self.manifest(repository, reference)
         home = self._repositories[repository]
         if not is_digest(reference):
@@ -170,7 +170,7 @@ class RegistryStore:
         return sorted(self.repository(repository).tags)
 
     def referrers(self, repository: str, digest: str, artifact_type: str = "") -> list[dict[str, Any]]:
-        """Empty for a repository or a digest that is not there: the specification allows referrers to come first."""
+        """Return the referrers; empty for an unknown digest, because referrers may be pushed first."""
         check_digest(digest)
         home = self._repositories.get(repository)
         return home.referrers(digest, artifact_type) if home else []
@@ -204,7 +204,7 @@ def _parsed(content: bytes, media_type: str) -> Mapping[str, Any]:
 
 
 def _children(document: Mapping[str, Any], media_type: str) -> Iterator[Mapping[str, Any]]:
-    """The descriptors that must be in the repository before this manifest is."""
+    """Yield the descriptors whose content must exist before this manifest is stored."""
     if media_type in _INDEXES:
         listed = document.get("manifests") or []
     else:

@@ -1,1 +1,1 @@
-"""What `kubectl get` shows: the columns of a kind and the cells of an object (meta.k8s.io/v1 Table)."""
+"""Tables of `kubectl get`: columns of kinds and cells of objects (meta.k8s.io/v1 Table)."""

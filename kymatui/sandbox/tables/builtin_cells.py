@@ -15,7 +15,7 @@ _CELLS: dict[str, Cells] = {"Pod": pod_cells, **CORE, **WORKLOADS, **POLICIES}
 
 
 def builtin_cells(gvk: GVK, obj: Object, now: float) -> list[Any]:
-    """The cells of one object, in the order of the columns."""
+    """Return the cells of one object in column order."""
     cells = _CELLS.get(gvk[2])
     if cells is not None:
         return cells(obj, now)

@@ -1,8 +1,8 @@
 """Columns of built-in kinds (k8s.io/kubernetes/pkg/printers/internalversion).
 
-A kind stands in a line of its own, its columns below it: the name with `_` for a space, `:type:format` where they are
-not a plain string, `*` where it is wide only, and the description. A description that begins with `.` is that of the
-field it names. The name comes first in every table but that of events.
+Each kind has its own line and its columns below it: the name with `_` for a space, `:type:format` unless it is a
+plain string, `*` if it is only in wide output, and the description. A description that begins with `.` is that of the
+field it names. The name is the first column in every table except that of events.
 """
 
 from __future__ import annotations
@@ -331,7 +331,7 @@ _NAMELESS = frozenset(("Event",))
 
 @functools.cache
 def _columns_by_kind() -> dict[str, list[str]]:
-    """The entries of every kind, continued lines joined."""
+    """Return the column entries of every kind, with continued lines joined."""
     found: dict[str, list[str]] = {}
     entries: list[str] = []
     for line in _COLUMNS.strip("\n").splitlines():
@@ -356,7 +356,7 @@ def _builtin_columns(gvk: GVK) -> tuple[Object, ...]:
 
 
 def builtin_columns(gvk: GVK) -> list[Object]:
-    """columnDefinitions; kinds without columns of their own show when they were created."""
+    """Return the columnDefinitions; kinds without their own columns have name and creation time."""
     return [dict(column) for column in _builtin_columns(gvk)]
 
 

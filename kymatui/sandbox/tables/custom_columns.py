@@ -1,4 +1,4 @@
-"""Columns of custom resources: those of their definition, or the age."""
+"""Columns of custom resources: those of the CRD, else the age."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AGE: Object = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTim
 
 
 def name_column() -> Object:
-    """The first column of every kind."""
+    """Return the first column of every kind."""
     return _column("Name", "string", object_meta().properties["name"].description, form="name")
 
 
@@ -24,7 +24,7 @@ def _column(name: str, kind: str, description: str, *, form: str = "", priority:
 
 
 def custom_columns(printed: Sequence[Object]) -> list[Object]:
-    """columnDefinitions; `printed` are the additionalPrinterColumns of the version."""
+    """Return the columnDefinitions; `printed` are the version's additionalPrinterColumns."""
     columns = [name_column()]
     if not printed:
         columns.append(_column("Age", "date", object_meta().properties["creationTimestamp"].description))
@@ -38,7 +38,7 @@ def custom_columns(printed: Sequence[Object]) -> list[Object]:
 
 
 def custom_cells(printed: Sequence[Object], obj: Object, now: float) -> list[Any]:
-    """The cells of one object."""
+    """Return the cells of one object."""
     cells: list[Any] = [(obj.get("metadata") or {}).get("name", "")]
     return cells + [_cell(column, obj, now) for column in printed or (AGE,)]
 

@@ -1,4 +1,4 @@
-"""Ages as kubectl words them (k8s.io/apimachinery/pkg/util/duration)."""
+"""Ages in kubectl's format (k8s.io/apimachinery/pkg/util/duration)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def human_duration(seconds: int) -> str:
-    """Two units at most: 5s, 2m30s, 90m, 3h20m, 4d2h, 3y40d."""
+    """Return at most two units: 5s, 2m30s, 90m, 3h20m, 4d2h, 3y40d."""
     if seconds < -1:
         return "<invalid>"
     if seconds < 0:
@@ -40,7 +40,7 @@ def _two(large: int, unit: str, small: int, small_unit: str) -> str:
 
 
 def seconds_of(text: Any) -> float | None:
-    """A time as seconds since the epoch; None where it is none."""
+    """Return a time in Unix seconds, None for other text."""
     if not isinstance(text, str) or not text:
         return None
     try:
@@ -50,6 +50,6 @@ def seconds_of(text: Any) -> float | None:
 
 
 def age(text: Any, now: float) -> str:
-    """How long ago a time was."""
+    """Return the age of a time."""
     then = seconds_of(text)
     return UNKNOWN if then is None else human_duration(int(now - then))

@@ -1,4 +1,4 @@
-"""JSONPath in kubectl's dialect, as printer columns of custom resources use it."""
+"""JSONPath in kubectl's dialect, for printer columns of custom resources."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _FILTER = re.compile(r"^\?\(\s*@\.(?P<path>[^=!<>\s]+)\s*(?:(?P<operator>==|!=|<
 
 
 class JsonPathError(ValueError):
-    """A path that cannot be read."""
+    """A malformed path."""
 
 
 @functools.lru_cache(maxsize=512)
 def compile_path(text: str) -> tuple[JsonPathStep, ...]:
-    """The steps of `.status.conditions[?(@.type=="Ready")].status`; raises `JsonPathError`."""
+    """Return the steps of `.status.conditions[?(@.type=="Ready")].status`. Raise `JsonPathError`."""
     rest = text.strip().removeprefix("{").removesuffix("}").removeprefix("$")
     steps: list[JsonPathStep] = []
     position = 0
@@ -42,7 +42,7 @@ def compile_path(text: str) -> tuple[JsonPathStep, ...]:
 
 
 def find_values(text: str, obj: Any) -> list[Any]:
-    """All values at a path; raises `JsonPathError`."""
+    """Return all values at a path. Raise `JsonPathError`."""
     values = [obj]
     for step in compile_path(text):
         values = step(values)

@@ -1,4 +1,4 @@
-"""The row of a pod: ready containers, the one word of its state, restarts."""
+"""Cells of a pod: ready containers, reason, restarts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _exit(ended: Object) -> str:
 
 
 def _initial_reason(obj: Object) -> str:
-    """What the first init container that is not done says."""
+    """Return the reason of the first unfinished init container, "" if all are finished."""
     total = len((obj.get("spec") or {}).get("initContainers") or ())
     for index, found in enumerate((obj.get("status") or {}).get("initContainerStatuses") or ()):
         state = found.get("state") or {}

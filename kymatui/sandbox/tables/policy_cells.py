@@ -1,4 +1,4 @@
-"""Cells of the kinds that grant, route, limit and configure (k8s.io/kubernetes/pkg/printers/internalversion)."""
+"""Cells of RBAC, network, policy and storage kinds (k8s.io/kubernetes/pkg/printers/internalversion)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cells of several kinds show alike."""
+"""Cells that several kinds share."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Cells = Callable[[Object, float], list[Any]]
 
 
 def age_of(obj: Object, now: float) -> str:
-    """How long ago the object was created."""
+    """Return the age of the object."""
     return age(obj["metadata"].get("creationTimestamp"), now)
 
 
 def images(spec: Object) -> tuple[str, str]:
-    """(names of containers, their images) of a pod template."""
+    """Return the container names and their images of a pod template."""
     containers = ((spec.get("template") or {}).get("spec") or {}).get("containers") or []
     return ",".join(c["name"] for c in containers), ",".join(c.get("image", "") for c in containers)
 
 
 def format_selector(selector: Any) -> str:
-    """A LabelSelector on one line."""
+    """Return a LabelSelector on one line."""
     if selector is None:
         return NONE
     terms = [f"{key}={value}" for key, value in sorted((selector.get("matchLabels") or {}).items())]
@@ -40,10 +40,10 @@ def format_selector(selector: Any) -> str:
 
 
 def format_labels(labels: Any) -> str:
-    """Labels on one line."""
+    """Return labels on one line."""
     return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or NONE
 
 
 def named(obj: Object, *cells: Any) -> list[Any]:
-    """A row that begins with the name."""
+    """Return a row that begins with the name."""
     return [obj["metadata"]["name"], *cells]

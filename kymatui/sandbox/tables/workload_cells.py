@@ -1,4 +1,4 @@
-"""Cells of the kinds that run pods (k8s.io/kubernetes/pkg/printers/internalversion)."""
+"""Cells of workload kinds (k8s.io/kubernetes/pkg/printers/internalversion)."""
 
 from __future__ import annotations
 
