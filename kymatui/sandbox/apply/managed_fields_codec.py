@@ -11,7 +11,7 @@ from kymatui.sandbox.schemas.values.field_sets import FieldsError, FieldSet, fro
 
 
 class Manager(NamedTuple):
-    """A field manager: an applier is one manager at all versions (`version` is ""), an updater one at each."""
+    """A field manager; `version` is "" for an applier, which is one manager at all versions."""
 
     name: str
     operation: str

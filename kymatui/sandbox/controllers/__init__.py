@@ -1,6 +1,6 @@
-"""What makes the embedded cluster live: the work of kube-controller-manager, the scheduler and one kubelet.
+"""Controllers of the embedded cluster: kube-controller-manager, scheduler and one kubelet.
 
-Controllers are level-triggered: each is told *which* object to look at, never what happened to it, reads the state of
-now, does the one step that is missing, and waits to be told again. All of them share one queue on the server's event
-loop (`reconciling`), read straight from the store (`observing`) and write through the API like any client.
+Controllers are level-triggered: the queue names *which* object to reconcile, never the event. A controller reads the
+current state, performs the one missing step, and waits for the next change. All share one queue on the server's event
+loop (`work_queue`), read straight from the store (`store_reader`) and write through the API like any client.
 """

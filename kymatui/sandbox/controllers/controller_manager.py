@@ -1,7 +1,7 @@
-"""All controllers of a cluster as one thing to start and to stop.
+"""The controller manager: starts and stops all controllers of a cluster.
 
-controllers = Controllers(client, store, root_ca=pem)
-controllers.start()      # from here on they follow every write
+controllers = ControllerManager(client, store, root_ca=pem)
+controllers.start()      # from now on they follow every write
 controllers.stop()
 """
 
@@ -35,7 +35,7 @@ from kymatui.sandbox.controllers.workloads.statefulset_controller import Statefu
 
 
 class ControllerManager:
-    """Runs on the clock of the client; `add` takes further controllers (simulated operators)."""
+    """Runs the controllers on the client's clock; `add` accepts more (simulated operators)."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ControllerManager:
         self._kind_is_served = kind_is_served
 
     def start(self) -> None:
-        """Starts all; those that exist already are looked at first."""
+        """Start all controllers; they reconcile existing objects first."""
         for controller in self._standard():
             self.add(controller)
 
@@ -69,7 +69,7 @@ class ControllerManager:
         controller.watch(queue)
 
     def remove(self, name: str) -> None:
-        """Stops one (a simulated operator that is gone)."""
+        """Stop one controller, such as a deleted simulated operator."""
         queue = self._queues.pop(name, None)
         if queue is not None:
             queue.stop()

@@ -150,7 +150,7 @@ def _unique(items: list[Any]) -> list[Any]:
 
 
 def _special_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[Any], list[Any], bool]:
-    """Apply `$patch` of items; return the remaining original, the ordinary items, and whether they replace all."""
+    """Apply `$patch` of items; return (remaining original, ordinary items, whether they replace all)."""
     ordinary: list[Any] = []
     replaced = False
     for item in patch:
@@ -248,7 +248,7 @@ def _ordered_list(schema: Schema, known: Any, given: Any, order: list[Any]) -> l
 
 
 def _reused(known: list[Any], given: list[Any], key: str) -> list[Any]:
-    """Return the server's list as its library sees it afterwards: new items fill the places of deleted ones."""
+    """Return the list as the server's library sees it: new items fill the places of deleted ones."""
     identify = _identity(key)
     items = [item for item in given if isinstance(item, dict)]
     gone = {identify(item) for item in items if item.get(DIRECTIVE) == "delete"}

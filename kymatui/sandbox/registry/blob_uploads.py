@@ -24,7 +24,7 @@ class BlobUpload:
         return f"/v2/{self.repository}/blobs/uploads/{self.id}"
 
     def headers(self) -> dict[str, str]:
-        """Return the headers of every answer about this upload; an empty one has `0-0`, as in other registries."""
+        """Return the headers of answers about this upload; an empty one has `0-0`, as in other registries."""
         return {
             "Location": self.location,
             "Range": f"0-{max(len(self.received) - 1, 0)}",

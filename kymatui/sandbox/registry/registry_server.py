@@ -1,9 +1,9 @@
 """The HTTP server of the registry: one aiohttp application, on loopback, in the current event loop.
 
-    registry = SandboxRegistry(access=RegistryAccess(Scheme.BASIC, {"dev": RegistryUser("secret")}))
-    await registry.start()          # registry.address == "127.0.0.1:40123"
-    registry.store.push_blob(...)   # served at once
-    await registry.stop()
+registry = SandboxRegistry(access=RegistryAccess(Scheme.BASIC, {"dev": RegistryUser("secret")}))
+await registry.start()          # registry.address == "127.0.0.1:40123"
+registry.store.push_blob(...)   # served at once
+await registry.stop()
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What objects may hold: types of built-in kinds and of custom resources, decoding, defaults, rules. No I/O."""
+"""Schemas of built-in kinds and custom resources: types, decoding, defaults, validation. No I/O."""

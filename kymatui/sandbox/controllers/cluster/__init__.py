@@ -1,1 +1,1 @@
-"""Controllers of the cluster itself: namespaces, garbage collection, quotas, roles, services, APIServices."""
+"""Cluster controllers: namespaces, garbage collection, quotas, roles, services, APIServices."""

@@ -1,6 +1,6 @@
-"""APIServices: whether what they point at could answer.
+"""APIServices: availability of their backends.
 
-Nothing of a container runs here, so nothing is asked: a service with endpoints counts as an API that answers.
+The sandbox runs no containers, so no requests are sent: a service with endpoints counts as available.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ RESOURCE = "apiservices.apiregistration.k8s.io"
 
 
 class ApiServices:
-    """Keys are those of the APIServices."""
+    """Reconciles APIServices."""
 
     name = "apiservices"
 
@@ -46,7 +46,7 @@ class ApiServices:
         return None
 
     def _state(self, service: Obj) -> tuple[bool, str, str]:
-        """(available, reason, message), in the words of the aggregator."""
+        """Return (available, reason, message), with the aggregator's messages."""
         ref = service["spec"].get("service")
         if not ref:
             return True, "Local", "Local APIServices are always available"

@@ -1,8 +1,8 @@
-"""The garbage collector: what has lost its owners goes; what is deleted foreground waits for what it owns.
+"""The garbage collector: deletes objects without owners; runs foreground and orphan deletions.
 
-The rules are those of k8s.io/kubernetes/pkg/controller/garbagecollector: an owner is solid (there, and staying),
-dangling (not there) or waiting (there, deleting its dependents first). An object with a solid owner stays and loses its
-references to the others; one without goes.
+The rules are those of k8s.io/kubernetes/pkg/controller/garbagecollector: an owner is solid (exists and stays),
+dangling (does not exist) or waiting (deletes its dependents first). An object with a solid owner stays and loses its
+references to the others; one without is deleted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def every_kind_is_served(api_version: str, kind: str) -> bool:
 
 
 class GarbageCollector:
-    """Keys are ("", uid)."""
+    """Collects garbage; keys are ("", uid)."""
 
     name = "garbage-collector"
 
@@ -96,7 +96,7 @@ class GarbageCollector:
         self._remove_finalizer(node, ORPHAN)
 
     def _delete_dependents(self, node: OwnerNode) -> None:
-        """Those that block go first; when none is left, the finalizer goes."""
+        """Delete the blocking dependents; remove the finalizer after the last one."""
         blocking = [child for child in self._graph.dependents(node.uid) if _blocks(child, node)]
         if not blocking:
             self._remove_finalizer(node, FOREGROUND)
@@ -125,7 +125,7 @@ class GarbageCollector:
         self._delete(node, foreground=bool(waiting) and bool(self._graph.dependents(node.uid)))
 
     def _owner(self, node: OwnerNode, reference: GraphOwnerReference) -> OwnerNode | None:
-        """The owner where it is: in the object's own namespace, or in none."""
+        """Return the owner from the object's namespace, or a cluster-scoped one."""
         owner = self._graph.node(reference.uid)
         if owner is None or owner.key[1] != reference.name:
             return None
@@ -152,7 +152,7 @@ class GarbageCollector:
         )
 
     def _unblock_cycle(self, node: OwnerNode) -> None:
-        """A dependent that waits for its own dependents and owns this one in turn would block for ever."""
+        """Unblock a cycle of foreground deletions, in which two objects would wait for each other forever."""
         if any(child.deletes_dependents_first for child in self._graph.dependents(node.uid)):
             unblocked = [
                 GraphOwnerReference(o.apiVersion, o.kind, o.name, o.uid, blockOwnerDeletion=False) for o in node.owners
@@ -190,7 +190,7 @@ class GarbageCollector:
 
     @staticmethod
     def _tolerate(write: Callable[[], object]) -> None:
-        """An object that is gone, or another one under the same name, needs nothing any more."""
+        """Run the write; ignore that the object is deleted or replaced by another of the same name."""
         try:
             write()
         except StatusError as error:

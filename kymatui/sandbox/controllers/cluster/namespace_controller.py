@@ -1,4 +1,4 @@
-"""Namespaces: what each must have from the start, and how one is emptied before it goes."""
+"""Namespace controllers: default content of new namespaces, and deletion of all content."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SOON = 0.2
 
 
 class NamespaceContents:
-    """Gives each namespace its default service account and the certificate authority of the cluster."""
+    """Creates the default service account and the cluster's CA ConfigMap in each namespace."""
 
     name = "namespace-contents"
 
@@ -72,7 +72,7 @@ class NamespaceContents:
 
 
 class NamespaceDeletion:
-    """Empties terminating namespaces, says what remains and why, and takes the last finalizer away."""
+    """Deletes the content of terminating namespaces, reports what remains, and removes the finalizer."""
 
     name = "namespace-deletion"
 
@@ -113,7 +113,7 @@ class NamespaceDeletion:
         return None
 
     def _delete_contents(self, namespace: str) -> str:
-        """Asks for the deletion of everything; returns the words of what could not be asked for."""
+        """Delete all objects and return the messages of failed deletions."""
         failures: list[str] = []
         for resource in self._resources(namespace):
             for key in self._context.observer.keys(resource, namespace):
@@ -127,7 +127,7 @@ class NamespaceDeletion:
         return "; ".join(failures)
 
     def _resources(self, namespace: str) -> list[str]:
-        """Pods last: a workload that is still there would make new ones."""
+        """Return the resources, pods last: an existing workload would create new pods."""
         store = self._context.observer.store
         found = [name for name in store.resources() if store.count(name, namespace)]
         return sorted(found, key=lambda name: (name == "pods", name))
@@ -156,7 +156,7 @@ class NamespaceDeletion:
 
 
 def deletion_conditions(remaining: Mapping[str, list[Obj]], failure: str) -> list[dict[str, Any]]:
-    """The five conditions of a terminating namespace, in the words of the namespace controller."""
+    """Return the five conditions of a terminating namespace, with the namespace controller's messages."""
     deleted = (
         condition(
             "NamespaceDeletionContentFailure",
@@ -210,5 +210,5 @@ def _finalizer_condition(remaining: Mapping[str, list[Obj]]) -> dict[str, Any]:
 
 
 def _dotted(resource: str) -> str:
-    """ "configmaps." and "deployments.apps": the controller prints name, dot, group."""
+    """Return "configmaps." or "deployments.apps": the controller prints name, dot, group."""
     return resource if "." in resource else f"{resource}."

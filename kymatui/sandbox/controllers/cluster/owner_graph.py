@@ -1,4 +1,4 @@
-"""Who owns whom: a graph over every object's uid and owner references, kept up to date by the store's changes."""
+"""Ownership graph over the uid and owner references of all objects, updated by store changes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DECODER = msgspec.json.Decoder(_Partial)
 
 @dataclass(frozen=True, slots=True)
 class OwnerNode:
-    """What the collector needs to know of an object."""
+    """The fields of an object that the garbage collector needs."""
 
     uid: str
     resource: str
@@ -56,14 +56,14 @@ class OwnerNode:
 
 
 class OwnerGraph:
-    """Every object by uid, and for each uid the objects that name it as an owner (whether it exists or not)."""
+    """All objects by uid, and the dependents of each uid, even if that object does not exist."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, OwnerNode] = {}
         self._dependents: dict[str, set[str]] = {}
 
     def fill(self, store: ObjectStore, ignored: frozenset[str]) -> None:
-        """Reads all that exists."""
+        """Add all existing objects."""
         for resource in store.resources():
             if resource not in ignored:
                 for stored in store.walk(resource):
@@ -79,7 +79,7 @@ class OwnerGraph:
         return list(self._nodes.values())
 
     def apply(self, change: StoreChange) -> tuple[OwnerNode | None, OwnerNode | None]:
-        """Takes a change in; returns what the object was and is (None: not there)."""
+        """Apply a change; return the old and the new node of the object (None: does not exist)."""
         before = self._nodes.get(change.current.uid)
         if change.kind == "DELETED":
             self._drop(change.current.uid)

@@ -1,4 +1,4 @@
-"""ResourceQuotas: how much of each is used."""
+"""ResourceQuotas: status with the current usage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECONDS = 5.0
 
 
 class ResourceQuotas:
-    """Keys are those of quotas."""
+    """Reconciles ResourceQuotas."""
 
     name = "resourcequotas"
 

@@ -1,4 +1,4 @@
-"""Aggregated ClusterRoles: their rules are those of the roles that their selectors find."""
+"""Aggregated ClusterRoles: collects the rules of the selected roles."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RESOURCE = "clusterroles.rbac.authorization.k8s.io"
 
 
 class AggregatedRoles:
-    """Keys are those of ClusterRoles that have an aggregationRule."""
+    """Reconciles ClusterRoles with an aggregationRule."""
 
     name = "aggregatedroles"
 

@@ -1,4 +1,4 @@
-"""Services: Endpoints and EndpointSlices of the pods that their selectors find, and an address for load balancers."""
+"""Services: Endpoints and EndpointSlices of the selected pods, and load balancer addresses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SLICE_MANAGER = "endpointslice-controller.k8s.io"
 
 
 class Services:
-    """Keys are those of Services."""
+    """Reconciles Services."""
 
     name = "services"
 
@@ -58,7 +58,7 @@ class Services:
         return [p for p in found if (p.get("status") or {}).get("podIP") and not is_finished(p)]
 
     def _give_address(self, service: Obj) -> None:
-        """A load balancer of the documentation's network, so that whoever waits for one does not wait for ever."""
+        """Assign a load balancer address from the documentation range, so that its waiters finish."""
         if service["spec"].get("type") != "LoadBalancer":
             return
         status = service.get("status") or {}
@@ -134,7 +134,7 @@ class Services:
         self._create(SLICES, made, namespace)
 
     def _create(self, resource: str, obj: Obj, namespace: str) -> None:
-        """Creates where the API serves the resource."""
+        """Create an object if the API serves the resource."""
         if self._served.get(resource) is False:
             return
         try:
@@ -183,7 +183,7 @@ def _ports(service: Obj, pods: list[Obj]) -> list[Obj]:
 
 
 def _target_port(port: Obj, pods: list[Obj]) -> Any:
-    """A number, or the container port of that name in the first pod that has one."""
+    """Return the port number, or that of the named container port in the first pod that has it."""
     target = port.get("targetPort", port["port"])
     if isinstance(target, int):
         return target or port["port"]

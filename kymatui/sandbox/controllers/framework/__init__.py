@@ -1,1 +1,1 @@
-"""What every controller works with: the work queue, reads of the store, events, conditions. Knows no kind."""
+"""Controller framework: work queue, store reads, events, conditions; independent of kinds."""

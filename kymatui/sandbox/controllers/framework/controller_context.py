@@ -1,4 +1,4 @@
-"""What every controller works with."""
+"""The dependencies of every controller."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader
 
 @dataclass(frozen=True)
 class ControllerPace:
-    """How long things take, in seconds. Real clusters are slower; nobody wants to wait for a demonstration."""
+    """Simulated durations in seconds, shorter than on a real cluster to keep demonstrations fast."""
 
-    start: float = 0.4  # a container, from its image to running
-    stop: float = 0.3  # a container that was asked to end
-    job: float = 0.6  # a container that runs to its end
-    back_off: float = 10.0  # the first pause between attempts; doubles up to 5 minutes
-    namespace: float = 1.0  # a namespace that is empty, until it is gone: clients expect to see it terminate
-    operator: float = 0.3  # a simulated operator, between two states of its resource
+    start: float = 0.4  # start of a container whose image exists
+    stop: float = 0.3  # stop of a container
+    job: float = 0.6  # run of a container to its end
+    back_off: float = 10.0  # first pause between attempts; doubles up to 5 minutes
+    namespace: float = 1.0  # from an empty namespace to its deletion: clients expect to see it terminate
+    operator: float = 0.3  # between two states of a simulated operator's resource
 
 
 @dataclass(frozen=True)
 class ControllerContext:
-    """The client that writes, the observer that reads, the recorder of events, and the pace."""
+    """The client that writes, the store reader, the event recorder, and the pace."""
 
     client: LocalClient
     observer: StoreReader
@@ -44,9 +44,9 @@ class ControllerContext:
         return timestamp(self.now)
 
     def write_status(self, resource: str, obj: Obj, status: Mapping[str, Any]) -> bool:
-        """Puts a whole new status on the object that was read; False where it is the same already.
+        """Replace the status of the object that was read; return False if it is unchanged.
 
-        Raises Conflict where the object has changed in between, so that nothing is overwritten unseen.
+        Raise Conflict if the object changed meanwhile, so that no other write is lost.
         """
         if (obj.get("status") or {}) == status:
             return False
@@ -56,7 +56,7 @@ class ControllerContext:
         return True
 
     def delete(self, resource: str, obj: Mapping[str, Any], propagation: str = "Background") -> bool:
-        """Deletes exactly this object (by uid); False where it is gone already."""
+        """Delete exactly this object (by uid); return False if it does not exist."""
         metadata = obj["metadata"]
         try:
             self.client.delete(

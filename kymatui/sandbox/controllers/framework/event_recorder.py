@@ -1,4 +1,4 @@
-"""Events: what happened to an object, counted rather than repeated, and forgotten after an hour."""
+"""Events of objects: counted instead of repeated, deleted after an hour."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EventType = Literal["Normal", "Warning"]
 
 
 class EventRecorder:
-    """Writes core/v1 Events. The same words about the same object raise the count of the event that is there."""
+    """Writes core/v1 Events. A repeated event raises the count of the existing one."""
 
     def __init__(self, client: LocalClient) -> None:
         self._client = client
@@ -36,7 +36,7 @@ class EventRecorder:
         field: str = "",
         host: str = "",
     ) -> None:
-        """Records one event; never fails (an event that cannot be written is lost, as on a real cluster)."""
+        """Record one event; never fails: an event that cannot be written is lost, as on a real cluster."""
         metadata = about["metadata"]
         namespace = metadata.get("namespace") or "default"
         identity = (metadata.get("uid", ""), reason, message, field)

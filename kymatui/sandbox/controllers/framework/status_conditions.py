@@ -1,4 +1,4 @@
-"""Status conditions as the controllers keep them: a change of `status` moves lastTransitionTime, nothing else does."""
+"""Status conditions: only a change of `status` moves lastTransitionTime."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def find_condition(conditions: Iterable[Condition] | None, kind: str) -> Conditi
 
 
 def with_condition(conditions: Sequence[Condition] | None, new: Condition, now: str) -> list[Condition]:
-    """The list with `new` in place of the one of its type (at the end where there is none).
+    """Return the list with `new` in place of the condition of its type, or appended.
 
-    `now` becomes lastTransitionTime where the status changes; an unchanged condition keeps its time.
+    `now` becomes lastTransitionTime if the status changes; else the old time stays.
     """
     found: list[Condition] = []
     replaced = False
@@ -31,12 +31,12 @@ def with_condition(conditions: Sequence[Condition] | None, new: Condition, now: 
 
 
 def pod_condition(kind: str, status: bool, reason: str = "", message: str = "") -> Condition:
-    """A condition of a pod, which has a time of its last probe (nobody ever sets it)."""
+    """Return a pod condition; it has a lastProbeTime, which is always null."""
     return {"lastProbeTime": None, **condition(kind, status, reason, message)}
 
 
 def condition(kind: str, status: bool | str, reason: str = "", message: str = "") -> Condition:
-    """A condition without times; `status` True and False become the words."""
+    """Return a condition without times; a bool `status` becomes "True" or "False"."""
     word = ("True" if status else "False") if isinstance(status, bool) else status
     made = {"type": kind, "status": word}
     if reason:

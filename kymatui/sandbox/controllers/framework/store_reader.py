@@ -1,4 +1,4 @@
-"""Reading the state of the cluster straight from the store: no request, always current, always the caller's copy."""
+"""Reads of the store without requests: always current, and the caller owns the copy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class StoreReader:
         return found.body() if found else None
 
     def type_of(self, resource: str) -> dict[str, str]:
-        """`apiVersion` and `kind` of what a definition stores; {} for built-in resources, which do not need them."""
+        """Return `apiVersion` and `kind` of a CRD's objects; {} for built-in resources, which need none."""
         if resource not in self._types:
             found = self.store.get(DEFINITIONS, "", resource)
             if found is None:
@@ -38,7 +38,7 @@ class StoreReader:
             yield stored.body()
 
     def selected(self, resource: str, namespace: str, selector: Mapping[str, Any] | None) -> list[Obj]:
-        """The objects of a namespace whose labels a LabelSelector matches; None selects nothing, {} everything."""
+        """Return the objects that a LabelSelector matches; None selects nothing, {} everything."""
         if selector is None:
             return []
         found = [s for s in self.store.walk(resource, namespace) if matches(selector, s.labels)]
@@ -49,7 +49,7 @@ class StoreReader:
 
 
 def matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """metav1.LabelSelector: matchLabels and matchExpressions, all of which must hold."""
+    """Return whether all matchLabels and matchExpressions of a LabelSelector match."""
     for name, value in (selector.get("matchLabels") or {}).items():
         if labels.get(name) != value:
             return False
@@ -75,7 +75,7 @@ def key_of(obj: Mapping[str, Any]) -> Key:
 
 
 def controller_of(obj: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The owner reference that says `controller: true`."""
+    """Return the owner reference with `controller: true`."""
     for reference in obj["metadata"].get("ownerReferences") or []:
         if reference.get("controller"):
             found: Mapping[str, Any] = reference
@@ -93,7 +93,7 @@ def is_terminating(obj: Mapping[str, Any]) -> bool:
 
 
 def owner_reference(api_version: str, kind: str, obj: Mapping[str, Any]) -> Obj:
-    """The reference a controller puts on what it creates for `obj`."""
+    """Return the controller reference for objects that belong to `obj`."""
     metadata = obj["metadata"]
     return {
         "apiVersion": api_version,

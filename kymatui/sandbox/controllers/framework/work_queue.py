@@ -1,10 +1,10 @@
-"""The one work queue of all controllers: each (controller, key) once, some milliseconds of work, then others run.
+"""The work queue of all controllers: every (controller, key) once, for some milliseconds at a time.
 
-Requests go first, as they do where controllers are processes of their own: while clients ask, controllers wait, but
-never for long. Meanwhile several changes of one object become one look at it.
+Requests have priority, as if controllers were separate processes: while clients send requests, controllers wait, but
+never for long. Meanwhile several changes of one object need only one reconciliation.
 
-A controller that fails is asked again after a growing pause (as client-go's rate limiter does); a lost race on a
-resourceVersion is no failure, it is asked again at once.
+A failed key is retried after a growing pause, as with client-go's rate limiter; a conflict on the resourceVersion is
+no failure and is retried at once.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 60.0
 
 
 class Controller(Protocol):
-    """One controller. `watch` subscribes (and names what exists already); `reconcile` does one step for one key."""
+    """One controller. `watch` subscribes and enqueues existing objects; `reconcile` performs one step."""
 
     name: str
 
     def watch(self, queue: ControllerQueue) -> None: ...
 
     def reconcile(self, key: Key) -> float | None:
-        """Brings the object one step nearer; returns after how many seconds to be asked again, or None."""
+        """Move the object one step to its desired state; return the seconds until the next call, or None."""
         ...
 
 
@@ -45,7 +45,7 @@ class ControllerLoop:
     """Runs the controllers' work on the clock's thread."""
 
     def __init__(self, clock: SandboxClock, is_busy: Callable[[], bool] = lambda: False) -> None:
-        """`is_busy` says whether requests came in since it was asked last."""
+        """Create a loop; `is_busy` returns whether requests arrived since its last call."""
         self._clock = clock
         self._is_busy = is_busy
         self._gave_way = 0
@@ -56,7 +56,7 @@ class ControllerLoop:
         self._stopped = False
 
     def add(self, controller: Controller, key: Key, after: float = 0.0) -> None:
-        """Asks for `reconcile(key)` soon, or after so many seconds (the earliest of several requests counts)."""
+        """Schedule `reconcile(key)`, now or after some seconds; the earliest of several times wins."""
         if self._stopped:
             return
         item = (controller.name, key)
@@ -86,7 +86,7 @@ class ControllerLoop:
 
     @property
     def idle(self) -> bool:
-        """Nothing to do now (timers may be running)."""
+        """Return whether nothing is due now; timers may be pending."""
         return not self._waiting
 
     def _schedule(self) -> None:
@@ -114,7 +114,7 @@ class ControllerLoop:
             again = controller.reconcile(item[1])
         except StatusError as error:
             self._retry(item, controller, error)
-        except Exception as error:  # one controller's defect must not end the others
+        except Exception as error:  # a defect of one controller must not stop the others
             log.warning("%s failed on %s", controller.name, item[1], exc_info=True)
             self._retry(item, controller, error)
         else:
@@ -130,7 +130,7 @@ class ControllerLoop:
 
 
 class ControllerQueue:
-    """What a controller's `watch` gets: subscriptions that end with the controllers."""
+    """The queue of one controller's `watch`; its subscriptions end with the controllers."""
 
     def __init__(
         self, loop: ControllerLoop, controller: Controller, client: LocalClient, observer: StoreReader
@@ -145,13 +145,13 @@ class ControllerQueue:
         self._loop.add(self._controller, key, after)
 
     def follow(self, resource: str) -> None:
-        """Enqueues the key of each object of a resource: those that exist, and each that changes."""
+        """Enqueue the key of each existing and each changed object of a resource."""
         self.on_change(resource, lambda change: self.add(change.current.key))
         for key in self._observer.keys(resource):
             self.add(key)
 
     def follow_owner(self, resource: str, kind: str) -> None:
-        """Enqueues the controller (of a kind) of each object of a resource that changes."""
+        """Enqueue the owning controller (of a kind) of each changed object of a resource."""
 
         def changed(change: StoreChange) -> None:
             for stored in (change.current, change.previous):

@@ -1,1 +1,1 @@
-"""The one node: scheduler and kubelet, containers, heartbeat, volumes."""
+"""The single node: scheduler, kubelet, containers, heartbeat, volumes."""

@@ -1,8 +1,8 @@
-"""What the kubelet says about containers: one entry a container, by what its image is called.
+"""Container statuses; a word in the image name decides what happens.
 
-The world has no images; a word in the name decides. `broken`: the image cannot be pulled. `crashing`: the container
-ends with exit code 1 whenever it starts. `failing`: the same, meant for jobs. Everything else runs (or, in a pod that
-is not to be restarted, runs to its end).
+The sandbox has no images. `broken`: the image cannot be pulled. `crashing`: the container exits with code 1 after
+every start. `failing`: the same, meant for jobs. Every other container runs, or exits with 0 in a pod that is never
+restarted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kymatui.sandbox.controllers.framework.store_reader import Obj
 
 
 class ContainerFate(StrEnum):
-    """What becomes of a container."""
+    """The simulated behaviour of a container."""
 
     RUNS = "runs"
     ENDS = "ends"
@@ -37,7 +37,7 @@ def fate_of(container: Mapping[str, Any], pod_spec: Mapping[str, Any], *, init: 
 
 
 def image_id(image: str) -> str:
-    """A digest as a container runtime would report it, made from the name."""
+    """Return a digest as a container runtime would report it, derived from the name."""
     repository = image.partition("@")[0]
     head, colon, tail = repository.rpartition(":")
     repository = head if colon and "/" not in tail else repository
@@ -103,7 +103,7 @@ def terminated(
 
 
 def crash_loop(container: Mapping[str, Any], pod: Obj, started_at: str, now: str, restarts: int, pause: float) -> Obj:
-    """Waiting for its next start, with the last end of it."""
+    """Return the status of a container in back-off, with its last termination."""
     metadata = pod["metadata"]
     place = f"{metadata['name']}_{metadata.get('namespace', '')}({metadata['uid']})"
     message = f"back-off {_duration(pause)} restarting failed container={container['name']} pod={place}"
@@ -113,7 +113,7 @@ def crash_loop(container: Mapping[str, Any], pod: Obj, started_at: str, now: str
 
 
 def pull_failure(image: str, attempt: int) -> tuple[str, str]:
-    """Reason and message of a container whose image cannot be pulled; odd attempts have just failed."""
+    """Return reason and message of an image pull failure; odd attempts have just failed."""
     error = f'failed to pull and unpack image "{image}": failed to resolve reference "{image}": {image}: not found'
     if attempt % 2:
         return "ErrImagePull", f"rpc error: code = NotFound desc = {error}"
@@ -128,7 +128,7 @@ def _duration(seconds: float) -> str:
 def pod_conditions(
     *, scheduled: bool = True, initialized: bool, ready: bool, unready: list[str], uninitialized: list[str]
 ) -> list[Condition]:
-    """The five conditions of a pod; where one is not True its reason names the containers."""
+    """Return the five pod conditions; the message of a false one names the containers."""
     not_ready = _containers_condition(unready, "ContainersNotReady", "containers with unready status")
     return [
         pod_condition("PodReadyToStartContainers", scheduled),

@@ -1,4 +1,4 @@
-"""The scheduler and the kubelet of the one node: pods are bound, started, restarted, run to their end, and stopped."""
+"""Scheduler and kubelet of the single node: binds, starts, restarts, finishes and stops pods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RETRY_MISSING = 60.0
 
 
 class Kubelet:
-    """Keys are those of pods."""
+    """Reconciles pods."""
 
     name = "kubelet"
 
@@ -30,7 +30,7 @@ class Kubelet:
         self._context = context
         self._addresses = 0
         self._queue: ControllerQueue | None = None
-        # Times in objects are whole seconds; how long a container has to start or to stop is counted finer.
+        # Times in objects are whole seconds; start and stop need finer ones.
         self._begun: dict[tuple[str, str], float] = {}
 
     def watch(self, queue: ControllerQueue) -> None:
@@ -47,16 +47,16 @@ class Kubelet:
                 self._begun.pop((change.current.uid, what), None)
 
     def _age(self, pod: Obj, what: str, otherwise: float) -> float:
-        """Seconds since the pod was first seen to start (or to stop); `otherwise` is when, if nobody saw it."""
+        """Return the seconds since the pod started (or stopped), counted from `otherwise` if unrecorded."""
         return self._context.now - self._begun.get((pod["metadata"]["uid"], what), otherwise)
 
     def _something_came(self, change: StoreChange) -> None:
-        """What a pod waited for may be there now."""
+        """Enqueue the pending pods of a namespace, since a prerequisite may exist now."""
         if change.kind != "DELETED":
             self._ask_pending(change.current.namespace)
 
     def _node_changed(self, change: StoreChange) -> None:
-        """What kept pods from it may be gone: a taint, or that it was cordoned."""
+        """Enqueue all pending pods if a taint or cordon may be gone."""
         before = change.previous.data if change.previous else b""
         if change.kind == "ADDED" or b'"taints"' in before or b'"unschedulable"' in before:
             self._ask_pending(None)
@@ -95,7 +95,7 @@ class Kubelet:
         status["conditions"] = with_condition(
             status.get("conditions"), pod_condition("PodScheduled", True), self._context.stamp
         )
-        # The binding subresource sets nodeName, which no update may; it leaves no trace in managedFields either.
+        # Use the binding subresource: an update cannot set nodeName, and binding leaves no managedFields entry.
         bound = {**pod, "spec": {**pod["spec"], "nodeName": self._context.node}, "status": status}
         self._context.observer.store.put("pods", bound)
         namespace, name = key_of(pod)
@@ -133,7 +133,7 @@ class Kubelet:
         return self._settle(pod, age)
 
     def _accept(self, pod: Obj) -> float:
-        """The kubelet has seen the pod: an address is there, its containers are being created."""
+        """Write the first status of the pod: its address, and containers being created."""
         spec = pod["spec"]
         self._begun[pod["metadata"]["uid"], "start"] = self._context.now
         names = [c["name"] for c in spec["containers"]]
@@ -175,7 +175,7 @@ class Kubelet:
         return RETRY_MISSING
 
     def _settle(self, pod: Obj, age: float) -> float | None:
-        """Writes what the containers are by now; tells when they will be something else."""
+        """Write the containers' current states; return the seconds until one of them changes."""
         spec = pod["spec"]
         inits = spec.get("initContainers") or []
         stuck = next(
@@ -234,7 +234,7 @@ class Kubelet:
                 return container_status.running(container, uid, since), None
 
     def _no_image(self, pod: Obj, container: Obj, age: float) -> tuple[Obj, float | None]:
-        """First the failed pull, then the pause that never ends: nobody pushes the image."""
+        """Report the failed pull, then the back-off, which never ends without an image."""
         image = container["image"]
         field = f"spec.containers{{{container['name']}}}"
         known = (_status_of(pod, container["name"]).get("state") or {}).get("waiting", {}).get("reason")
@@ -274,7 +274,7 @@ class Kubelet:
         return container_status.crash_loop(container, pod, since, self._context.stamp, restarts, pause), wait
 
     def _started(self, pod: Obj, container: Obj) -> None:
-        """Pulled, Created and Started, once a container."""
+        """Record Pulled, Created and Started, once per container."""
         known = _status_of(pod, container["name"])
         if known.get("containerID") or known.get("restartCount"):
             return
@@ -321,7 +321,7 @@ class Kubelet:
     # -- stopping
 
     def _stop(self, pod: Obj) -> float | None:
-        """Containers get a moment to end, then the object goes (finalizers may still hold it)."""
+        """Give the containers a moment to stop, then delete the pod unless finalizers block."""
         metadata = pod["metadata"]
         grace = metadata.get("deletionGracePeriodSeconds") or 0
         if metadata.get("finalizers") and grace == 0:
@@ -352,7 +352,7 @@ class Kubelet:
 
 
 def attempts(age: float, first_pause: float) -> tuple[int, float]:
-    """How many attempts were made after so many seconds, and how long until the next (the pause doubles)."""
+    """Return the number of attempts after some seconds, and the seconds to the next (the pause doubles)."""
     count, pause, end = 1, first_pause, first_pause
     while age >= end:
         count += 1
@@ -362,7 +362,7 @@ def attempts(age: float, first_pause: float) -> tuple[int, float]:
 
 
 def phase_of(status: Mapping[str, Any], spec: Mapping[str, Any], *, initialized: bool) -> str:
-    """The phase that the states of the containers make (kubelet's getPhase)."""
+    """Return the phase that the container states imply (kubelet's getPhase)."""
     states = [s["state"] for s in status["containerStatuses"]]
     if not initialized:
         return "Pending"
@@ -376,7 +376,7 @@ def phase_of(status: Mapping[str, Any], spec: Mapping[str, Any], *, initialized:
 
 
 def quality_of_service(spec: Mapping[str, Any]) -> str:
-    """Guaranteed, Burstable or BestEffort, by the requests and limits of all containers."""
+    """Return Guaranteed, Burstable or BestEffort from the requests and limits of all containers."""
     resources = [c.get("resources") or {} for c in spec.get("containers") or []]
     if not any(r.get("requests") or r.get("limits") for r in resources):
         return "BestEffort"

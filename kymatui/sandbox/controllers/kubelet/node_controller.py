@@ -1,4 +1,4 @@
-"""The one node, its heartbeat, and the storage class that claims get by default."""
+"""The single node, its heartbeat, and the default storage class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CAPACITY = {"cpu": "8", "memory": "32Gi", "pods": "250", "ephemeral-storage": "2
 
 
 class Nodes:
-    """Keeps the node registered and alive; the key is the node's."""
+    """Registers the node and keeps it ready; the key is the node's."""
 
     name = "nodes"
 
@@ -45,7 +45,7 @@ class Nodes:
         return RENEW_SECONDS
 
     def _open(self, key: Key) -> None:
-        """A node begins with the taint `not-ready`; one that is ready loses it."""
+        """Remove the taint `not-ready`, which every new node has."""
         node = self._context.observer.get("nodes", key)
         taints = ((node or {}).get("spec") or {}).get("taints") or []
         left = [taint for taint in taints if taint.get("key") != NOT_READY]

@@ -1,4 +1,4 @@
-"""What a pod needs before it can start: a node that fits, its claims bound, its ConfigMaps and Secrets there."""
+"""Prerequisites of a pod's start: a matching node, bound claims, existing ConfigMaps and Secrets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kymatui.sandbox.controllers.framework.store_reader import Obj, StoreReader,
 
 @dataclass(frozen=True)
 class MissingPrerequisite:
-    """What is missing: `reason` and `message` as the kubelet words them; `container` "" where it is a volume."""
+    """A missing prerequisite with the kubelet's `reason` and `message`; `container` is "" for a volume."""
 
     reason: str
     message: str
@@ -19,7 +19,7 @@ class MissingPrerequisite:
 
 
 def unschedulable(pod: Obj, node: Obj | None, observer: StoreReader) -> str:
-    """Why no node takes the pod, in the scheduler's words; "" where the one node does."""
+    """Return the scheduler's message for why no node fits the pod, "" if the node fits."""
     if node is None:
         return "no nodes available to schedule pods"
     spec = pod["spec"]
@@ -62,7 +62,7 @@ def _claims(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def missing_for(pod: Obj, observer: StoreReader) -> MissingPrerequisite | None:
-    """The first thing that is not there: a volume keeps the whole pod from starting, an environment one container."""
+    """Return the first missing prerequisite: a volume blocks the whole pod, an environment one container."""
     namespace = pod["metadata"]["namespace"]
     spec = pod["spec"]
     for volume in spec.get("volumes") or []:
@@ -95,7 +95,7 @@ def _sources(volume: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _references(container: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """(resource, name, key) of what the environment is made of; the key is "" where the whole object is taken."""
+    """Yield (resource, name, key) of the environment's sources; the key is "" for a whole object."""
     for source in container.get("envFrom") or []:
         for field, resource in (("secretRef", "secrets"), ("configMapRef", "configmaps")):
             reference = source.get(field)

@@ -1,6 +1,6 @@
-"""PersistentVolumeClaims: bound to a volume of the default storage class as soon as they are asked for.
+"""PersistentVolumeClaims, bound at once to a new volume of the default storage class.
 
-Volumes that nobody claims are said to be available.
+Unclaimed volumes become Available.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROVISIONER = "disk.sandbox.local"
 
 
 class Volumes:
-    """Keys are those of volumes."""
+    """Reconciles volumes."""
 
     name = "volumes"
 
@@ -50,7 +50,7 @@ class Volumes:
         return None
 
     def _release(self, volume: Obj) -> None:
-        """The finalizer goes when the claim is gone."""
+        """Remove the finalizer when the claim is deleted."""
         claim = volume["spec"].get("claimRef") or {}
         holder = self._context.observer.get(CLAIMS, (claim.get("namespace", ""), claim.get("name", "")))
         if holder is not None and holder["metadata"]["uid"] == claim.get("uid"):
@@ -62,7 +62,7 @@ class Volumes:
 
 
 class VolumeClaims:
-    """Keys are those of claims."""
+    """Reconciles claims."""
 
     name = "volumeclaims"
 
@@ -97,7 +97,7 @@ class VolumeClaims:
         self._context.client.update(CLAIMS, {**claim, "metadata": {**claim["metadata"], "finalizers": finalizers}})
 
     def _bind(self, claim: Obj) -> None:
-        """Chooses the class, makes the volume, and says that the claim has it."""
+        """Choose the class, provision the volume, and bind the claim."""
         name = claim["spec"].get("storageClassName")
         if name is None:
             name = self._default_class()
@@ -155,7 +155,7 @@ class VolumeClaims:
                 raise
 
     def _release(self, claim: Obj) -> None:
-        """The finalizer goes when no pod uses the claim any more; the volume goes with it."""
+        """Remove the finalizer when no pod uses the claim; the volume is deleted with it."""
         namespace, name = key_of(claim)
         needle = f'"claimName":"{name}"'.encode()
         if any(needle in stored.data for stored in self._context.observer.store.walk("pods", namespace)):

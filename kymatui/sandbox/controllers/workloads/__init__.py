@@ -1,1 +1,1 @@
-"""Controllers of everything that creates pods, and of what scales or protects those pods."""
+"""Controllers of workloads, autoscalers and disruption budgets."""

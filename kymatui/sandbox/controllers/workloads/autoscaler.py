@@ -1,6 +1,6 @@
-"""HorizontalPodAutoscalers: kept within their bounds, with the conditions of a cluster whose metrics work.
+"""HorizontalPodAutoscalers: keep replicas within bounds, with the conditions of working metrics.
 
-There is no load in the sandbox, so what is measured is half of what is aimed at, and the smallest size is enough.
+The sandbox has no load, so every metric is half of its target, and the minimum number of replicas is enough.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TARGETS = {"Deployment": "deployments.apps", "StatefulSet": "statefulsets.apps",
 
 
 class Autoscalers:
-    """Keys are those of the autoscalers."""
+    """Reconciles autoscalers."""
 
     name = "autoscalers"
 

@@ -1,4 +1,4 @@
-"""ControllerRevisions: the history of templates that StatefulSets and DaemonSets keep."""
+"""ControllerRevisions: the template history of StatefulSets and DaemonSets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RESOURCE = "controllerrevisions.apps"
 
 
 class Revisions:
-    """The revisions of the objects of one kind, oldest first; the newest is that of the template of now."""
+    """The revisions of the objects of one kind, oldest first; the newest has the current template."""
 
     def __init__(self, context: ControllerContext, kind: str, hash_label: str) -> None:
         self._context = context
@@ -25,7 +25,7 @@ class Revisions:
         return sorted(found, key=lambda revision: revision["revision"])
 
     def current(self, owner: Obj) -> Obj:
-        """The revision of the owner's template: found, brought to the front, or made."""
+        """Return the revision of the owner's template: found, moved to the front, or created."""
         known = self.of(owner)
         latest = known[-1]["revision"] if known else 0
         data = {"spec": {"template": {**owner["spec"]["template"], "$patch": "replace"}}}
@@ -53,7 +53,7 @@ class Revisions:
         return created
 
     def clean_up(self, owner: Obj, used: Sequence[str]) -> None:
-        """Deletes what is neither in use nor within revisionHistoryLimit."""
+        """Delete unused revisions beyond revisionHistoryLimit."""
         limit = owner["spec"].get("revisionHistoryLimit", 10)
         idle = [r for r in self.of(owner)[:-1] if r["metadata"]["name"] not in used and _digest(r) not in used]
         for revision in idle[: max(len(idle) - limit, 0)]:

@@ -1,4 +1,4 @@
-"""When a schedule in cron's form falls due (github.com/robfig/cron, as Kubernetes uses it)."""
+"""Cron schedules (github.com/robfig/cron, as Kubernetes uses it)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_DAYS = 366 * 5
 
 
 class Schedule:
-    """A schedule that was found to be one; `zone` is the name of a time zone, UTC where there is none."""
+    """A valid schedule; `zone` is a time zone name, UTC by default."""
 
     def __init__(self, text: str, zone: str = "") -> None:
         every = _EVERY.match(text)
@@ -36,7 +36,7 @@ class Schedule:
         self._any_day = fields[2][0] in "*?" or fields[4][0] in "*?"
 
     def after(self, moment: float) -> float | None:
-        """The first time behind a moment (epoch seconds); None where there is none within years."""
+        """Return the next time after `moment` (Unix seconds), None if there is none for years."""
         if self._period:
             return moment + self._period
         at = datetime.fromtimestamp(moment, self._zone).replace(second=0, microsecond=0) + timedelta(minutes=1)
@@ -49,7 +49,7 @@ class Schedule:
         return None
 
     def _is_day(self, at: datetime) -> bool:
-        """Where both the day and the weekday are given, either will do."""
+        """Return whether the day matches; if day and weekday are both restricted, either is enough."""
         by_date, by_weekday = at.day in self._days, at.isoweekday() % 7 in self._weekdays
         return (by_date and by_weekday) if self._any_day else (by_date or by_weekday)
 

@@ -1,4 +1,4 @@
-"""CronJobs: a Job whenever the schedule falls due, and the old ones cleared away."""
+"""CronJobs: create Jobs on schedule and delete old ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
 class CronJobs:
-    """Keys are those of the CronJobs."""
+    """Reconciles CronJobs."""
 
     name = "cronjobs"
 
@@ -65,7 +65,7 @@ class CronJobs:
         return Schedule(cron["spec"]["schedule"], cron["spec"].get("timeZone") or "")
 
     def _due(self, cron: Obj) -> float | None:
-        """The latest time that has come since the last start; the next one where none has."""
+        """Return the latest due time since the last start, else the next one."""
         status = cron.get("status") or {}
         since = parse_time(status.get("lastScheduleTime") or cron["metadata"]["creationTimestamp"]).timestamp()
         deadline = cron["spec"].get("startingDeadlineSeconds")
@@ -87,7 +87,7 @@ class CronJobs:
         return [job for job in self._context.observer.all(JOBS, namespace) if is_controlled_by(job, uid)]
 
     def _start(self, cron: Obj, due: float) -> bool:
-        """Creates the Job of a time; False where the policy keeps it back."""
+        """Create the Job of a due time; return False if the concurrency policy forbids it."""
         running = [job for job in self._jobs(cron) if finish_time(job) is None]
         policy = cron["spec"].get("concurrencyPolicy")
         if running and policy == "Forbid":
@@ -115,7 +115,7 @@ class CronJobs:
         return True
 
     def _clear(self, cron: Obj) -> None:
-        """Keeps as many finished Jobs as the limits say, the latest."""
+        """Delete finished Jobs beyond the history limits, oldest first."""
         ended: dict[str, list[tuple[float, Obj]]] = {"Complete": [], "Failed": []}
         for job in self._jobs(cron):
             at = finish_time(job)

@@ -1,4 +1,4 @@
-"""DaemonSets: one pod on the node, where the node fits."""
+"""DaemonSets: one pod on the node, if the node matches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TOLERATED = (
 
 
 class DaemonSets:
-    """Keys are those of DaemonSets."""
+    """Reconciles DaemonSets."""
 
     name = "daemonsets"
 

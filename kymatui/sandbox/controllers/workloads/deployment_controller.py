@@ -1,6 +1,6 @@
-"""Deployments: one ReplicaSet a template, rolled over within maxSurge and maxUnavailable, told in conditions.
+"""Deployments: one ReplicaSet per template, rolled out within maxSurge and maxUnavailable.
 
-Follows k8s.io/kubernetes/pkg/controller/deployment step by step; texts and reasons are its own.
+Follows k8s.io/kubernetes/pkg/controller/deployment step by step, with its messages and reasons.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SOURCE = "deployment-controller"
 
 
 class Deployments:
-    """Keys are those of Deployments."""
+    """Reconciles Deployments."""
 
     name = "deployments"
 
@@ -58,7 +58,7 @@ class Deployments:
     # -- the ReplicaSet of the template
 
     def _new_replica_set(self, deployment: Obj, sets: list[Obj]) -> Obj | None:
-        """Finds or makes it, with revision and annotations up to date; None where a write makes a new look needed."""
+        """Return the up-to-date ReplicaSet of the template, None if a write requires a new reconciliation."""
         found = rollout_math.find_new(deployment, sets)
         olds = [rs for rs in sets if rs is not found]
         revision = max((rollout_math.revision_of(rs) for rs in olds), default=0) + 1
@@ -108,7 +108,7 @@ class Deployments:
         self._set_progress(deployment, "True", "NewReplicaSetCreated", f'Created new replica set "{new_name}"')
 
     def _creation_failed(self, deployment: Obj, made: Obj, error: StatusError) -> None:
-        """Another template has this name: count the collision; anything else is told in the condition."""
+        """Count a name collision with another template; report any other error in the condition."""
         status = deployment.get("status") or {}
         if error.reason == "AlreadyExists":
             collisions = status.get("collisionCount", 0) + 1
@@ -191,7 +191,7 @@ class Deployments:
         )
 
     def _scale(self, deployment: Obj, rs: Obj, replicas: int) -> bool:
-        """Sets the replicas of a ReplicaSet; True where that was a change."""
+        """Set the replicas of a ReplicaSet; return whether they changed."""
         before = replicas_of(rs)
         annotations = {**(rs["metadata"].get("annotations") or {}), **rollout_math.scale_annotations(deployment)}
         if before == replicas and annotations == (rs["metadata"].get("annotations") or {}):
@@ -208,7 +208,7 @@ class Deployments:
 
     @staticmethod
     def _is_scaling(deployment: Obj, sets: Sequence[Obj]) -> bool:
-        """Whether the Deployment's replicas changed since its active ReplicaSets were last scaled."""
+        """Return whether the Deployment's replicas changed since its active ReplicaSets were last scaled."""
         for rs in sets:
             desired = (rs["metadata"].get("annotations") or {}).get(rollout_math.DESIRED)
             if replicas_of(rs) and desired is not None and desired != str(replicas_of(deployment)):
@@ -216,7 +216,7 @@ class Deployments:
         return False
 
     def _scale_only(self, deployment: Obj, sets: list[Obj]) -> float | None:
-        """Scales without rolling on: one active ReplicaSet, a finished rollout, or all in proportion."""
+        """Scale without rollout: one active ReplicaSet, a finished rollout, or all in proportion."""
         new = rollout_math.find_new(deployment, sets)
         active = [rs for rs in sets if replicas_of(rs)]
         changed = False
@@ -241,7 +241,7 @@ class Deployments:
         return replicas_of(new) == wanted and desired == str(wanted) and available == wanted
 
     def _clean_up(self, deployment: Obj, olds: Sequence[Obj]) -> None:
-        """Deletes what is older than revisionHistoryLimit."""
+        """Delete old ReplicaSets beyond revisionHistoryLimit."""
         limit = deployment["spec"].get("revisionHistoryLimit", 10)
         done = [
             rs for rs in olds if not replicas_of(rs) and not status_total([rs], "replicas") and not is_terminating(rs)
@@ -252,7 +252,7 @@ class Deployments:
     # -- status
 
     def _note_pause(self, deployment: Obj) -> bool:
-        """The Progressing condition says that a rollout is paused, and that it was resumed."""
+        """Report a paused or resumed rollout in the Progressing condition."""
         if not rollout_math.has_deadline(deployment):
             return False
         known = find_condition((deployment.get("status") or {}).get("conditions"), "Progressing")
@@ -277,7 +277,7 @@ class Deployments:
         return self._context.write_status(RESOURCE, current, {**known, "conditions": conditions})
 
     def _sync_status(self, deployment: Obj, sets: Sequence[Obj], new: Obj | None) -> float | None:
-        """Writes counts and conditions; returns after how long the progress deadline is over."""
+        """Write counts and conditions; return the seconds until the progress deadline."""
         current = self._context.observer.get(RESOURCE, key_of(deployment))
         if current is None or current["metadata"]["uid"] != deployment["metadata"]["uid"]:
             return None

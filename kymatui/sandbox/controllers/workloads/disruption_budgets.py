@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: how many pods may be taken away now."""
+"""PodDisruptionBudgets: status with the currently allowed disruptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESOURCE = "poddisruptionbudgets.policy"
 
 
 class DisruptionBudgets:
-    """Keys are those of the budgets."""
+    """Reconciles PodDisruptionBudgets."""
 
     name = "disruptionbudgets"
 
@@ -55,7 +55,7 @@ class DisruptionBudgets:
         return None
 
     def _counts(self, spec: Obj, pods: list[Obj]) -> tuple[int, int]:
-        """(expected, desired) pods; percentages count what the pods' controllers ask for."""
+        """Return (expected, desired) pods; percentages refer to the replicas of the pods' controllers."""
         if "maxUnavailable" in spec:
             expected = self._expected(pods)
             return expected, max(expected - scaled(spec["maxUnavailable"], expected, up=True), 0)

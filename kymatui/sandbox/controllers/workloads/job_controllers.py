@@ -1,4 +1,4 @@
-"""Jobs: pods that run to their end, as many as it takes; failed ones again, until the limit."""
+"""Jobs: run pods to completion, and replace failed ones up to the limit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST_BACK_OFF = 360.0
 
 
 class JobController:
-    """Keys are those of Jobs."""
+    """Reconciles Jobs."""
 
     name = "jobs"
 
@@ -89,7 +89,7 @@ class JobController:
         return min(parallel, max(int(completions) - succeeded, 0))
 
     def _back_off(self, pods: Sequence[Obj]) -> float:
-        """Seconds until the next pod may be made: 10, 20, 40 … after the failures in a row."""
+        """Return the seconds until the next pod: 10, 20, 40 … after consecutive failures."""
         ends = sorted(_end_of(p) for p in pods if (p.get("status") or {}).get("phase") == "Failed")
         pause = min(self._context.pace.back_off * 2.0 ** (len(ends) - 1), LONGEST_BACK_OFF)
         return ends[-1] + pause - self._context.now
@@ -132,7 +132,7 @@ class JobController:
     # -- ending
 
     def _verdict(self, job: Obj, pods: Sequence[Obj]) -> tuple[str, str, str] | None:
-        """(Complete or Failed, reason, message), or None while it goes on."""
+        """Return (Complete or Failed, reason, message), None while the job runs."""
         spec = job["spec"]
         succeeded = _count(pods, "Succeeded")
         completions = spec.get("completions")
@@ -150,7 +150,7 @@ class JobController:
         return None
 
     def _finish(self, job: Obj, pods: Sequence[Obj], kind: str, reason: str, message: str) -> float | None:
-        """First says that it will end, deletes what still runs, and then that it has ended."""
+        """Announce the end, delete the running pods, then report the end."""
         for pod in pods:
             if is_active(pod):
                 self._delete(job, pod)
@@ -181,7 +181,7 @@ class JobController:
         return None if ttl is None else float(ttl)
 
     def _expire(self, job: Obj, finished: float) -> float | None:
-        """ttlSecondsAfterFinished."""
+        """Delete the job after ttlSecondsAfterFinished; return the seconds left."""
         ttl = job["spec"].get("ttlSecondsAfterFinished")
         if ttl is None:
             return None
@@ -236,7 +236,7 @@ class JobController:
 
 
 def finish_time(job: Obj) -> float | None:
-    """When the job became Complete or Failed, or None."""
+    """Return the time when the job became Complete or Failed, or None."""
     for condition in (job.get("status") or {}).get("conditions") or []:
         if condition["type"] in ("Complete", "Failed") and condition["status"] == "True":
             return seconds_of(condition["lastTransitionTime"])
@@ -265,7 +265,7 @@ def _end_of(pod: Obj) -> float:
 
 
 def _indexes(pods: Sequence[Obj]) -> str:
-    """The finished indexes as batch/v1 writes them: "0-2,4"."""
+    """Return the finished indexes as batch/v1 writes them: "0-2,4"."""
     done = sorted(
         int((p["metadata"].get("annotations") or {}).get(INDEX, "-1"))
         for p in pods

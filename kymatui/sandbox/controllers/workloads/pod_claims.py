@@ -1,4 +1,4 @@
-"""What controllers of pods have in common: claiming pods, judging them, creating and deleting them."""
+"""Shared functions of pod controllers: claim, assess, create and delete pods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kymatui.sandbox.controllers.framework.store_reader import (
 
 
 def seconds_of(stamp: str | None) -> float:
-    """A metav1.Time as seconds since the epoch; 0 for none."""
+    """Return a metav1.Time in Unix seconds, 0 for none."""
     return datetime.fromisoformat(stamp).timestamp() if stamp else 0.0
 
 
@@ -31,7 +31,7 @@ def is_ready(pod: Mapping[str, Any]) -> bool:
 
 
 def available_in(pod: Mapping[str, Any], min_ready: int, now: float) -> float | None:
-    """0 where the pod is available, the seconds until it will be, None where it is not ready."""
+    """Return 0 for an available pod, the seconds until it is one, None if it is not ready."""
     if not is_ready(pod):
         return None
     found = find_condition(pod["status"]["conditions"], "Ready") or {}
@@ -47,7 +47,7 @@ def is_active(pod: Mapping[str, Any]) -> bool:
 
 
 class PodClaims:
-    """Finds the objects a controller owns: those that name it, and orphans that its selector matches (adopted)."""
+    """Finds a controller's objects: those that reference it, and matching orphans, which it adopts."""
 
     def __init__(self, context: ControllerContext, resource: str, api_version: str, kind: str) -> None:
         self._context = context
@@ -56,7 +56,7 @@ class PodClaims:
         self._kind = kind
 
     def of(self, owner: Obj, selector: Mapping[str, Any] | None) -> list[Obj]:
-        """The owner's objects; adopts and releases where labels say so (never while the owner is being deleted)."""
+        """Return the owner's objects; adopt and release by label, except while the owner is deleted."""
         uid = owner["metadata"]["uid"]
         namespace = owner["metadata"].get("namespace", "")
         found: list[Obj] = []
@@ -98,7 +98,7 @@ class PodClaims:
 
 
 def pod_from(template: Mapping[str, Any], owner_ref: Obj, *, generate_name: str = "", name: str = "") -> Obj:
-    """A pod of a template, owned by `owner_ref`."""
+    """Return a pod of a template, owned by `owner_ref`."""
     metadata = template.get("metadata") or {}
     made: Obj = {
         "metadata": {
@@ -116,7 +116,7 @@ def pod_from(template: Mapping[str, Any], owner_ref: Obj, *, generate_name: str 
 
 
 def deletion_order(pods: Sequence[Obj]) -> list[Obj]:
-    """Which pods go first: without a node, pending, not ready, then the youngest (controller.ActivePods)."""
+    """Return pods in deletion order: unassigned, pending, not ready, youngest (controller.ActivePods)."""
 
     def rank(pod: Obj) -> tuple[bool, bool, bool, float, str]:
         status = pod.get("status") or {}

@@ -1,4 +1,4 @@
-"""ReplicaSets (and ReplicationControllers' heirs): as many pods as asked for, and a status that counts them."""
+"""ReplicaSets: create and delete pods up to the requested number, and count them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BURST = 500
 
 
 class ReplicaSets:
-    """Keys are those of ReplicaSets."""
+    """Reconciles ReplicaSets."""
 
     name = "replicasets"
 
@@ -56,7 +56,7 @@ class ReplicaSets:
         return self._write_status(replica_set, pods, failure)
 
     def _scale(self, replica_set: Obj, active: list[Obj]) -> str | None:
-        """Creates or deletes what makes the difference; returns why a pod could not be created."""
+        """Create or delete the difference in pods; return the message of a failed creation."""
         wanted = replica_set["spec"].get("replicas", 1)
         if len(active) < wanted:
             return self._create(replica_set, min(wanted - len(active), BURST))
@@ -106,7 +106,7 @@ class ReplicaSets:
         return min(coming + retry) if coming or retry else None
 
     def _failed(self, current: Obj, failure: str) -> list[Obj]:
-        """The first failure stands: the next one names another pod, and would be news for ever."""
+        """Return conditions with the first failure only: each message names another pod and would be a change."""
         known = (current.get("status") or {}).get("conditions") or []
         if any(given["type"] == "ReplicaFailure" for given in known):
             return list(known)

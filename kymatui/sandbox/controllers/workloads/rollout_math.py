@@ -1,4 +1,4 @@
-"""The arithmetic of a Deployment's rollout, apart from any cluster (kubernetes/pkg/controller/deployment/util)."""
+"""Arithmetic of a Deployment's rollout (kubernetes/pkg/controller/deployment/util)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def status_total(replica_sets: Sequence[Obj], field: str) -> int:
 
 
 def scaled(value: int | str, replicas: int, *, up: bool) -> int:
-    """An IntOrString of a strategy: a number, or a percentage of the replicas."""
+    """Return the pods of an IntOrString: a number, or a percentage of the replicas."""
     if isinstance(value, int):
         return value
     part = int(value.removesuffix("%")) * replicas / 100
@@ -46,7 +46,7 @@ def is_rolling(deployment: Mapping[str, Any]) -> bool:
 
 
 def bounds(deployment: Mapping[str, Any]) -> tuple[int, int]:
-    """(maxSurge, maxUnavailable) in pods; both 0 would never move, so one may then be unavailable."""
+    """Return (maxSurge, maxUnavailable) in pods; if both are 0, one pod may be unavailable."""
     if not is_rolling(deployment):
         return 0, 0
     replicas = replicas_of(deployment)
@@ -63,7 +63,7 @@ def has_deadline(deployment: Mapping[str, Any]) -> bool:
 
 
 def same_template(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Equal but for the hash label that the controller adds."""
+    """Return whether templates are equal, ignoring the hash label that the controller adds."""
     return _without_hash(one) == _without_hash(other)
 
 
@@ -80,7 +80,7 @@ def age_order(replica_sets: Sequence[Obj]) -> list[Obj]:
 
 
 def find_new(deployment: Obj, replica_sets: Sequence[Obj]) -> Obj | None:
-    """The ReplicaSet of the Deployment's template; the oldest where there are several."""
+    """Return the ReplicaSet of the Deployment's template, the oldest of several."""
     template = deployment["spec"]["template"]
     return next((rs for rs in age_order(replica_sets) if same_template(rs["spec"]["template"], template)), None)
 
@@ -91,7 +91,7 @@ def revision_of(obj: Mapping[str, Any]) -> int:
 
 
 def copied_annotations(deployment: Mapping[str, Any]) -> dict[str, str]:
-    """The annotations of a Deployment that its ReplicaSet gets too."""
+    """Return the annotations that a Deployment copies to its ReplicaSet."""
     return {k: v for k, v in (deployment["metadata"].get("annotations") or {}).items() if k not in _NOT_COPIED}
 
 
@@ -102,7 +102,7 @@ def scale_annotations(deployment: Mapping[str, Any]) -> dict[str, str]:
 
 
 def new_replicas(deployment: Obj, replica_sets: Sequence[Obj], new: Obj) -> int:
-    """How many the new ReplicaSet may have now: no more pods in all than replicas + maxSurge."""
+    """Return the new ReplicaSet's allowed replicas: at most replicas + maxSurge pods in total."""
     if not is_rolling(deployment):
         return replicas_of(deployment)
     surge, _ = bounds(deployment)
@@ -113,7 +113,7 @@ def new_replicas(deployment: Obj, replica_sets: Sequence[Obj], new: Obj) -> int:
 
 
 def old_replicas(deployment: Obj, replica_sets: Sequence[Obj], new: Obj, olds: Sequence[Obj]) -> dict[str, int]:
-    """What the old ReplicaSets may shrink to now, by name: never below replicas - maxUnavailable available pods."""
+    """Return the old ReplicaSets' replicas by name that keep replicas - maxUnavailable pods available."""
     if total(olds) == 0:
         return {}
     _, unavailable = bounds(deployment)
@@ -156,7 +156,7 @@ def _by_name(replica_sets: Sequence[Obj], name: str) -> int:
 
 
 def proportions(deployment: Obj, active: Sequence[Obj]) -> dict[str, int]:
-    """What each active ReplicaSet gets when a Deployment is scaled in the middle of a rollout, by name."""
+    """Return the replicas by name when a Deployment is scaled during a rollout."""
     surge, _ = bounds(deployment)
     allowed = replicas_of(deployment) + surge if replicas_of(deployment) > 0 else 0
     to_add = allowed - total(active)
@@ -191,7 +191,7 @@ def _proportion(rs: Obj, deployment: Obj, to_add: int, added: int) -> int:
 
 
 def with_progress(conditions: Sequence[Condition], new: Condition, now: str) -> list[Condition]:
-    """SetDeploymentCondition: an unchanged one stays as it is, a changed one goes to the end of the list."""
+    """Set a condition as SetDeploymentCondition: an unchanged one stays, a changed one moves to the end."""
     known = next((c for c in conditions if c["type"] == new["type"]), None)
     if known is not None and known["status"] == new["status"] and known.get("reason") == new.get("reason"):
         return list(conditions)
@@ -211,7 +211,7 @@ def is_complete(deployment: Obj, status: Mapping[str, Any]) -> bool:
 
 
 def is_progressing(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the new status is nearer to the end than the old one."""
+    """Return whether the new status is closer to completion than the old one."""
 
     def behind(status: Mapping[str, Any]) -> int:
         return int(status.get("replicas", 0)) - int(status.get("updatedReplicas", 0))
@@ -225,7 +225,7 @@ def is_progressing(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 
 def seconds_left(deployment: Obj, progressing: Condition | None, now: float) -> float | None:
-    """Until the progress deadline, negative when it is over; None where there is none to wait for."""
+    """Return the seconds until the progress deadline, negative after it; None if there is none."""
     if progressing is None or progressing.get("reason") == "NewReplicaSetAvailable":
         return None
     if progressing.get("reason") == "ProgressDeadlineExceeded":

@@ -1,4 +1,4 @@
-"""StatefulSets: numbered pods in order, each with its claims, updated from the last to the first."""
+"""StatefulSets: numbered pods in order, each with its claims, updated from last to first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
 
 class StatefulSets:
-    """Keys are those of StatefulSets."""
+    """Reconciles StatefulSets."""
 
     name = "statefulsets"
 
@@ -55,7 +55,7 @@ class StatefulSets:
     # -- one step
 
     def _step(self, found: Obj, pods: dict[int, Obj], current: str, update: str) -> float | None:
-        """Fills, shrinks or updates by one pod (all at once with podManagementPolicy Parallel)."""
+        """Create, delete or update one pod (all at once with podManagementPolicy Parallel)."""
         spec = found["spec"]
         first = (spec.get("ordinals") or {}).get("start", 0)
         wanted = range(first, first + spec.get("replicas", 1))
@@ -94,7 +94,7 @@ class StatefulSets:
         return bool(condemned)
 
     def _update_pods(self, found: Obj, pods: dict[int, Obj], wanted: range, update: str) -> None:
-        """From the last to the partition: deletes the first outdated pod, once those behind it are healthy."""
+        """Delete the last outdated pod above the partition, if the pods behind it are healthy."""
         strategy = found["spec"].get("updateStrategy") or {}
         if strategy.get("type") == "OnDelete":
             return
@@ -209,7 +209,7 @@ class StatefulSets:
 
 
 def ordinal_of(pod: Obj, found: Obj) -> int:
-    """The number in the pod's name; -1 for a pod that is none of the set's."""
+    """Return the ordinal in the pod's name, -1 for a pod of another owner."""
     head, _, tail = pod["metadata"]["name"].rpartition("-")
     return int(tail) if head == found["metadata"]["name"] and tail.isdigit() else -1
 

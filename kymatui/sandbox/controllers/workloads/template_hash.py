@@ -1,7 +1,7 @@
-"""Short names for templates: FNV-1a over canonical JSON, written in the alphabet of k8s.io/apimachinery's rand.
+"""Short template hashes: FNV-1a over canonical JSON, in the alphabet of k8s.io/apimachinery's rand.
 
-The letters are those real names use (no vowels, nothing that looks alike), so a hash reads like a real one; its value
-is not what Go's dump of the same struct would give, which no client may rely on.
+The alphabet is that of real names (no vowels, no similar letters), so a hash looks real; its value differs from Go's
+dump of the same struct, on which no client may rely.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def fnv32a(data: bytes) -> int:
 
 
 def template_hash(template: Any, collisions: int = 0) -> str:
-    """The pod-template-hash of a pod template; another one for each collision."""
+    """Return the pod-template-hash of a pod template, different for each collision."""
     data = json.dumps(template, sort_keys=True, separators=(",", ":")).encode()
     if collisions:
         data += str(collisions).encode()

@@ -1,1 +1,1 @@
-"""Rules of CustomResourceDefinitions and of the objects of custom kinds."""
+"""Validation of CRDs and custom resources."""

@@ -1,4 +1,4 @@
-"""Rules in CEL, as a definition gives them (x-kubernetes-validations)."""
+"""Validation of CEL rules in a CRD (x-kubernetes-validations)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OLD = re.compile(r"\boldSelf\b")
 
 
 def rule_problems(rule: Object, document: Object, at: str, uncorrelated: str) -> Errors:
-    """One rule; what is not understood is refused, so that no rule is ever passed over."""
+    """Return the errors of one rule; an unsupported expression is an error, so that no rule is skipped."""
     text, message = rule.get("rule") or "", rule.get("message")
     if not text.strip():
         return [required(f"{at}.rule", "rule is not specified")]
@@ -54,7 +54,7 @@ def _rule_message(rule: str, message: Any, at: str) -> Errors:
 
 
 def _leads_somewhere(path: str, document: Object) -> bool:
-    """Whether a fieldPath names a field under the node."""
+    """Return whether a fieldPath names a field below the node."""
     steps = re.findall(r"\.([A-Za-z_][\w-]*)|\['([^']*)'\]", path)
     if "".join(f".{name}" if name else f"['{key}']" for name, key in steps) != path:
         return False
@@ -69,7 +69,7 @@ def _leads_somewhere(path: str, document: Object) -> bool:
 
 
 def _shown_rule(rule: Object) -> Object:
-    """The internal struct, as the server shows it."""
+    """Return the rule as the server's internal struct."""
     return {
         "Rule": rule.get("rule") or "",
         "Message": rule.get("message") or "",

@@ -1,6 +1,6 @@
-"""Rules of CustomResourceDefinitions (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation).
+"""Validation of CRDs (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation).
 
-The server looks at its internal form, where what all versions share stands once at the top: `spec.validation`,
+The server validates its internal form, where parts that all versions share are at the top: `spec.validation`,
 `spec.subresources`, `spec.additionalPrinterColumns` and `spec.selectableFields`.
 """
 
@@ -25,7 +25,7 @@ _LONGEST_WARNING = 256
 
 
 def validate_definition(obj: Object) -> Errors:
-    """A new definition."""
+    """Return the errors of a new CRD."""
     spec: Object = obj["spec"]
     name = obj["metadata"].get("name") or ""
     errors: Errors = []
@@ -42,7 +42,7 @@ def validate_definition(obj: Object) -> Errors:
 
 
 def validate_definition_spec(obj: Object) -> Errors:
-    """The spec, new or changed."""
+    """Return the errors of a new or changed spec."""
     spec: Object = obj["spec"]
     names: Object = spec.get("names") or {}
     versions: list[Object] = spec.get("versions") or []
@@ -61,12 +61,12 @@ def validate_definition_spec(obj: Object) -> Errors:
 
 
 def _has_document(version: Object) -> bool:
-    """An empty schema is one, too."""
+    """Return whether the version has a schema; an empty one counts."""
     return isinstance((version.get("schema") or {}).get("openAPIV3Schema"), dict)
 
 
 def _shared(versions: list[Object]) -> frozenset[str]:
-    """The parts that all versions have alike."""
+    """Return the parts that are equal in all versions."""
     return frozenset(
         part
         for part in ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
@@ -113,7 +113,7 @@ def _choice(at: str, value: Any, choices: tuple[str, ...]) -> Errors:
 
 
 def _approval(metadata: Object, group: str) -> Errors:
-    """Groups of the project itself need its word."""
+    """Return the errors of protected groups (*.k8s.io), which need an approval annotation."""
     if not (group in ("k8s.io", "kubernetes.io") or group.endswith((".k8s.io", ".kubernetes.io"))):
         return []
     value = (metadata.get("annotations") or {}).get(_APPROVAL) or ""
@@ -180,7 +180,7 @@ def _deprecation(version: Object, at: str) -> Errors:
 
 
 def _versions_error(versions: list[Object] | None, shared: frozenset[str], text: str) -> ApiFieldError:
-    """The server shows its internal structs."""
+    """Return the error with the server's internal structs."""
     if versions is None:
         return invalid_value("spec.versions", None, text)
     shown = [
@@ -230,7 +230,7 @@ def _names(names: Object) -> Errors:
 
 
 def _path(path: str, at: str) -> Errors:
-    """A simple JSON path: fields with dots between them."""
+    """Return the errors of a simple JSON path: fields separated by dots."""
     if not path.startswith("."):
         return [invalid_value(at, path, "must be a simple json path starting with .")]
     return []
@@ -302,7 +302,7 @@ def _selectable(version: Object, at: str) -> Errors:
 
 
 def _selected(path: str, document: Object, at: str) -> Errors:
-    """What can be selected by is a scalar that the schema has."""
+    """Return the errors of a selectable field, which must be a scalar of the schema."""
     if not path.startswith("."):
         return [invalid_value(at, path, f"is an invalid path: expected [ or . but got: {path.split('.')[0]}")]
     node: Any = document
@@ -386,7 +386,7 @@ def _stored_versions(stored: list[str] | None, versions: list[Object]) -> Errors
 
 
 def validate_definition_update(new: Object, old: Object) -> Errors:
-    """A changed definition."""
+    """Return the errors of a changed CRD."""
     errors = validate_definition_spec(new)
     established = any(
         condition.get("type") == "Established" and condition.get("status") == "True"

@@ -1,7 +1,7 @@
-"""Rules of the schemas in a CustomResourceDefinition: what they may say, and that they are structural.
+"""Validation of the schemas in a CRD.
 
-After k8s.io/apiextensions-apiserver: validation.ValidateCustomResourceDefinitionOpenAPISchema, then, where nothing was
-wrong, schema.ValidateStructural and defaulting.ValidateDefaults.
+Sources in k8s.io/apiextensions-apiserver: validation.ValidateCustomResourceDefinitionOpenAPISchema, then, without
+errors, schema.ValidateStructural and defaulting.ValidateDefaults.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _AT_ROOT = frozenset(
 
 
 def validate_document(document: Object, at: str, *, has_status: bool) -> Errors:
-    """One openAPIV3Schema."""
+    """Return the errors of an openAPIV3Schema."""
     errors = _status_root(document, at) if has_status else []
     if document.get("nullable"):
         errors.append(forbidden(f"{at}.nullable", "nullable cannot be true at the root"))
@@ -66,7 +66,10 @@ def _status_root(document: Object, at: str) -> Errors:
 
 
 def _node(document: Object, at: str, *, root: bool = False, uncorrelated: str = "", meta: str = "") -> Errors:
-    """`uncorrelated` is the node from which on old values cannot be told, `meta` why there may be no default."""
+    """Return the errors of a node.
+
+    `uncorrelated` is the node below which old values cannot be matched, `meta` the reason why defaults are forbidden.
+    """
     errors = _own(document, at, meta)
     if document.get("uniqueItems"):
         text = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"

@@ -1,4 +1,4 @@
-"""The schemas within a schema of a definition, and where they stand."""
+"""Iterators over the subschemas of a CRD's schema and their paths."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ JUNCTORS = ("allOf", "anyOf", "oneOf")
 
 
 def values_under(document: Object, at: str) -> Iterator[tuple[Object, str]]:
-    """The schemas of the values under a node."""
+    """Yield the schemas of the values below a node."""
     items, additional = document.get("items"), document.get("additionalProperties")
     if isinstance(additional, dict):
         yield additional, f"{at}.additionalProperties"
@@ -21,7 +21,7 @@ def values_under(document: Object, at: str) -> Iterator[tuple[Object, str]]:
 
 
 def said_of_itself(document: Object, at: str) -> Iterator[tuple[Object, str]]:
-    """The schemas that say more of the value itself."""
+    """Yield the schemas that constrain the node itself (allOf, anyOf, oneOf, not)."""
     for junctor in JUNCTORS:
         for index, below in enumerate(document.get(junctor) or ()):
             yield below, f"{at}.{junctor}[{index}]"

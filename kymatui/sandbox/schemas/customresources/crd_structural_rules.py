@@ -1,6 +1,6 @@
-"""Whether the schemas of a definition are structural (schema.ValidateStructural), and their defaults valid.
+"""Structural schema validation (schema.ValidateStructural) and validation of defaults.
 
-After k8s.io/apiextensions-apiserver: pkg/apiserver/schema and its package defaulting.
+Source: k8s.io/apiextensions-apiserver, pkg/apiserver/schema and its package defaulting.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EMPTY_TYPE = {
 
 
 def structure_problems(document: Object, at: str, level: str) -> Iterator[ApiFieldError]:
-    """`level` is "root", "items" or "field"."""
+    """Yield the structural errors of a node; `level` is "root", "items" or "field"."""
     for below, place in values_under(document, at):
         yield from structure_problems(below, place, "items" if place.endswith(".items") else "field")
     embedded = bool(document.get("x-kubernetes-embedded-resource"))
@@ -80,7 +80,7 @@ def _resource_fields(properties: Object, at: str, level: str) -> Iterator[ApiFie
 
 
 def _is_choice_of_types(document: Object, place: str) -> bool:
-    """The one form in which an int-or-string may name both types again."""
+    """Return whether this is the one allowed way to repeat the types of an int-or-string."""
     choice = [{"type": "integer"}, {"type": "string"}]
     if place.startswith(".anyOf"):
         return bool(document["anyOf"] == choice)
@@ -105,7 +105,7 @@ _EMPTY_IN_QUANTIFIERS = {
 
 
 def _value_rules(document: Object, described: Object, at: str, root: str, *, either: bool) -> Iterator[ApiFieldError]:
-    """What stands under allOf, anyOf, oneOf and not describes no structure, and nothing that has none."""
+    """Yield errors below allOf, anyOf, oneOf and not, which must not define structure."""
     for name, how in _EMPTY_IN_QUANTIFIERS.items():
         given = document.get(name)
         if given or (given is not None and name in ("default", "additionalProperties")):
@@ -140,7 +140,7 @@ def _pattern(document: Object, at: str) -> Iterator[ApiFieldError]:
 
 
 def default_problems(document: Object, at: str, *, root: bool = False) -> Errors:
-    """Defaults must be valid where they stand."""
+    """Return the errors of invalid defaults."""
     errors: Errors = []
     if document.get("default") is not None:
         errors += _default(document, value_schema(document), f"{at}.default", root=root)

@@ -1,4 +1,4 @@
-"""Everything that a custom resource must satisfy beyond its metadata, in the order of a real API server."""
+"""Validation of custom resources beyond metadata, in a real API server's order."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ def custom_errors(
     scale: Mapping[str, str] | None = None,
     subresource: str = "",
 ) -> list[ApiFieldError]:
-    """Schema, lists' keys and rules; metadata is checked apart. What was wrong before and is unchanged is let pass.
+    """Return the errors of schema, list keys and CEL rules; unchanged old errors are tolerated.
 
-    `scale` are the paths of the scale subresource. A change of the status looks at the status alone, but for rules.
+    Metadata is validated elsewhere. `scale` are the paths of the scale subresource. An update of the status validates
+    only the status, except for CEL rules.
     """
     found = _schema_errors(schema, obj, subresource)
     if old is not None and found:
@@ -57,7 +58,7 @@ def _schema_errors(schema: Schema, obj: Object, subresource: str) -> list[ApiFie
 
 
 def _scale_errors(obj: Object, scale: Mapping[str, str], subresource: str) -> list[ApiFieldError]:
-    """Whether the numbers that the scale subresource shows are numbers."""
+    """Return the errors of non-numbers at the paths of the scale subresource."""
     errors: list[ApiFieldError] = []
     if subresource != "status":
         errors += _replicas_error(obj, scale.get("specReplicasPath") or "")
@@ -91,7 +92,7 @@ def _selector_error(obj: Object, path: str) -> list[ApiFieldError]:
 
 
 def _nested(obj: Object, path: str) -> tuple[Any, str]:
-    """(the value at a path, None where there is none; what is wrong on the way there)."""
+    """Return (the value at a path or None, the error on the way to it)."""
     value: Any = obj
     for name in filter(None, path.split(".")):
         if not isinstance(value, dict):
@@ -111,7 +112,7 @@ def _go_type(value: Any) -> str:
 
 
 def _changed(error: ApiFieldError, obj: Object, old: Object) -> bool:
-    """Whether the field that an error names has another value now (its parent, where it is missing)."""
+    """Return whether the field of an error changed (its parent, if it is missing)."""
     if error.field in (NOWHERE, ""):
         return True
     new, before = _at(obj, error.field), _at(old, error.field)

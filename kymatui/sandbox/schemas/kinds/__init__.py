@@ -1,1 +1,1 @@
-"""What built-in kinds mean beyond their types: defaults, what the server sets itself, and what it refuses."""
+"""Defaults and validation of built-in kinds beyond their types."""

@@ -1,4 +1,4 @@
-"""Defaults of built-in kinds: what the server fills in before anything else looks at an object."""
+"""Defaults of built-in kinds, set before validation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RBAC = "rbac.authorization.k8s.io"
 
 
 def default_builtin(gvk: GVK, obj: Object) -> None:
-    """Fills the defaults of a decoded object in, in place."""
+    """Set the defaults of a decoded object in place."""
     default = _DEFAULTS.get((gvk[0], gvk[2]))
     if default is not None:
         default(obj)
@@ -60,7 +60,7 @@ def _service(obj: Object) -> None:
 
 
 def _limit_range(obj: Object) -> None:
-    """What is not said follows from what is: the default from the maximum, the request from the default."""
+    """Set the default from the maximum, and the request from the default."""
     for limit in obj["spec"].get("limits") or ():
         if limit.get("type") != "Container":
             continue

@@ -1,4 +1,4 @@
-"""Validation of built-in kinds: which rules a kind has."""
+"""Validation of built-in kinds: the table of their rules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HOOKS = "admissionregistration.k8s.io"
 
 
 def _single_label(text: str) -> list[str]:
-    """One part of a name in DNS, where a dot would part it."""
+    """Return the errors of a DNS label; a name with dots is no single label."""
     return ["must not contain dots"] if "." in text else dns_label(text)
 
 
@@ -128,7 +128,7 @@ _ONLY_UPDATE_RULES = frozenset(
 
 
 def validate_create(group: str, kind: str, obj: Object, *, namespaced: bool) -> Errors:
-    """What is wrong with a new object of a built-in kind, in the server's order."""
+    """Return the errors of a new object of a built-in kind in the server's order."""
     known = (group, kind)
     errors = validate_metadata(obj, namespaced=namespaced, name_rule=_NAMES.get(known, dns_subdomain))
     rules = _CREATE.get(known)
@@ -136,7 +136,7 @@ def validate_create(group: str, kind: str, obj: Object, *, namespaced: bool) -> 
 
 
 def validate_update(group: str, kind: str, new: Object, old: Object, subresource: str = "") -> Errors:
-    """What is wrong with a change of a stored object."""
+    """Return the errors of an update."""
     known = (group, kind)
     errors = validate_metadata_update(new, old)
     if subresource:
@@ -149,7 +149,7 @@ def validate_update(group: str, kind: str, new: Object, old: Object, subresource
 
 
 def validate_custom_metadata(obj: Object, old: Object | None, *, namespaced: bool) -> Errors:
-    """Metadata of custom resources."""
+    """Return the errors of a custom resource's metadata."""
     if old is not None:
         return validate_metadata_update(obj, old, custom=True)
     return validate_metadata(obj, namespaced=namespaced, name_rule=dns_subdomain, custom=True)

@@ -1,4 +1,4 @@
-"""Rules of claims, ingresses, budgets, autoscalers, leases, classes, webhooks and events."""
+"""Validation of claims, ingresses, budgets, autoscalers, leases, classes, webhooks and events."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ def validate_api_service(obj: Object) -> Errors:
 
 
 def validate_endpoints(obj: Object) -> Errors:
-    """Addresses and ports of every subset."""
+    """Return the errors of addresses and ports of every subset."""
     errors: Errors = []
     for index, subset in enumerate(obj.get("subsets") or ()):
         at = f"subsets[{index}]"
@@ -335,7 +335,7 @@ def validate_event(obj: Object) -> Errors:
 
 
 def _validate_new_event(obj: Object) -> Errors:
-    """An event with a time of its own says who reports what."""
+    """Return the errors of an event with eventTime, which must name its reporter."""
     component = obj.get("reportingComponent") or ""
     errors = [] if component else [required("reportingComponent")]
     errors += [invalid_value("reportingComponent", component, problem) for problem in qualified_name(component)]

@@ -1,4 +1,4 @@
-"""Rules of ConfigMaps, Secrets and Services."""
+"""Validation of ConfigMaps, Secrets and Services."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def validate_config_map(obj: Object) -> Errors:
 
 
 def _frozen(new: Object, old: Object, *fields: str) -> Errors:
-    """What `immutable: true` forbids."""
+    """Return the errors of changes that `immutable: true` forbids."""
     if not old.get("immutable"):
         return []
     errors = [] if new.get("immutable") else [forbidden("immutable", _KEEP_IMMUTABLE)]
@@ -166,7 +166,7 @@ def _validate_addresses(spec: Object, kind: str) -> Errors:
 
 
 def _validate_affinity(spec: Object) -> Errors:
-    """How long a client stays with one pod."""
+    """Return the errors of the session affinity timeout."""
     seconds = ((spec.get("sessionAffinityConfig") or {}).get("clientIP") or {}).get("timeoutSeconds")
     if spec.get("sessionAffinity") != "ClientIP" or seconds is None or 0 < seconds <= _LONGEST_AFFINITY:
         return []
@@ -202,7 +202,7 @@ def _validate_service_ports(ports: list[Object], kind: str, *, headless: bool) -
 
 
 def _same_port(at: str, port: Object) -> ApiFieldError:
-    """The server shows what it compares, in its internal names."""
+    """Return the error of a duplicate port, shown as the server's internal struct."""
     shown = {
         "Name": "",
         "Protocol": port.get("protocol"),
@@ -215,7 +215,7 @@ def _same_port(at: str, port: Object) -> ApiFieldError:
 
 
 def validate_service_status(obj: Object) -> Errors:
-    """Only balanced services have addresses that balance."""
+    """Return the errors of load balancer addresses on a service of another type."""
     ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress")
     if not ingress or obj["spec"].get("type") == "LoadBalancer":
         return []

@@ -1,4 +1,4 @@
-"""Rules of nodes, of the runtimes they offer, and of the classes and slices of what is reached on them."""
+"""Validation of nodes, RuntimeClasses, EndpointSlices and IngressClasses."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def validate_node(obj: Object) -> Errors:
 
 
 def validate_runtime(obj: Object) -> Errors:
-    """A RuntimeClass."""
+    """Return the errors of a RuntimeClass."""
     handler = obj.get("handler") or ""
     errors = [] if handler else [required("handler")]
     errors += [invalid_value("handler", handler, problem) for problem in (dns_label(handler) if handler else ())]
@@ -73,7 +73,7 @@ def validate_runtime_update(new: Object, old: Object) -> Errors:
 
 
 def validate_slice(obj: Object) -> Errors:
-    """An EndpointSlice."""
+    """Return the errors of an EndpointSlice."""
     kind = obj.get("addressType") or ""
     if kind not in _ADDRESS_TYPES:
         return [unsupported("addressType", kind, _ADDRESS_TYPES) if kind else required("addressType")]
@@ -106,7 +106,7 @@ def _validate_endpoint(endpoint: Object, kind: str, at: str) -> Errors:
 
 
 def validate_slice_update(new: Object, old: Object) -> Errors:
-    """Endpoints are not held against an address type that may not change."""
+    """Return the errors of an update; after a forbidden change of the address type, skip the endpoints."""
     changed = immutable(new.get("addressType"), old.get("addressType"), "addressType")
     return changed or validate_slice(new)
 

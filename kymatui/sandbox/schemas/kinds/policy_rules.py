@@ -1,4 +1,4 @@
-"""Rules of admission policies and their bindings; what their expressions say is not run."""
+"""Validation of admission policies and bindings; the expressions are not evaluated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NOTHING = "validations or auditAnnotations must contain at least one item"
 
 
 def validate_policy(obj: Object) -> Errors:
-    """A ValidatingAdmissionPolicy."""
+    """Return the errors of a ValidatingAdmissionPolicy."""
     spec: Object = obj["spec"]
     errors = one_of(spec, "failurePolicy", ("Fail", "Ignore"), "spec")
     if spec.get("matchConstraints") is None:
@@ -26,7 +26,7 @@ def validate_policy(obj: Object) -> Errors:
 
 
 def validate_policy_binding(obj: Object) -> Errors:
-    """A ValidatingAdmissionPolicyBinding."""
+    """Return the errors of a ValidatingAdmissionPolicyBinding."""
     spec: Object = obj["spec"]
     errors = [] if spec.get("policyName") else [required("spec.policyName")]
     actions: list[str] = spec.get("validationActions") or []

@@ -1,4 +1,4 @@
-"""Rules of what bounds a namespace: resource quotas and limit ranges."""
+"""Validation of ResourceQuotas and LimitRanges."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _OPERATORS = ("In", "NotIn")
 
 
 def validate_quota(obj: Object) -> Errors:
-    """A ResourceQuota."""
+    """Return the errors of a ResourceQuota."""
     spec: Object = obj.get("spec") or {}
     errors: Errors = []
     for name, value in (spec.get("hard") or {}).items():
@@ -108,7 +108,7 @@ def validate_quota_update(new: Object, old: Object) -> Errors:
 
 
 def validate_range(obj: Object) -> Errors:
-    """A LimitRange."""
+    """Return the errors of a LimitRange."""
     errors: Errors = []
     seen: set[str] = set()
     for index, limit in enumerate((obj.get("spec") or {}).get("limits") or ()):
@@ -138,7 +138,7 @@ def _validate_limit(limit: Object, kind: str, at: str) -> Errors:
 
 
 _ORDERED = (
-    # what is smaller, its words; what is larger, its words; where the problem stands, which of both is shown
+    # The smaller field and its words, the larger field and its words, the field of the error, the field it shows.
     ("min", "min value", "max", "max value", "min", "min"),
     ("min", "min value", "defaultRequest", "default request value", "defaultRequest", "defaultRequest"),
     ("defaultRequest", "default request value", "max", "max value", "defaultRequest", "defaultRequest"),

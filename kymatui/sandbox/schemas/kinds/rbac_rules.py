@@ -1,4 +1,4 @@
-"""Rules of roles and their bindings."""
+"""Validation of roles and bindings."""
 
 from __future__ import annotations
 

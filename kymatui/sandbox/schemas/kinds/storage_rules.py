@@ -1,4 +1,4 @@
-"""Rules of volumes and of what drivers say: persistent volumes, CSI drivers and nodes, attachments."""
+"""Validation of persistent volumes, CSI drivers, CSI nodes and attachments."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NEEDED = {
 
 
 def validate_volume(obj: Object) -> Errors:
-    """A persistent volume."""
+    """Return the errors of a PersistentVolume."""
     spec: Object = obj["spec"]
     modes: list[str] = spec.get("accessModes") or []
     errors = [] if modes else [required("spec.accessModes")]
@@ -87,7 +87,7 @@ def _validate_sources(spec: Object) -> Errors:
 
 
 def validate_volume_update(new: Object, old: Object) -> Errors:
-    """Where a volume lies stays; the server adds the difference of its own structs to the text."""
+    """Return the errors of a changed source; a real server also adds a diff of its structs."""
     errors: Errors = []
     changed = [name for name in {**new["spec"], **old["spec"]} if new["spec"].get(name) != old["spec"].get(name)]
     if any(name not in _NO_SOURCES for name in changed):
@@ -97,7 +97,7 @@ def validate_volume_update(new: Object, old: Object) -> Errors:
 
 
 def validate_driver(obj: Object) -> Errors:
-    """A CSIDriver."""
+    """Return the errors of a CSIDriver."""
     spec: Object = obj["spec"]
     choices = ("Persistent", "Ephemeral")
     errors = one_of(spec, "fsGroupPolicy", ("File", "None", "ReadWriteOnceWithFSType"), "spec")
@@ -113,7 +113,7 @@ def validate_driver_update(new: Object, old: Object) -> Errors:
 
 
 def validate_node_drivers(obj: Object) -> Errors:
-    """A CSINode."""
+    """Return the errors of a CSINode."""
     errors: Errors = []
     seen: set[str] = set()
     for index, driver in enumerate(obj["spec"].get("drivers") or ()):
@@ -127,7 +127,7 @@ def validate_node_drivers(obj: Object) -> Errors:
 
 
 def validate_attachment(obj: Object) -> Errors:
-    """A VolumeAttachment."""
+    """Return the errors of a VolumeAttachment."""
     spec: Object = obj["spec"]
     source: Object = spec.get("source") or {}
     errors = [] if spec.get("attacher") else [required("spec.attacher")]

@@ -1,3 +1,1 @@
-"""Whole objects against a schema: decoding, pruning, ObjectMeta, structural schemas and their constraints; no rule
-of a single kind.
-"""
+"""Objects and schemas in general: decoding, pruning, ObjectMeta, structural schemas, constraints."""

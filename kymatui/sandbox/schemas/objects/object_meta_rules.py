@@ -1,4 +1,4 @@
-"""Rules of metadata, and of labels and selectors everywhere (k8s.io/apimachinery/pkg/api/validation)."""
+"""Validation of metadata, labels and selectors (k8s.io/apimachinery/pkg/api/validation)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ _PRIVATE = ("", "v1", "Event")
 def validate_metadata(
     obj: Object, *, namespaced: bool, name_rule: NameRule = dns_subdomain, custom: bool = False
 ) -> Errors:
-    """Of a new object. Finalizers of custom resources may have names without a domain."""
+    """Return the errors of a new object's metadata.
+
+    Finalizers of custom resources may have names without a domain.
+    """
     metadata: Object = obj["metadata"]
     errors: Errors = []
     prefix = metadata.get("generateName") or ""
@@ -51,7 +54,7 @@ def validate_metadata(
 
 
 def validate_shared(metadata: Object, *, custom: bool) -> Errors:
-    """What new and changed objects are asked alike."""
+    """Return the errors that apply to new and changed objects."""
     return [
         *validate_labels(metadata.get("labels"), "metadata.labels"),
         *validate_annotations(metadata.get("annotations"), "metadata.annotations"),
@@ -61,7 +64,7 @@ def validate_shared(metadata: Object, *, custom: bool) -> Errors:
 
 
 def validate_metadata_update(new: Object, old: Object, *, custom: bool = False) -> Errors:
-    """Of a changed object."""
+    """Return the errors of a changed object's metadata."""
     metadata, stored = new["metadata"], old["metadata"]
     errors: Errors = []
     if stored.get("deletionTimestamp"):
@@ -140,7 +143,7 @@ def _validate_finalizers(finalizers: Any, *, custom: bool) -> Errors:
 
 
 def validate_selector(selector: Any, field: str) -> Errors:
-    """A LabelSelector."""
+    """Return the errors of a LabelSelector."""
     if not selector:
         return []
     errors: Errors = []
@@ -170,7 +173,7 @@ def _validate_term(term: Object, field: str) -> Errors:
 
 
 def selects(selector: Object, labels: Object) -> bool:
-    """Whether a LabelSelector matches labels."""
+    """Return whether a LabelSelector matches labels."""
     for key, value in (selector.get("matchLabels") or {}).items():
         if labels.get(key) != value:
             return False
@@ -192,7 +195,7 @@ def immutable(new: Any, old: Any, field: str) -> Errors:
 
 
 def not_negative(target: Object, *names: str, at: str) -> Errors:
-    """Numbers that must not be below zero."""
+    """Return the errors of negative numbers."""
     return [
         invalid_value(f"{at}.{name}".lstrip("."), target[name], "must be greater than or equal to 0")
         for name in names
@@ -201,7 +204,7 @@ def not_negative(target: Object, *names: str, at: str) -> Errors:
 
 
 def one_of(target: Object, name: str, choices: tuple[str, ...], at: str) -> Errors:
-    """A field with given values, where it is set."""
+    """Return the error of a field whose value is not one of `choices`, if it is set."""
     value = target.get(name)
     if value is None or value in choices:
         return []

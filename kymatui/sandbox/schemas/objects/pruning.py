@@ -1,4 +1,4 @@
-"""Custom resources on their way in: unknown fields and nulls go, defaults come (apiextensions' structural schemas)."""
+"""Pruning and defaulting of custom resources (apiextensions' structural schemas)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from kymatui.sandbox.schemas.values.field_errors import go_value
 
 
 def read_custom(schema: Schema, obj: Object) -> tuple[Object, list[str]]:
-    """The object pruned, with defaults, and the unknown fields that were dropped, in order.
+    """Return the object pruned and defaulted, and the dropped unknown fields in order.
 
-    Raises `DecodeError` where metadata (also that of an embedded object) has the wrong types. `obj` is changed.
+    Raise `DecodeError` for wrong types in metadata (also of an embedded object). `obj` is changed.
     """
     unknown: list[str] = []
     _coerce(obj, "", unknown)
@@ -25,7 +25,7 @@ def read_custom(schema: Schema, obj: Object) -> tuple[Object, list[str]]:
 
 
 def _coerce(obj: Object, where: str, unknown: list[str]) -> None:
-    """Metadata as the typed decoder leaves it."""
+    """Decode the metadata with the typed decoder."""
     if "metadata" not in obj:
         return
     given = obj["metadata"]
@@ -46,7 +46,7 @@ def _coerce(obj: Object, where: str, unknown: list[str]) -> None:
 
 
 def prune(schema: Schema, value: Any, where: str, unknown: list[str]) -> None:
-    """Drops what the schema does not know, and notes it."""
+    """Drop the fields that the schema lacks, and collect their paths."""
     if isinstance(value, list):
         if schema.items is not None:
             for index, item in enumerate(value):
@@ -70,7 +70,7 @@ def prune(schema: Schema, value: Any, where: str, unknown: list[str]) -> None:
 
 
 def drop_nulls(schema: Schema, value: Any) -> None:
-    """Drops nulls of fields that do not allow them."""
+    """Drop nulls of fields that are not nullable."""
     if isinstance(value, list):
         if schema.items is not None:
             for item in value:
@@ -91,10 +91,10 @@ def drop_nulls(schema: Schema, value: Any) -> None:
 
 
 def _has_defaults(schema: Schema) -> bool:
-    """Whether there is any default at or under the node."""
+    """Return whether there is a default at or below the node."""
     known: bool | None = schema.compiled.get("defaults")
     if known is None:
-        schema.compiled["defaults"] = False  # a schema that holds itself has no other defaults on that way
+        schema.compiled["defaults"] = False  # a recursive schema adds no other defaults on that path
         below = [*schema.properties.values(), schema.additional, schema.items]
         known = schema.has_default or any(_has_defaults(node) for node in below if node is not None)
         schema.compiled["defaults"] = known
@@ -102,7 +102,7 @@ def _has_defaults(schema: Schema) -> bool:
 
 
 def apply_defaults(schema: Schema, value: Any) -> None:
-    """Fills in what is not given, at every depth."""
+    """Set missing defaults at every depth."""
     if not _has_defaults(schema):
         return
     if isinstance(value, list):

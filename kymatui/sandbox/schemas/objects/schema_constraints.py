@@ -1,4 +1,4 @@
-"""Validation of custom resources against their schema, in the words of kube-openapi's validator."""
+"""Validation of custom resources against their schema, with kube-openapi's messages."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ Errors = list[ApiFieldError]
 
 
 def blocks_rules(errors: Errors) -> bool:
-    """Whether rules in CEL are not looked at because of these errors."""
+    """Return whether these errors prevent the evaluation of CEL rules."""
     return any(error.kind in _BLOCKING for error in errors)
 
 
 def validate_schema(schema: Schema, value: Any, at: str = "") -> Errors:
-    """Everything but CEL and lists' keys; metadata is not looked at.
+    """Return all errors except those of CEL rules, list keys and metadata.
 
-    `at` is where the value stands in an object: fields are told from the object on, but the texts from the value on.
+    `at` is the path of the value in an object: fields are reported from the object's root, messages from the value.
     """
     errors: Errors = []
     _validate(schema, value, "", errors)
@@ -136,9 +136,9 @@ def _nowhere(text: str) -> ApiFieldError:
 
 @functools.lru_cache(maxsize=1024)
 def pattern(text: str) -> Callable[[str], bool]:
-    """A search by RE2's rules; raises ValueError in Go's words.
+    """Return a search by RE2 syntax. Raise ValueError with Go's message.
 
-    Without the library Python's own searches, with what means the same.
+    Without the re2 library, Python's re searches with an equivalent pattern.
     """
     try:
         import re2
@@ -271,7 +271,7 @@ def _junctors(limits: Object, value: Any, path: str, errors: Errors) -> None:
 
 
 def _fewest(tried: list[Errors]) -> Errors:
-    """The best match: what has the fewest errors, the first of them."""
+    """Return the best alternative: the first with the fewest errors."""
     return sorted(tried, key=len)[0]
 
 
@@ -296,7 +296,7 @@ def _tried(schema: Schema, value: Any, path: str) -> Errors:
 
 
 def validate_lists(schema: Schema, value: Any, path: str = "") -> Errors:
-    """Duplicates in sets and list maps."""
+    """Return the errors of duplicates in sets and list maps."""
     errors: Errors = []
     if _has_keyed_lists(schema):
         _lists(schema, value, path, errors)

@@ -1,4 +1,4 @@
-"""Schemas of custom resources: an openAPIV3Schema becomes the nodes that everything else walks."""
+"""Conversion of openAPIV3Schemas to schema nodes."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ _JUNCTORS = ("allOf", "anyOf", "oneOf")
 
 @functools.cache
 def object_meta() -> Schema:
-    """The schema of metadata, in custom resources too."""
+    """Return the schema of metadata, also for custom resources."""
     return builtin_schema(("", "v1", "ConfigMap")).properties["metadata"]
 
 
 def crd_schema(document: Object | None) -> Schema:
-    """The schema of one version of a definition; `document` is its openAPIV3Schema (None: anything goes).
+    """Return the schema of one version of a CRD; `document` is its openAPIV3Schema (None: any value).
 
-    The root gets `apiVersion`, `kind` and `metadata` of every object. The document is taken as valid: what is wrong
-    with it is told by `kymatui.sandbox.schemas.definitions`.
+    The root gets the `apiVersion`, `kind` and `metadata` of every object. The document must be valid; `crd_rules`
+    reports its errors.
     """
     root = _node(document or {"type": "object", "x-kubernetes-preserve-unknown-fields": True})
     root.type = "object"
@@ -47,7 +47,7 @@ def crd_schema(document: Object | None) -> Schema:
 
 
 def value_schema(document: Object) -> Schema:
-    """The schema of a value under the root."""
+    """Return the schema of a value below the root."""
     return _node(document)
 
 

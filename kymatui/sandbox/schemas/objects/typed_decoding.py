@@ -1,6 +1,6 @@
-"""Reading built-in kinds as the server's typed decoder does: types checked, unknown fields dropped, values normalised.
+"""Typed decoding of built-in kinds: check types, drop unknown fields, normalise values.
 
-The texts are those of Go's JSON decoder with the words of sigs.k8s.io/json for unknown fields.
+The messages are those of Go's JSON decoder, and of sigs.k8s.io/json for unknown fields.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _RANGES = {"int32": 1 << 31, "int64": 1 << 63}
 
 
 class DecodeError(ValueError):
-    """The object cannot be read as its kind; the text is the decoder's."""
+    """The object cannot be decoded as its kind; the text is the decoder's."""
 
 
 class _Run:
-    """One decoding: the first error wins, unknown fields are collected."""
+    """One decoding: it keeps the first error and collects unknown fields."""
 
     __slots__ = ("error", "unknown")
 
@@ -37,9 +37,9 @@ class _Run:
 
 
 def decode(schema: Schema, obj: Object) -> tuple[Object, list[str]]:
-    """The object as the server would show it, and what strict decoding says of it; raises `DecodeError`.
+    """Return the object as the server returns it, and the strict-decoding messages. Raise `DecodeError`.
 
-    `kind` and `apiVersion` are taken as they are. Lists keep their order, nulls stand for what is not given.
+    `kind` and `apiVersion` are copied. Lists keep their order, null means not set.
     """
     run = _Run()
     value = _struct(run, schema, obj, "", _GoPath(schema.go_type.partition(".")[2], ()))
@@ -52,7 +52,7 @@ def decode(schema: Schema, obj: Object) -> tuple[Object, list[str]]:
 
 
 class _GoPath:
-    """Where the decoder stands, in its own words: the innermost struct, and the fields that led to it."""
+    """The decoder's path: the innermost struct and the fields that lead to it."""
 
     __slots__ = ("names", "struct")
 
@@ -72,7 +72,7 @@ def _mismatch(run: _Run, value: Any, go_type: str, at: _GoPath) -> None:
 
 
 def json_type(value: Any) -> str:
-    """The decoder's word for a JSON value's type."""
+    """Return the decoder's name of a JSON type."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, str):
@@ -102,7 +102,7 @@ def _struct(run: _Run, schema: Schema, obj: Object, where: str, at: _GoPath) -> 
 
 
 def _shown(schema: Schema) -> tuple[tuple[str, Schema], ...]:
-    """The fields that are there even when they are not given."""
+    """Return the fields that are always encoded, even if not set."""
     found: tuple[tuple[str, Schema], ...] | None = schema.compiled.get("shown")
     if found is None:
         skipped = ("kind", "apiVersion") if "metadata" in schema.properties else ()
@@ -112,7 +112,7 @@ def _shown(schema: Schema) -> tuple[tuple[str, Schema], ...]:
 
 
 def empty(schema: Schema) -> Any:
-    """What Go's encoder shows for a field that was never set and is not left out."""
+    """Return the encoding of a field that was never set and is not omitted."""
     if schema.zero == "null":
         return None
     if schema.type == "string" and not schema.format:
@@ -142,7 +142,7 @@ def _value(run: _Run, schema: Schema, value: Any, where: str, at: _GoPath) -> An
 
 
 def _schema_or(run: _Run, schema: Schema, value: Any, where: str, at: _GoPath) -> Any:
-    """JSONSchemaPropsOrBool and JSONSchemaPropsOrArray."""
+    """Decode JSONSchemaPropsOrBool and JSONSchemaPropsOrArray."""
     if isinstance(value, bool):
         return value
     if isinstance(value, list):
@@ -169,7 +169,7 @@ def _array(run: _Run, schema: Schema, value: Any, where: str, at: _GoPath) -> An
 
 
 def empty_item(schema: Schema) -> Any:
-    """What stands in a list for null or an empty value."""
+    """Return the list item for null or an empty value."""
     if schema.properties:
         return {name: empty(known) for name, known in _shown(schema)}
     return {"string": "", "integer": 0, "boolean": False}.get(schema.type, {} if schema.additional else None)
@@ -288,7 +288,7 @@ def _bytes(run: _Run, schema: Schema, value: Any, at: _GoPath) -> Any:
 
 
 def illegal_byte(text: str) -> int:
-    """Where Go's decoder stops."""
+    """Return the position where Go's base64 decoder stops."""
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     for index, char in enumerate(text):
         if char in alphabet:

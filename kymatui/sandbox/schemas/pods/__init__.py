@@ -1,1 +1,1 @@
-"""Defaults and rules of pods, pod templates and the workloads that hold them."""
+"""Defaults and validation of pods, pod templates and workloads."""

@@ -1,4 +1,4 @@
-"""Rules of where pods run, and under which names they know others (k8s.io/kubernetes/pkg/apis/core/validation)."""
+"""Validation of pod placement and host aliases (k8s.io/kubernetes/pkg/apis/core/validation)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Errors = list[ApiFieldError]
 
 
 def named(field: str, value: str, rule: Callable[[str], list[str]]) -> Errors:
-    """The complaints of a rule of names."""
+    """Return the errors of a name rule."""
     return [invalid_value(field, value, problem) for problem in rule(value)]
 
 

@@ -1,4 +1,4 @@
-"""Defaults of pods and of everything that holds a pod template (k8s.io/kubernetes/pkg/apis/core/v1)."""
+"""Defaults of pods and pod templates (k8s.io/kubernetes/pkg/apis/core/v1)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HOOKS = ("postStart", "preStop")
 
 
 def default_pod(obj: Object) -> None:
-    """A pod: requests follow limits, and service links are on."""
+    """Set a pod's defaults: requests default to limits, and service links are enabled."""
     spec: Object = obj["spec"]
     default_pod_spec(spec)
     spec.setdefault("enableServiceLinks", True)
@@ -26,7 +26,7 @@ def default_pod(obj: Object) -> None:
 
 
 def default_template(template: Object) -> None:
-    """A pod template, of a workload."""
+    """Set the defaults of a workload's pod template."""
     default_pod_spec(template["spec"])
 
 
@@ -57,7 +57,7 @@ def default_pod_spec(spec: Object) -> None:
 
 
 def _service_account(spec: Object) -> None:
-    """The old name of the field and the new one say the same."""
+    """Set the deprecated and the current field of the service account to the same name."""
     name = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if name:
         spec["serviceAccountName"] = spec["serviceAccount"] = name
@@ -87,7 +87,7 @@ def _default_container(container: Object) -> None:
 
 
 def pull_policy(image: str) -> str:
-    """Always for the tag latest, named or not."""
+    """Return Always for the tag latest, explicit or implied, else IfNotPresent."""
     if "@" in image:
         return "IfNotPresent"
     last = image.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Rules of pods and pod templates (k8s.io/kubernetes/pkg/apis/core/validation)."""
+"""Validation of pods and pod templates (k8s.io/kubernetes/pkg/apis/core/validation)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 
 
 def validate_pod(obj: Object) -> Errors:
-    """A pod: its spec, and what templates are spared."""
+    """Return the errors of a pod: its spec, and checks that templates skip."""
     spec: Object = obj["spec"]
     errors = validate_pod_spec(spec, "spec")
     for field in ("containers", "initContainers"):
@@ -64,7 +64,7 @@ def validate_pod(obj: Object) -> Errors:
 
 
 def validate_pod_spec(spec: Object, at: str, claimed: Iterable[str] = ()) -> Errors:
-    """`claimed` are volumes that the pods of a StatefulSet have beside those of the spec."""
+    """Return the errors of a pod spec; `claimed` are extra volumes from a StatefulSet's claim templates."""
     volumes, errors = _validate_volumes(spec.get("volumes") or [], f"{at}.volumes")
     volumes |= set(claimed)
     containers: list[Object] = spec.get("containers") or []
@@ -218,7 +218,7 @@ def _validate_ports(ports: list[Object], at: str) -> Errors:
 
 
 def _validate_host_ports(containers: list[Object], at: str) -> Errors:
-    """On the node's network a container's port is the node's."""
+    """Return the errors of host ports: on the host network they must equal the container ports."""
     return [
         invalid_value(f"{at}[{index}].ports[{place}].hostPort", port["hostPort"], _SAME_PORT)
         for index, container in enumerate(containers)

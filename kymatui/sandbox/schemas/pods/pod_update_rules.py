@@ -1,4 +1,4 @@
-"""What of a pod may still change once it is there."""
+"""Validation of pod updates: the few fields that may change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of compute resources: limits, requests, and the names they go by."""
+"""Validation of compute resources: limits, requests and their names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HUGE = "hugepages-"
 
 
 def validate_resources(resources: Object, at: str) -> list[ApiFieldError]:
-    """Of a container."""
+    """Return the errors of a container's resources."""
     errors: list[ApiFieldError] = []
     limits: Object = resources.get("limits") or {}
     requests: Object = resources.get("requests") or {}

@@ -1,4 +1,4 @@
-"""Rules of the kinds that hold a pod template, or the history of one, without a rollout of their own."""
+"""Validation of ReplicationControllers, PodTemplates and ControllerRevisions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def validate_pod_template(obj: Object) -> Errors:
 
 
 def validate_revision(obj: Object) -> Errors:
-    """A ControllerRevision."""
+    """Return the errors of a ControllerRevision."""
     errors = not_negative(obj, "revision", at="")
     return errors if obj.get("data") is not None else [*errors, required("data", "data is mandatory")]
 

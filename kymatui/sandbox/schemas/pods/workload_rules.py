@@ -1,4 +1,4 @@
-"""Rules of workloads (k8s.io/kubernetes/pkg/apis/apps/validation and batch/validation)."""
+"""Validation of workloads (k8s.io/kubernetes/pkg/apis/apps/validation and batch/validation)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SUBJECTS = {"Deployment": "deployment", "StatefulSet": "statefulset", "DaemonSe
 
 
 def validate_template(template: Object, at: str, claimed: Iterable[str] = ()) -> Errors:
-    """A pod template; `claimed` as for a pod's spec."""
+    """Return the errors of a pod template; `claimed` as in `validate_pod_spec`."""
     metadata: Object = template.get("metadata") or {}
     return [
         *validate_labels(metadata.get("labels"), f"{at}.metadata.labels"),
@@ -38,7 +38,7 @@ def validate_template(template: Object, at: str, claimed: Iterable[str] = ()) ->
 
 
 def _selector(kind: str, spec: Object) -> Errors:
-    """The selector itself."""
+    """Return the errors of the selector itself."""
     selector = spec.get("selector")
     if selector is None:
         return [] if kind == "DaemonSet" else [required("spec.selector")]
@@ -52,7 +52,7 @@ def _selector(kind: str, spec: Object) -> Errors:
 
 
 def _matching(spec: Object) -> Errors:
-    """Whether the template has the labels that are selected."""
+    """Return the errors of template labels that the selector does not match."""
     selector, labels = spec.get("selector"), ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         return []
@@ -67,7 +67,7 @@ def _has_bad_terms(spec: Object) -> bool:
 
 
 def _template_unless_bad(kind: str, spec: Object) -> Errors:
-    """The template is not looked at where the selector cannot be read."""
+    """Return the errors of the template, or only that of an invalid selector."""
     if _has_bad_terms(spec):
         return [invalid_value("spec.selector", spec.get("selector"), "invalid label selector")]
     return _template(kind, spec)
@@ -122,7 +122,7 @@ def _strategy(strategy: Object, at: str) -> Errors:
 
 
 def _unsupported_struct(at: str, shown: Object, choices: tuple[str, ...]) -> ApiFieldError:
-    """An internal struct as the server shows it: Go's names in the order of declaration."""
+    """Return the error with an internal struct: Go's field names in order of declaration."""
     listed = ", ".join(f'"{choice}"' for choice in choices)
     text = f"Unsupported value: {json.dumps(shown, separators=(',', ':'))}: supported values: {listed}"
     return ApiFieldError("NotSupported", at, text)
@@ -134,7 +134,7 @@ def _amount(value: Any) -> int:
 
 
 def int_or_percent(value: Any, at: str) -> Errors:
-    """A number that is not negative, or a percentage."""
+    """Return the errors of a non-negative number or a percentage."""
     if isinstance(value, str):
         return [invalid_value(at, value, problem) for problem in percent(value)]
     return [invalid_value(at, value, "must be greater than or equal to 0")] if value < 0 else []
@@ -213,7 +213,7 @@ def validate_daemon_set(obj: Object) -> Errors:
 
 
 def validate_selector_update(new: Object, old: Object) -> Errors:
-    """Selectors of workloads stay as they were."""
+    """Return the error of a changed selector, which is immutable."""
     return immutable(new["spec"].get("selector"), old["spec"].get("selector"), "spec.selector")
 
 
@@ -292,7 +292,7 @@ _PLACEMENT = ("nodeSelector", "affinity", "tolerations", "schedulingGates")
 
 
 def _unscheduled(template: Object) -> Object:
-    """What of the template of a job that has not begun may not change: all but labels, placement and resources."""
+    """Return the immutable parts of a not started job's template: all but labels, placement and resources."""
     spec: Object = {name: value for name, value in template["spec"].items() if name not in _PLACEMENT}
     for field in ("containers", "initContainers"):
         if field in spec:
@@ -314,7 +314,7 @@ _MACROS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight",
 
 
 def schedule_problem(text: str) -> str:
-    """Why a schedule is none; "" where it is one."""
+    """Return the error of a cron schedule, "" for a valid one."""
     if "TZ" in text:
         return "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
     if text.startswith("@"):

@@ -1,6 +1,6 @@
-"""Schemas of built-in kinds: names, types and descriptions out of the official client's models, the rest from tables.
+"""Schemas of built-in kinds: fields and descriptions from the official client, the rest from tables.
 
-The models are read on first use of a kind (importing them takes a second), and kept.
+The client's models are imported on first use of a kind, which takes a second, and cached.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _WITHOUT_PROPERTIES = frozenset(("JSONSchemaProps.default", "JSONSchemaProps.exa
 
 
 class UnknownKindError(LookupError):
-    """No built-in kind of that name is known."""
+    """No built-in kind has that name."""
 
 
 @functools.cache
 def builtin_schema(gvk: GVK) -> Schema:
-    """The schema of a built-in kind; raises `UnknownKindError`."""
+    """Return the schema of a built-in kind. Raise `UnknownKindError`."""
     group, version, kind = gvk
     name = _MODEL_NAMES.get(gvk) or f"V{version[1:]}{kind}"
     model = _model(name)
@@ -59,7 +59,7 @@ def _model(name: str) -> Any:
 
 @contextlib.contextmanager
 def _without_validators() -> Iterator[None]:
-    """Models that are imported within make their validators on first use, if ever: they are half of the import."""
+    """Defer the validators of models imported in the block: they take half of the import time."""
     config = importlib.import_module("pydantic").BaseModel.model_config
     before = dict(config)
     config["defer_build"] = True
@@ -74,12 +74,12 @@ _structs: dict[str, Schema] = {}
 
 
 def type_name(model_name: str) -> str:
-    """ "Container" of "V1Container"."""
+    """Return "Container" for "V1Container"."""
     return _PREFIX.sub("", model_name)
 
 
 def _struct(model: Any) -> Schema:
-    """The schema of one model; its fields are filled in behind it, so that types may hold themselves."""
+    """Return the schema of a model; its fields are added afterwards, so that types may be recursive."""
     known = _structs.get(model.__name__)
     if known is not None:
         return known
@@ -131,7 +131,7 @@ def _field(owner: str, name: str, info: Any) -> Schema:
 
 
 def _patching(where: str) -> tuple[str, tuple[str, ...]]:
-    """(merge key, strategies) of strategic merge patches."""
+    """Return (merge key, strategies) of strategic merge patches."""
     keys = merge_strategies.LIST_MAPS.get(where) or merge_strategies.MERGED_LISTS.get(where) or ""
     strategy = merge_strategies.PATCH_STRATEGIES.get(where, ("merge",) if keys else ())
     if merge_strategies.SETS.get(where) == "merge":

@@ -1,4 +1,4 @@
-"""What the wire shows of fields of built-in kinds that hold nothing (see `fieldfacts` for how the tables read)."""
+"""Encoding of empty fields of built-in kinds (see `field_facts` for the format of the tables)."""
 
 from __future__ import annotations
 

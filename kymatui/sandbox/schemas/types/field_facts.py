@@ -1,14 +1,14 @@
-"""How the tables of facts about built-in kinds read.
+"""Parsers for the tables of facts about built-in kinds.
 
-The names, types and descriptions of fields come from the models of the official client; `emptiness`, `fieldtypes` and
-`merging` hold what those leave out. An entry reads `Type: field field`, or `word: Type.field Type.field`.
+The names, types and descriptions of fields come from the models of the official client; `empty_fields`, `field_types`
+and `merge_strategies` hold what those lack. An entry is `Type: field field`, or `word: Type.field Type.field`.
 """
 
 from __future__ import annotations
 
 
 def fields(text: str) -> frozenset[str]:
-    """ "Type.field" of every entry; continued lines are indented further."""
+    """Return "Type.field" of every entry; continued lines are indented further."""
     found: list[str] = []
     name = ""
     for line in text.splitlines():
@@ -20,7 +20,7 @@ def fields(text: str) -> frozenset[str]:
 
 
 def named(text: str) -> dict[str, str]:
-    """ "Type.field" to the word in front of its line."""
+    """Return "Type.field" mapped to the word in front of its line."""
     found: dict[str, str] = {}
     word = ""
     for line in text.splitlines():

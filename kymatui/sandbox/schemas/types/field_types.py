@@ -1,4 +1,4 @@
-"""Types of fields of built-in kinds that the models tell too roughly (see `fieldfacts` for how the tables read)."""
+"""Precise types of fields where the models are vague (see `field_facts` for the format of the tables)."""
 
 from __future__ import annotations
 

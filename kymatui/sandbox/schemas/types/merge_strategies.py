@@ -1,4 +1,4 @@
-"""How lists and maps of built-in kinds merge (see `fieldfacts` for how the tables read)."""
+"""Merge strategies of lists and maps of built-in kinds (see `field_facts` for the table format)."""
 
 from __future__ import annotations
 

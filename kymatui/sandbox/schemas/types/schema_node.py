@@ -1,4 +1,4 @@
-"""The node that every schema is made of, for built-in kinds and for custom resources alike."""
+"""The schema node, for built-in kinds and custom resources."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ class ValidationRule(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Schema:
-    """One value of an object: its type, what is under it, how it merges, and what it must satisfy.
+    """The schema of one value: type, subschemas, merge strategy, constraints.
 
-    `type` is "" where anything goes. `additional` is the schema of a map's values. `go_type` is how the decoder of a
-    built-in kind names the type ("int32", "v1.Container", "[]uint8"); "" in custom resources. `zero` says what an
-    encoder does with a value that is empty: "drop" it, "keep" it, "show" it even where it was not given, or show
-    "null" there.
+    `type` is "" if any value is allowed. `additional` is the schema of a map's values. `go_type` is the decoder's
+    name for the type of a built-in kind ("int32", "v1.Container", "[]uint8"); "" in custom resources. `zero` is the
+    encoder's treatment of an empty value: "drop" it, "keep" it, "show" it even if it was not set, or show "null".
     """
 
     type: str = ""
@@ -56,7 +55,7 @@ class Schema:
     go_type: str = ""
     format: str = ""
     zero: Literal["drop", "keep", "show", "null"] = "drop"
-    # filled in by the compilers of the packages beside this one
+    # Caches of the compilers in the sibling packages.
     compiled: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -69,7 +68,7 @@ ANY = Schema(preserve=True)
 
 
 def child(schema: Schema, name: str) -> Schema:
-    """The schema of a field or map value; `ANY` where it is not described."""
+    """Return the schema of a field or map value, `ANY` if there is none."""
     found = schema.properties.get(name)
     if found is not None:
         return found

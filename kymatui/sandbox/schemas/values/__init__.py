@@ -1,3 +1,1 @@
-"""Single values as the API server reads and refuses them: names, quantities, times, formats, field errors, field
-sets.
-"""
+"""Single values of the API: names, quantities, times, formats, field errors, field sets."""

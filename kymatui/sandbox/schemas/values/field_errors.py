@@ -1,4 +1,4 @@
-"""field.Error of k8s.io/apimachinery: what is wrong with a field, in the server's words, and the causes of a Status."""
+"""field.Error of k8s.io/apimachinery: messages about fields, and the causes of a Status."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REASONS = {
 
 
 class ApiFieldError(NamedTuple):
-    """`kind` is a key of `REASONS`; `body` is the text behind the field ("Required value: name is missing")."""
+    """A field error; `kind` is a key of `REASONS`, `body` the text after the field."""
 
     kind: str
     field: str
@@ -35,16 +35,16 @@ class ApiFieldError(NamedTuple):
         return f"{self.field}: {self.body}" if self.field else self.body
 
     def cause(self) -> dict[str, str]:
-        """One entry of a Status' details.causes."""
+        """Return one entry of a Status' details.causes."""
         return {"reason": self.reason, "message": self.body, "field": self.field}
 
 
 class GoText(str):
-    """A text that is shown as it stands where a value is quoted (numbers of Go's own printing)."""
+    """A text that is not quoted when shown as a value, such as a number in Go's format."""
 
 
 def go_value(value: Any) -> str:
-    """A bad value as the server shows it: strings quoted as Go does, the rest as JSON."""
+    """Return an invalid value as the server shows it: strings quoted as in Go, the rest as JSON."""
     if isinstance(value, GoText):
         return str(value)
     if isinstance(value, str):
@@ -61,7 +61,7 @@ def go_value(value: Any) -> str:
 
 
 def _ordered(value: Any) -> Any:
-    """Maps of texts in the order of their keys, structs as they come."""
+    """Sort the keys of string maps; structs keep their order."""
     if isinstance(value, list):
         return [_ordered(item) for item in value]
     if not isinstance(value, dict):
@@ -84,7 +84,7 @@ _ESCAPES = {
 
 
 def quoted(text: str) -> str:
-    """Go's %q."""
+    """Return Go's %q."""
     out = []
     for char in text:
         if char in _ESCAPES:
@@ -99,7 +99,7 @@ def quoted(text: str) -> str:
 
 
 def go_float(value: float) -> str:
-    """Go's %v of a float64: the shortest digits, an exponent from 1e+21 on."""
+    """Return Go's %v of a float64: shortest digits, an exponent from 1e+21 on."""
     if value == int(value) and abs(value) < 1e21:
         return str(int(value)) if abs(value) < 1e6 or abs(value) >= 1e21 else _exponent(value)
     return _exponent(value) if abs(value) < 1e-4 or abs(value) >= 1e21 else repr(value)
@@ -137,7 +137,7 @@ def forbidden(field: str, detail: str) -> ApiFieldError:
 
 
 def too_long(field: str, limit: int, unit: str = "bytes") -> ApiFieldError:
-    """`unit` is "bytes" or "characters"."""
+    """Return the error of a long value; `unit` is "bytes" or "characters"."""
     return ApiFieldError("TooLong", field, f"Too long: may not be more than {limit} {unit}")
 
 
@@ -150,5 +150,5 @@ def not_found(field: str, value: Any) -> ApiFieldError:
 
 
 def causes(errors: Iterable[ApiFieldError]) -> list[dict[str, str]]:
-    """The causes of a Status, in order."""
+    """Return the causes of a Status in order."""
     return [error.cause() for error in errors]

@@ -1,7 +1,7 @@
-"""Sets of field paths, and their wire form, FieldsV1.
+"""Sets of field paths, and their wire format FieldsV1.
 
-A path is a tuple of FieldsV1 keys ("f:spec", 'k:{"name":"a"}', 'v:"x"', "i:0"); a set of paths is a frozenset of them.
-A path in the set does not mean that what is under it is.
+A path is a tuple of FieldsV1 keys ("f:spec", 'k:{"name":"a"}', 'v:"x"', "i:0"); a set of paths is a frozenset of
+them. A path in the set does not include the paths below it.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _COMPACT = json.JSONEncoder(separators=(",", ":"), sort_keys=True, ensure_ascii=
 
 
 class FieldsError(ValueError):
-    """FieldsV1 that cannot be read."""
+    """Malformed FieldsV1."""
 
 
 def compact(value: Any) -> str:
-    """JSON without blanks, keys in order, as FieldsV1 writes keys and values."""
+    """Return compact JSON with sorted keys, as FieldsV1 writes keys and values."""
     return _COMPACT.encode(value)
 
 
 def to_fields(paths: Iterable[FieldPath]) -> dict[str, Any]:
-    """FieldsV1 of a set."""
+    """Return the FieldsV1 of a set."""
     root: dict[str, Any] = {}
     marks: list[dict[str, Any]] = []
     for path in sorted(paths):
@@ -46,7 +46,7 @@ def to_fields(paths: Iterable[FieldPath]) -> dict[str, Any]:
 
 
 def from_fields(fields: Any) -> FieldSet:
-    """The set of FieldsV1; raises `FieldsError`."""
+    """Return the set of FieldsV1. Raise `FieldsError`."""
     found: list[FieldPath] = []
     _collect(fields, (), found)
     return frozenset(found)
@@ -69,7 +69,7 @@ def _collect(node: Any, path: FieldPath, found: list[FieldPath]) -> None:
 
 
 def without(paths: FieldSet, removed: Iterable[FieldPath]) -> FieldSet:
-    """Leaves out the paths and everything under them (RecursiveDifference)."""
+    """Return the set without the paths and everything below them (RecursiveDifference)."""
     prefixes = frozenset(removed)
     if not prefixes:
         return paths
@@ -77,7 +77,7 @@ def without(paths: FieldSet, removed: Iterable[FieldPath]) -> FieldSet:
 
 
 def only(paths: FieldSet, kept: Iterable[FieldPath]) -> FieldSet:
-    """Keeps the paths that are, or are under, one of `kept`."""
+    """Return the paths that are in `kept` or below one of its paths."""
     prefixes = frozenset(kept)
     return frozenset(path for path in paths if _is_under(path, prefixes))
 
@@ -87,7 +87,7 @@ def _is_under(path: FieldPath, prefixes: FieldSet) -> bool:
 
 
 def show_path(path: FieldPath) -> str:
-    """As conflicts show it: `.spec.containers[name="a"].image`."""
+    """Return a path as conflict messages show it: `.spec.containers[name="a"].image`."""
     return "".join(_show_element(element) for element in path)
 
 
@@ -102,7 +102,7 @@ def _show_element(element: str) -> str:
 
 
 def in_order(paths: FieldSet) -> Iterator[FieldPath]:
-    """Members of a level before what is under them, each in the order of path elements."""
+    """Yield the members of a level before those below, sorted by path element."""
     return iter(_ordered(paths, 0))
 
 

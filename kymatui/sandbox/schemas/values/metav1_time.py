@@ -1,4 +1,4 @@
-"""metav1.Time and MicroTime as the server reads and shows them."""
+"""metav1.Time and MicroTime: parsing and formatting as in the server."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _PIECES = (
 
 
 class TimeError(ValueError):
-    """A text that is no time, in Go's words."""
+    """A malformed time, with Go's message."""
 
 
 def parse_time(text: str, *, micro: bool = False) -> datetime:
-    """RFC 3339; raises `TimeError`."""
+    """Return the time of an RFC 3339 text. Raise `TimeError`."""
     match = _TIME.match(text)
     layout = _MICRO_LAYOUT if micro else _LAYOUT
     if match is None:
@@ -74,10 +74,10 @@ def _complaint(text: str, layout: str) -> str:
 
 
 def show_time(text: str) -> str:
-    """A time in whole seconds and UTC; raises `TimeError`."""
+    """Return a time in whole seconds and UTC. Raise `TimeError`."""
     return parse_time(text).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def show_micro_time(text: str) -> str:
-    """A time with six digits, in UTC; raises `TimeError`."""
+    """Return a time with six digits in UTC. Raise `TimeError`."""
     return parse_time(text, micro=True).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

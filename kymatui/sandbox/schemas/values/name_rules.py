@@ -1,4 +1,4 @@
-"""Names, labels and the like: the rules of k8s.io/apimachinery/pkg/util/validation, in its words."""
+"""Rules for names and labels, with the messages of k8s.io/apimachinery/pkg/util/validation."""
 
 from __future__ import annotations
 
@@ -49,25 +49,25 @@ _BAD_PERCENT = (
 
 
 def dns_label(text: str) -> list[str]:
-    """RFC 1123 label."""
+    """Return the errors of an RFC 1123 label."""
     problems = ["must be no more than 63 characters"] if len(text) > 63 else []
     return problems if _LABEL.match(text) else [*problems, _BAD_LABEL]
 
 
 def dns_old_label(text: str) -> list[str]:
-    """RFC 1035 label."""
+    """Return the errors of an RFC 1035 label."""
     problems = ["must be no more than 63 characters"] if len(text) > 63 else []
     return problems if _OLD_LABEL.match(text) else [*problems, _BAD_OLD_LABEL]
 
 
 def dns_subdomain(text: str) -> list[str]:
-    """RFC 1123 subdomain."""
+    """Return the errors of an RFC 1123 subdomain."""
     problems = ["must be no more than 253 characters"] if len(text) > 253 else []
     return problems if _SUBDOMAIN.match(text) else [*problems, _BAD_SUBDOMAIN]
 
 
 def wildcard_subdomain(text: str) -> list[str]:
-    """`*.example.com`."""
+    """Return the errors of a wildcard such as `*.example.com`."""
     if text.startswith("*.") and _SUBDOMAIN.match(text[2:]):
         return []
     return [
@@ -78,14 +78,14 @@ def wildcard_subdomain(text: str) -> list[str]:
 
 
 def path_segment(text: str) -> list[str]:
-    """A name that only has to fit into a URL."""
+    """Return the errors of a name that only has to fit into a URL path segment."""
     if text in (".", ".."):
         return [f"may not be '{text}'"]
     return [f"may not contain '{part}'" for part in "/%" if part in text]
 
 
 def qualified_name(text: str) -> list[str]:
-    """A key of labels: `name` or `prefix/name`."""
+    """Return the errors of a label key: `name` or `prefix/name`."""
     parts = text.split("/")
     if len(parts) > 2:
         return [
@@ -113,7 +113,7 @@ def label_value(text: str) -> list[str]:
 
 
 def config_key(text: str) -> list[str]:
-    """A key of a ConfigMap or a Secret."""
+    """Return the errors of a ConfigMap or Secret key."""
     problems = ["must be no more than 253 characters"] if len(text) > 253 else []
     if not _CONFIG_KEY.match(text):
         problems.append(_BAD_CONFIG_KEY)
@@ -131,7 +131,7 @@ def environment_name(text: str) -> list[str]:
 
 
 def port_name(text: str) -> list[str]:
-    """IANA service name."""
+    """Return the errors of an IANA service name."""
     problems: list[str] = []
     if len(text) > 15:
         return ["must be no more than 15 characters"]
@@ -155,7 +155,7 @@ def percent(text: str) -> list[str]:
 
 
 def cidr(text: str) -> list[str]:
-    """A network: an address and the length of its prefix."""
+    """Return the errors of a network in CIDR notation."""
     try:
         ipaddress.ip_network(text, strict=False)
     except ValueError:
@@ -164,7 +164,7 @@ def cidr(text: str) -> list[str]:
 
 
 def outside_address(text: str) -> list[str]:
-    """An address that others can reach."""
+    """Return the errors of an address that other machines cannot reach."""
     problems = ip_address(text)
     if problems:
         return problems

@@ -1,4 +1,4 @@
-"""Resource quantities (k8s.io/apimachinery/pkg/api/resource): reading, the canonical text, comparing."""
+"""Resource quantities (k8s.io/apimachinery/pkg/api/resource): parsing, canonical text, comparison."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NANO = Fraction(1, 10**9)
 
 
 class QuantityError(ValueError):
-    """A text that is no quantity, in the server's words."""
+    """A malformed quantity, with the server's message."""
 
 
 @functools.lru_cache(maxsize=4096)
 def _read(text: str) -> tuple[Fraction, str]:
-    """(value, format); the format is "binary", "decimal" or "exponent"."""
+    """Return (value, format); the format is "binary", "decimal" or "exponent"."""
     match = _PARTS.match(text)
     if not text or match is None or not ((match[2] or "") + (match[3] or "")):
         raise QuantityError(MALFORMED)
@@ -46,7 +46,7 @@ def _factor(suffix: str) -> tuple[Fraction, str]:
 
 
 def _at_least_nano(value: Fraction) -> Fraction:
-    """What is finer than a billionth is rounded up, away from zero."""
+    """Round values finer than a billionth up, away from zero."""
     scaled = abs(value) / _NANO
     if scaled.denominator == 1:
         return value
@@ -55,7 +55,7 @@ def _at_least_nano(value: Fraction) -> Fraction:
 
 
 def canonical(value: str | float) -> str:
-    """The text that the server shows for a quantity; raises `QuantityError`."""
+    """Return the server's canonical text of a quantity. Raise `QuantityError`."""
     text = value.strip() if isinstance(value, str) else _number(value)
     amount, style = _read(text)
     if amount == 0:
@@ -92,5 +92,5 @@ def _decimal(amount: Fraction, style: str) -> str:
 
 
 def amount(value: str | float) -> Fraction:
-    """The quantity as an exact number; raises `QuantityError`."""
+    """Return the quantity as an exact number. Raise `QuantityError`."""
     return _read(value.strip() if isinstance(value, str) else _number(value))[0]

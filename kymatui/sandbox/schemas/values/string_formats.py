@@ -1,4 +1,4 @@
-"""Formats of strings that schemas of custom resources check (k8s.io/apiextensions-apiserver's supported formats)."""
+"""String formats of custom resource schemas (k8s.io/apiextensions-apiserver's supported formats)."""
 
 from __future__ import annotations
 
