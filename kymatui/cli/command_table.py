@@ -61,60 +61,52 @@ class CommandEntry(NamedTuple):
 COMMANDS: tuple[CommandEntry, ...] = (
     CommandEntry(
         "catalog",
-        "print the modules of the catalog with channel, version and state",
+        "list modules with channel, versions, drift and state",
         "kymatui.cli.commands.inspect.catalog",
         reads,
     ),
-    CommandEntry(
-        "module", "print everything that is known of one module", "kymatui.cli.commands.inspect.module", reads
-    ),
-    CommandEntry(
-        "checks", "print how a module's state comes about, rule by rule", "kymatui.cli.commands.inspect.checks", reads
-    ),
+    CommandEntry("module", "print everything known about a module", "kymatui.cli.commands.inspect.module", reads),
+    CommandEntry("checks", "explain a module's state, rule by rule", "kymatui.cli.commands.inspect.checks", reads),
     CommandEntry(
         "events",
-        "print the events of a module's objects and Pods, the newest first",
+        "list the events of a module's objects and Pods",
         "kymatui.cli.commands.inspect.events",
         reads,
     ),
     CommandEntry(
         "drift",
-        "print the modules that are not at the version they should be",
+        "list modules that are not at the expected version",
         "kymatui.cli.commands.inspect.drift",
         reads,
     ),
-    CommandEntry("fleet", "print the runtimes of a control plane", "kymatui.cli.commands.fleet.fleet:FLEET", reads),
-    CommandEntry(
-        "matrix", "count the versions of modules over all runtimes", "kymatui.cli.commands.fleet.fleet:MATRIX", reads
-    ),
+    CommandEntry("fleet", "list the runtimes of a control plane", "kymatui.cli.commands.fleet.fleet:FLEET", reads),
+    CommandEntry("matrix", "count module versions over all runtimes", "kymatui.cli.commands.fleet.fleet:MATRIX", reads),
     CommandEntry(
         "compare", "compare a control plane and one of its runtimes", "kymatui.cli.commands.fleet.compare", reads
     ),
     CommandEntry(
         "sync",
-        "explain which of the catalog a runtime gets, and why; nothing is written",
+        "explain which templates a runtime gets, and why",
         "kymatui.cli.commands.fleet.sync",
         reads,
     ),
     CommandEntry(
         "windows",
-        "print maintenance windows, and the upgrades that wait for them",
+        "list maintenance windows and pending upgrades",
         "kymatui.cli.commands.fleet.windows",
         reads,
     ),
     CommandEntry(
         "watchers",
-        "check the way from a runtime's changes to the control plane",
+        "check that runtime changes reach the control plane",
         "kymatui.cli.commands.fleet.watchers",
         reads,
     ),
-    CommandEntry(
-        "audit", "report what is wrong, by rules, and change nothing", "kymatui.cli.commands.inspect.audit", reads
-    ),
-    CommandEntry("enable", "ask the Kyma for a module", "kymatui.cli.commands.modules.kyma_edit:ENABLE", writes),
+    CommandEntry("audit", "report what is wrong, by named rules", "kymatui.cli.commands.inspect.audit", reads),
+    CommandEntry("enable", "enable a module in the Kyma", "kymatui.cli.commands.modules.kyma_edit:ENABLE", writes),
     CommandEntry(
         "disable",
-        "take a module out of the Kyma, which uninstalls it",
+        "disable a module in the Kyma, which uninstalls it",
         "kymatui.cli.commands.modules.kyma_edit:DISABLE",
         writes,
     ),
@@ -123,92 +115,108 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ),
     CommandEntry(
         "manage",
-        "let lifecycle-manager take charge of a module",
+        "let lifecycle-manager manage a module",
         "kymatui.cli.commands.modules.kyma_edit:MANAGE",
         writes,
     ),
     CommandEntry(
         "unmanage",
-        "make lifecycle-manager let go of a module",
+        "keep a module installed, stop its updates",
         "kymatui.cli.commands.modules.kyma_edit:UNMANAGE",
         writes,
     ),
     CommandEntry(
         "policy",
-        "say what becomes of a module's default resource",
+        "set who deletes a module's default CR",
         "kymatui.cli.commands.modules.kyma_edit:POLICY",
         writes,
     ),
     CommandEntry(
         "label",
-        "allow beta or internal modules to the Kyma, or no longer",
+        "allow or forbid beta or internal modules",
         "kymatui.cli.commands.modules.label",
         writes,
     ),
     CommandEntry(
         "install",
-        "install a module directly: shown first, then applied",
+        "install a module or a chart directly",
         "kymatui.cli.commands.modules.install:INSTALL",
         writes,
     ),
     CommandEntry(
-        "upgrade", "upgrade what was installed directly", "kymatui.cli.commands.modules.install:UPGRADE", writes
+        "upgrade",
+        "upgrade modules that were installed directly",
+        "kymatui.cli.commands.modules.install:UPGRADE",
+        writes,
     ),
-    CommandEntry("plan", "plan an installation, and keep the plan", "kymatui.cli.commands.modules.install:PLAN", reads),
-    CommandEntry("apply", "carry out a plan that was kept", "kymatui.cli.commands.modules.install:APPLY", writes),
+    CommandEntry("plan", "plan an installation, and save the plan", "kymatui.cli.commands.modules.install:PLAN", reads),
+    CommandEntry("apply", "apply a saved plan", "kymatui.cli.commands.modules.install:APPLY", writes),
     CommandEntry(
-        "check", "compare what is installed with its source", "kymatui.cli.commands.modules.install:CHECK", reads
+        "check", "compare an installation with its source", "kymatui.cli.commands.modules.install:CHECK", reads
     ),
-    CommandEntry("adopt", "take over what somebody else installed", "kymatui.cli.commands.modules.adopt:ADOPT", writes),
     CommandEntry(
-        "manifest", "install or move a module by a Manifest", "kymatui.cli.commands.modules.manifest:MANIFEST", writes
+        "adopt", "adopt a module that other tools installed", "kymatui.cli.commands.modules.adopt:ADOPT", writes
     ),
-    CommandEntry("delete", "take a module away, guided", "kymatui.cli.commands.modules.delete:DELETE", writes),
+    CommandEntry(
+        "manifest",
+        "install or upgrade a module by a Manifest",
+        "kymatui.cli.commands.modules.manifest:MANIFEST",
+        writes,
+    ),
+    CommandEntry("delete", "delete a module step by step", "kymatui.cli.commands.modules.delete:DELETE", writes),
     CommandEntry(
         "finalizers",
-        "tell what holds a deletion up; let go of one",
+        "list what blocks a deletion; remove a finalizer",
         "kymatui.cli.commands.modules.finalizers:FINALIZERS",
         _removes,
     ),
     CommandEntry(
-        "restore", "create again what a deletion kept", "kymatui.cli.commands.modules.restore:RESTORE", _restores
+        "restore",
+        "create deleted objects again from a backup",
+        "kymatui.cli.commands.modules.restore:RESTORE",
+        _restores,
     ),
     CommandEntry(
         "reconcile",
-        "install what one Manifest asks for, once",
+        "reconcile one Manifest, once",
         "kymatui.cli.commands.program.operator:RECONCILE",
         writes,
     ),
     CommandEntry(
         "operator",
-        "keep what all Manifests ask for installed, until stopped",
+        "reconcile all Manifests until interrupted",
         "kymatui.cli.commands.program.operator:OPERATOR",
         writes,
     ),
     CommandEntry(
         "demo",
-        "open the screen on an embedded cluster that needs nothing but Python",
+        "open the screen on an embedded cluster",
         "kymatui.cli.commands.program.demo",
         reads,
     ),
     CommandEntry(
         "completion",
-        "print the script with which a shell completes commands and names",
+        "print the completion script of a shell",
         "kymatui.cli.commands.program.completion",
         reads,
     ),
     CommandEntry(
-        "config", "show, check and locate the configuration file", "kymatui.cli.commands.program.config", reads
+        "config", "display, validate and locate the configuration", "kymatui.cli.commands.program.config", reads
     ),
     CommandEntry(
         "sandbox",
-        "serve the embedded cluster and registry for other tools",
+        "serve an embedded cluster and registry",
         "kymatui.cli.commands.program.sandbox",
         _misbehaves,
     ),
     CommandEntry(
-        "helm", "render, lint, show and pull Helm charts without a helm binary", "kymatui.cli.commands.helm", reads
+        "version",
+        "print the versions of kymatui and what it runs on",
+        "kymatui.cli.commands.program.help:VERSION",
+        reads,
     ),
+    CommandEntry("help", "print the help of a command or a topic", "kymatui.cli.commands.program.help:HELP", reads),
+    CommandEntry("helm", "render, lint, show and pull charts without helm", "kymatui.cli.commands.helm", reads),
 )
 
 

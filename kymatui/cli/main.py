@@ -57,6 +57,30 @@ class _Parser(argparse.ArgumentParser):
                 next(rest, None)
 
 
+class _TopParser(_Parser):
+    """The parser of the whole program, whose help lists commands in groups, as kubectl's does."""
+
+    def format_help(self) -> str:
+        from kymatui.cli.command_help import GROUPS
+
+        formatter = self._get_formatter()
+        formatter.add_usage("%(prog)s [OPTIONS] [COMMAND …]", self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        formatter.add_text("Without a command kymatui opens the screen.")
+        for title, names in GROUPS:
+            formatter.start_section(title)
+            for command in filter(None, map(by_name, names)):
+                formatter.add_argument(argparse.Action([], dest=command.name, metavar=command.name, help=command.help))
+            formatter.end_section()
+        for group in self._action_groups:
+            shown = [action for action in group._group_actions if not isinstance(action, argparse._SubParsersAction)]
+            formatter.start_section(group.title)
+            formatter.add_arguments(shown)
+            formatter.end_section()
+        formatter.add_text("`kymatui help COMMAND` has the options and examples of a command, `kymatui help` topics.")
+        return formatter.format_help()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command line and returns its exit status; never lets a traceback reach a terminal by design."""
     # collecting cycles while modules load and lists decode costs a third of the start and half of the longest stalls
@@ -168,7 +192,7 @@ class _Commands(_SubParsers):
 
 
 def _parser(words: Sequence[str]) -> _Parser:
-    parser = _Parser(prog="kymatui", description="Kyma modules on Kubernetes clusters, in a terminal.")
+    parser = _TopParser(prog="kymatui", description="Kyma modules on Kubernetes clusters, in a terminal.")
     parser.add_argument("--version", action="version", version=f"kymatui {__version__}")
     add_cluster_options(parser, default=None)
     commands = _possible(words)
@@ -179,12 +203,18 @@ def _parser(words: Sequence[str]) -> _Parser:
         parser.set_defaults(command=command, command_module=screen)
     if not commands:
         return parser
+    from kymatui.cli.command_help import format_examples
+
     subparsers = parser.add_subparsers(
         title="commands", metavar="COMMAND", parser_class=_Parser, prog=parser.prog, action=_Commands
     )
     for command in commands:
         subparsers.add_parser(
-            command.name, help=command.help, description=f"{command.help[:1].upper()}{command.help[1:]}."
+            command.name,
+            help=command.help,
+            description=f"{command.help[:1].upper()}{command.help[1:]}.",
+            epilog=format_examples(command.name) or None,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
     return parser
 

@@ -84,7 +84,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     out = capsys.readouterr().out
-    assert [command.name for command in COMMANDS if f"\n    {command.name} " not in out] == []
+    assert [command.name for command in COMMANDS if f"\n  {command.name} " not in out] == []
 
 
 STATUSES = {

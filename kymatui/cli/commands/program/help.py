@@ -1,0 +1,74 @@
+"""`kymatui help` and `kymatui version`."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+from typing import Any
+
+from kymatui import __version__
+from kymatui.cli.output.printing import document, say
+from kymatui.errors import UnknownNameError
+
+
+class HelpCommand:
+    """The help of a command, a topic, or the list of both."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("name", nargs="?", metavar="COMMAND|TOPIC", help="default: list both")
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.cli.command_table import COMMANDS, by_name
+        from kymatui.cli.help_topics import TOPICS
+        from kymatui.cli.main import _parser
+
+        if args.name in TOPICS:
+            say(TOPICS[args.name].text())
+            return 0
+        if args.name is None:
+            say(_parser(["--help"]).format_help().rstrip())
+            lines = (f"  {name:20}  {topic.help}" for name, topic in TOPICS.items())
+            say("\n".join(["", "topics (kymatui help TOPIC):", *lines]))
+            return 0
+        if by_name(args.name) is None:
+            raise UnknownNameError.near(
+                "command or topic", args.name, [*(one.name for one in COMMANDS), *TOPICS], where="in the help"
+            )
+        try:
+            _parser([args.name, "--help"]).parse_args([args.name, "--help"])
+        except SystemExit as left:
+            return int(left.code or 0)
+        return 0
+
+
+class VersionCommand:
+    """kymatui's version with those of what it runs on, for reports."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table", help="default: table")
+
+    def run(self, args: argparse.Namespace) -> int:
+        from importlib.metadata import PackageNotFoundError, version
+
+        def installed(name: str) -> str | None:
+            try:
+                return version(name)
+            except PackageNotFoundError:
+                return None
+
+        found: dict[str, Any] = {
+            "kymatui": __version__,
+            "python": platform.python_version(),
+            "textual": installed("textual"),
+            "kubernetes": installed("kubernetes"),
+            "platform": f"{sys.platform} {platform.machine()}",
+        }
+        if args.output == "table":
+            say("\n".join(f"{name:12}{value or 'not installed'}" for name, value in found.items()))
+        else:
+            say(document(found, args.output))
+        return 0
+
+
+HELP, VERSION = HelpCommand(), VersionCommand()

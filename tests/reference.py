@@ -1,0 +1,118 @@
+"""Write the pages of docs/ that are made from the code: `python -m tests.reference`. A test holds them current."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from kymatui import __version__
+from kymatui.cli.command_help import EXAMPLES, GROUPS
+from kymatui.cli.command_table import by_name
+from kymatui.cli.help_topics import TOPICS
+from kymatui.cli.main import _parser
+from kymatui.domain.catalog.glossary import glossary_markdown
+
+DOCS: Final = Path(__file__).parents[1] / "docs"
+_SHARED: Final = ("cluster", "two clusters")
+
+
+def pages() -> dict[Path, str]:
+    """Return every generated page with its text."""
+    return {
+        DOCS / "guide" / "glossary.md": glossary_markdown(),
+        DOCS / "reference" / "commands.md": "\n".join(commands_page()) + "\n",
+        DOCS / "kymatui.1": "\n".join(man_page()) + "\n",
+    }
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """Return the configured parser of one command."""
+    words = [name, "--help"]
+    parser = _parser(words)
+    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    command = by_name(name)
+    assert command is not None
+    command.load().configure(commands.choices[name])
+    found = commands.choices[name]
+    assert isinstance(found, argparse.ArgumentParser)
+    return found
+
+
+def options(parser: argparse.ArgumentParser, *, shared: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield (option or argument, help) of a command; `shared` for those that all commands have."""
+    formatter = parser._get_formatter()
+    for group in parser._action_groups:
+        if (group.title in _SHARED) != shared:
+            continue
+        for action in group._group_actions:
+            if action.help == argparse.SUPPRESS or "--help" in action.option_strings:
+                continue
+            if isinstance(action, argparse._SubParsersAction):
+                for choice in action._choices_actions:
+                    yield choice.dest, formatter._expand_help(choice) if choice.help else ""
+                continue
+            yield formatter._format_action_invocation(action), formatter._expand_help(action) if action.help else ""
+
+
+def commands_page() -> Iterator[str]:
+    yield "# Commands"
+    yield ""
+    yield "Made from the code by `python -m tests.reference`. Options that all commands share are at the end."
+    for title, names in GROUPS:
+        yield f"\n## {title[:1].upper()}{title[1:]}"
+        for name in names:
+            command = by_name(name)
+            assert command is not None
+            yield f"\n### kymatui {name}\n\n{command.help[:1].upper()}{command.help[1:]}.\n"
+            yield "```sh"
+            yield from EXAMPLES[name]
+            yield "```"
+            rows = list(options(parser_of(name)))
+            if rows:
+                yield "\n| option | |\n|---|---|"
+                yield from (f"| `{_cell(option)}` | {_cell(text)} |" for option, text in rows)
+    yield "\n## Options that commands share\n\n| option | |\n|---|---|"
+    yield from (f"| `{_cell(option)}` | {_cell(text)} |" for option, text in options(parser_of("enable"), shared=True))
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def man_page() -> Iterator[str]:
+    yield f'.TH KYMATUI 1 "" "kymatui {__version__}" "User Commands"'
+    yield ".SH NAME\nkymatui \\- Kyma modules on Kubernetes clusters, in a terminal"
+    yield ".SH SYNOPSIS\n.B kymatui\n[OPTIONS] [COMMAND ...]"
+    yield ".SH DESCRIPTION\nWithout a command kymatui opens the screen on the current context of the kubeconfig."
+    for title, names in GROUPS:
+        yield f'.SH "{title.upper()}"'
+        for name in names:
+            command = by_name(name)
+            assert command is not None
+            yield f".TP\n.B {name}\n{_roff(command.help[:1].upper() + command.help[1:])}."
+    for name, topic in TOPICS.items():
+        yield f'.SH "{name.upper()}"\n.nf'
+        yield from map(_roff, topic.text().splitlines())
+        yield ".fi"
+    yield ".SH EXAMPLES\n.nf"
+    yield from (_roff(line) for name in ("catalog", "enable", "delete", "fleet", "audit") for line in EXAMPLES[name])
+    yield ".fi"
+
+
+def _roff(text: str) -> str:
+    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped
+
+
+def main() -> None:
+    for path, text in pages().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    os.environ["COLUMNS"] = "100"
+    main()
