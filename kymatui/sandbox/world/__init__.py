@@ -1,5 +1,5 @@
-"""The sample world: a cluster with Kyma modules in every situation an operator meets, and what keeps it moving.
+"""The sample world: a cluster with Kyma modules in every situation that operators meet.
 
-Everything here is kymatui's own text: definitions, modules, manifests and simulated operators. Names of modules are the
-public ones; nothing of their sources is used.
+All content is written for kymatui: CRDs, modules, manifests and simulated operators. Module names are the public
+ones; no code of the modules is used.
 """

@@ -1,1 +1,1 @@
-"""The simulated lifecycle-manager and the simulated module operators."""
+"""The simulated lifecycle-manager and module operators."""

@@ -1,4 +1,4 @@
-"""The catalog sync of the simulated lifecycle-manager: what a runtime gets of its control plane's catalog."""
+"""The catalog sync of the simulated lifecycle-manager: from the control plane to the runtimes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SyncLimits = frozenset[str]
 
 
 class CatalogSync:
-    """Brings and takes copies when the labels of a control plane's Kyma change; what others do to copies stays.
+    """Adds and removes copies when the labels of a Kyma change; other edits of copies stay.
 
-    `runtimes` are the clients of the runtimes that are there, by the names of their Kymas.
+    `runtimes` are the clients of existing runtimes by the names of their Kymas.
     """
 
     name = "lifecycle/catalog-sync"
@@ -56,7 +56,7 @@ def limits_of(obj: Obj) -> SyncLimits:
 def synchronize(
     observer: StoreReader, namespace: str, client: LocalClient, limits: SyncLimits, before: SyncLimits | None = None
 ) -> None:
-    """Writes what a Kyma with these limits gets, and deletes what it got with those that it had `before`."""
+    """Write the objects that these limits allow, and delete those that only the limits `before` allowed."""
     sync = client.named(MANAGER)
     wanted = _wanted(observer, namespace, limits)
     for resource, name in _wanted(observer, namespace, before) if before is not None else ():
@@ -67,7 +67,7 @@ def synchronize(
 
 
 def _wanted(observer: StoreReader, namespace: str, limits: SyncLimits) -> dict[tuple[str, str], Obj]:
-    """Neither mandatory nor what the limits do not allow; of the versions only those that a channel has."""
+    """Return the allowed, non-mandatory objects; only versions that a channel has."""
     denied = {
         obj["metadata"]["name"]
         for obj in observer.all(TEMPLATES, namespace)

@@ -1,4 +1,4 @@
-"""From kinds to resources: the built-in ones by table, the others by the definitions in the cluster."""
+"""Mapping of kinds to resources: a table for built-in kinds, the cluster's CRDs for others."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _BUILTIN.update({(group, kind): f"{p}.{group}" for group, kinds in _GROUPS.items
 
 
 class KindIndex:
-    """Finds the resource of a kind; what was found once is remembered (a definition's names do not change)."""
+    """Finds the resource of a kind and caches it, since a CRD's names do not change."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
@@ -80,7 +80,7 @@ class KindIndex:
         }
 
     def find(self, api_version: str, kind: str) -> tuple[str, bool] | None:
-        """("deployments.apps", namespaced) or None where no definition has the kind."""
+        """Return ("deployments.apps", namespaced), or None if no CRD has the kind."""
         group = api_version.rpartition("/")[0]
         found = self._found.get((group, kind))
         if found is None:

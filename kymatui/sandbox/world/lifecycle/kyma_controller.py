@@ -1,4 +1,4 @@
-"""The Kyma controller of the simulated lifecycle-manager: from modules of a spec to Manifests, and back as status."""
+"""The simulated Kyma controller: creates Manifests from spec.modules and aggregates their status."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def every_kyma(kyma: str) -> bool:
 
 
 def fnv32(data: bytes) -> int:
-    """FNV-1 (multiply, then xor), 32 bits."""
+    """Return the 32-bit FNV-1 hash (multiply, then xor)."""
     value = 0x811C9DC5
     for byte in data:
         value = ((value * 0x01000193) & 0xFFFFFFFF) ^ byte
@@ -48,14 +48,14 @@ def fnv32(data: bytes) -> int:
 
 
 def manifest_name(kyma: str, component: str, module: str) -> str:
-    """The name of a module's Manifest; at most 62 characters, without dashes at the end of a cut one."""
+    """Return the name of a module's Manifest: at most 62 characters, no trailing dash if truncated."""
     number = fnv32((component + module).encode())
     name = f"{kyma}-{component.rpartition('/')[2]}-{number}"
     return name if len(name) < 63 else name[:62].rstrip("-")
 
 
 class KymaController:
-    """Keys are those of Kymas. `runtime` gives the cluster whose own Kyma is the truth for the modules, if any."""
+    """Reconciles Kymas. `runtime` returns the cluster whose own Kyma defines the modules, if any."""
 
     name = "lifecycle/kymas"
 
@@ -82,7 +82,7 @@ class KymaController:
             queue.on_change(resource, lambda _: self.ask_all())
 
     def ask_all(self) -> None:
-        """Every Kyma is looked at again (the catalog changed, or a Kyma in a runtime did)."""
+        """Enqueue every Kyma, because the catalog or a runtime's Kyma changed."""
         for key in self._context.observer.keys(RESOURCE):
             if self._queue is not None:
                 self._queue.add(key)
@@ -111,7 +111,7 @@ class KymaController:
 
     @staticmethod
     def _desired(kyma: Obj, remote: tuple[LocalClient, StoreReader] | None) -> Obj:
-        """Channel and modules of the runtime's own Kyma win; everything else is the control plane's."""
+        """Return the spec with channel and modules of the runtime's own Kyma, the rest from the control plane."""
         spec: Obj = kyma["spec"]
         if remote is None:
             return spec
@@ -132,7 +132,7 @@ class KymaController:
         self._write(kyma, statuses, remote)
 
     def _module(self, kyma: Obj, entry: Obj, known: Obj | None) -> Obj:
-        """The status of one module, after its Manifest was brought up to date."""
+        """Update the module's Manifest and return its status."""
         found = self._resolver.resolve(kyma, entry, known)
         if isinstance(found, UnresolvedTemplate):
             return self._without_template(kyma, entry, known, found)
@@ -176,7 +176,7 @@ class KymaController:
         return {"name": entry["name"], "channel": channel, "state": why.state, "message": why.message}
 
     def _disabled(self, kyma: Obj, known: Obj) -> Obj | None:
-        """A module that left the spec stays in the status until its Manifest is gone."""
+        """Return the status of a module that left the spec, until its Manifest is deleted."""
         live = self._manifest_of(kyma, known)
         if live is None:
             return None
@@ -264,7 +264,7 @@ class KymaController:
     # -- mandatory modules
 
     def _mandatory(self, kyma: Obj) -> None:
-        """Every Kyma gets what is mandatory; neither spec nor status tells of it."""
+        """Create the Manifests of mandatory modules, which neither spec nor status lists."""
         namespace = kyma["metadata"]["namespace"]
         for meta in self._context.observer.all(RELEASES, namespace):
             version = (meta["spec"].get("mandatory") or {}).get("version")
@@ -310,7 +310,7 @@ class KymaController:
 
     @staticmethod
     def _mirror(status: Obj, client: LocalClient, observer: StoreReader) -> None:
-        """The runtime's Kyma shows the same, without Manifests (they are not there)."""
+        """Copy the status to the runtime's Kyma, without references to Manifests, which are elsewhere."""
         found = observer.get(RESOURCE, (SYNC_NAMESPACE, "default"))
         if found is None:
             return
@@ -349,7 +349,7 @@ class KymaController:
 
 
 def aggregate(states: list[str], conditions: list[Obj]) -> str:
-    """The state of a Kyma: the worst of its modules, where deleted and unmanaged ones do not count."""
+    """Return the Kyma's state: the worst of its modules, without deleted and unmanaged ones."""
     for state in ("Error", "Warning", "Processing"):
         if state in states:
             return state
@@ -368,7 +368,7 @@ def _conditions(modules: list[Obj]) -> list[Obj]:
 
 
 def _completed(status: Obj) -> Obj:
-    """With the default that the definition sets, so that an unchanged status compares equal."""
+    """Set the CRD's default, so that an unchanged status compares equal."""
     return {**status, "modules": [{"maintenance": False, **m} for m in status["modules"]]}
 
 
@@ -386,7 +386,7 @@ def _tracked(obj: Mapping[str, Any], kind: str, api_version: str) -> Obj:
 
 
 def _same(live: Obj, wanted: Obj) -> bool:
-    """Whether the Manifest says already what it should: version, channel, policy, source and resource."""
+    """Return whether the Manifest already has the wanted version, channel, policy, source and resource."""
     labels = live["metadata"].get("labels") or {}
     channel = f"{PREFIX}/channel"
     fields = ("version", "customResourcePolicy", "install", "resource")

@@ -1,4 +1,4 @@
-"""The Manifest controller of the simulated lifecycle-manager: installs, watches, unmanages and removes one module."""
+"""The simulated Manifest controller: installs, watches, unmanages and deletes one module."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Target = Callable[[Obj], Installer | None]
 
 
 class SimulatedManifestController:
-    """Keys are those of Manifests; `target` tells in which cluster one works (None: it cannot be reached)."""
+    """Reconciles Manifests; `target` returns the cluster to install in (None: unreachable)."""
 
     name = "lifecycle/manifests"
 
@@ -44,7 +44,7 @@ class SimulatedManifestController:
         self._concerns = concerns
         self._store = store
         self._target = target
-        self._parsed: dict[str, list[Obj]] = {}  # by the digest of the layer
+        self._parsed: dict[str, list[Obj]] = {}  # by layer digest
         self._queue: ControllerQueue | None = None
 
     def watch(self, queue: ControllerQueue) -> None:
@@ -54,7 +54,7 @@ class SimulatedManifestController:
             queue.on_change(resource, self.workload_changed)
 
     def workload_changed(self, change: StoreChange) -> None:
-        """Asks for the Manifest that a workload says it belongs to (also called for workloads of other clusters)."""
+        """Enqueue the Manifest that a workload of this or another cluster belongs to."""
         if OWNED_BY.encode() not in change.current.data or self._queue is None:
             return
         owner = (change.current.body()["metadata"].get("annotations") or {}).get(OWNED_BY, "")
@@ -98,7 +98,7 @@ class SimulatedManifestController:
     # -- installing
 
     def _objects(self, manifest: Obj, installer: Installer) -> list[Obj] | str:
-        """The objects of the layer, or why there are none."""
+        """Return the objects of the layer, or the reason why there are none."""
         source = manifest["spec"]["install"]["source"]
         base = str(source.get("repo", "")).partition("://")[2] or str(source.get("repo", ""))
         repository = f"{base.partition('/')[2]}/component-descriptors/{source.get('name', '')}".lstrip("/")
@@ -147,7 +147,7 @@ class SimulatedManifestController:
         return None
 
     def _create_resource(self, manifest: Obj, installer: Installer) -> bool:
-        """The default resource is created once; one that a user deleted stays deleted."""
+        """Create the default CR once; one that a user deleted stays deleted."""
         spec = manifest["spec"]
         if not spec.get("resource") or spec.get("customResourcePolicy") == "Ignore":
             return False
@@ -193,7 +193,7 @@ class SimulatedManifestController:
 
     @staticmethod
     def _instances(spec: Obj, installer: Installer) -> tuple[list[Obj], tuple[str, Obj] | None]:
-        """(resources of the kind that are not the default one, the default one with its resource name)."""
+        """Return (other resources of the kind, the default CR with its resource name)."""
         wanted = spec["resource"]
         found = installer.kinds.find(wanted["apiVersion"], wanted["kind"])
         if found is None:

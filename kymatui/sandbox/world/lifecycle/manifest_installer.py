@@ -1,4 +1,4 @@
-"""What the lifecycle-manager does with a manifest's objects in a cluster: parse, mark, apply, prune, judge."""
+"""The simulated installer: parse, label, apply, prune and assess a manifest's objects."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ROLLING = {"NewReplicaSetCreated", "FoundNewReplicaSet", "ReplicaSetUpdated", "
 
 
 def unpack(content: bytes, source_type: str) -> bytes:
-    """The manifest's text: the blob itself, or the first file of a tar archive."""
+    """Return the manifest's text: the blob itself, or the first file of a tar archive."""
     if source_type != "oci-dir":
         return content
     with tarfile.open(fileobj=io.BytesIO(content)) as archive:
@@ -50,7 +50,7 @@ def unpack(content: bytes, source_type: str) -> bytes:
 
 
 def parse(text: bytes) -> list[Obj]:
-    """The objects of a multi-document YAML, lists flattened, duplicates dropped."""
+    """Return the objects of a multi-document YAML; lists are flattened, duplicates dropped."""
     seen: set[tuple[str, ...]] = set()
     found: list[Obj] = []
     for document in yaml.load_all(text, Loader=YAML_LOADER):
@@ -70,14 +70,14 @@ def parse(text: bytes) -> list[Obj]:
 
 @dataclass(frozen=True)
 class Installer:
-    """Works in one cluster; `manager` is who applies."""
+    """Installs objects in one cluster; `manager` is the field manager."""
 
     context: ControllerContext
     kinds: KindIndex
     manager: str = APPLIER
 
     def marked(self, objects: Iterable[Obj], owner: str, component: str) -> list[Obj]:
-        """The objects with the labels and annotations of what the lifecycle-manager installs."""
+        """Return the objects with lifecycle-manager's labels and annotations."""
         found: list[Obj] = []
         for obj in objects:
             metadata = dict(obj.get("metadata") or {})
@@ -96,7 +96,7 @@ class Installer:
         return found
 
     def apply(self, objects: Sequence[Obj]) -> bool:
-        """Applies all, definitions and namespaces first; False where a kind is not there yet."""
+        """Apply all objects, CRDs and namespaces first; return False if a kind is not served yet."""
         first = [o for o in objects if o["kind"] in ("CustomResourceDefinition", "Namespace")]
         rest = [o for o in objects if o["kind"] not in ("CustomResourceDefinition", "Namespace")]
         client = self.context.client.named(self.manager)
@@ -122,7 +122,7 @@ class Installer:
         return True
 
     def identities(self, objects: Iterable[Obj]) -> list[dict[str, str]]:
-        """What status.synced says of the objects."""
+        """Return the status.synced entries of the objects."""
         found: list[dict[str, str]] = []
         for obj in objects:
             group, _, version = obj["apiVersion"].rpartition("/")
@@ -136,12 +136,12 @@ class Installer:
         return found
 
     def read(self, identity: dict[str, str]) -> Obj | None:
-        """The live object of an identity."""
+        """Return the live object of an identity."""
         resource = self._resource(identity)
         return self.context.observer.get(resource, (identity["namespace"], identity["name"])) if resource else None
 
     def prune(self, identities: Sequence[dict[str, str]]) -> bool:
-        """Deletes in two phases (what can wait for last comes last); True when nothing is left."""
+        """Delete in two phases (CRDs and other prerequisites last); return whether nothing is left."""
         targets = [i for i in identities if (i["kind"], i["name"]) != ("Namespace", "kyma-system")]
         early = [i for i in targets if i["kind"] not in LAST]
         for phase in (early, [i for i in targets if i["kind"] in LAST]):
@@ -159,7 +159,7 @@ class Installer:
         return self.read(identity)
 
     def unlabel(self, identities: Sequence[dict[str, str]]) -> None:
-        """Takes the label managed-by from what is left to itself."""
+        """Remove the label managed-by from objects that become unmanaged."""
         client = self.context.client.named(self.manager)
         patch: Any = {"metadata": {"labels": {"operator.kyma-project.io/managed-by": None}}}
         for identity in identities:
@@ -174,7 +174,7 @@ class Installer:
     # -- judging
 
     def manager_state(self, objects: Sequence[Obj]) -> str:
-        """Ready, Processing or Error, by the first Deployment or StatefulSet alone."""
+        """Return Ready, Processing or Error from the first Deployment or StatefulSet only."""
         first = next((o for o in objects if o["kind"] in ("Deployment", "StatefulSet")), None)
         if first is None:
             return "Ready"
@@ -194,7 +194,7 @@ class Installer:
         return "Processing" if progressing.get("reason") in _ROLLING else "Error"
 
     def ensure(self, resource: Obj) -> bool:
-        """Creates the default resource where it is not there; False where its kind is not there yet."""
+        """Create the default CR if it is missing; return False if its kind is not served yet."""
         found = self.kinds.find(resource["apiVersion"], resource["kind"])
         if found is None:
             return False

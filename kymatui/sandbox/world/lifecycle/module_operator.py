@@ -1,7 +1,7 @@
-"""Simulated operators: one a module, at work only while the module's manager runs.
+"""Simulated operators, one per module, active only while the module's manager runs.
 
-An operator sets the state and the conditions of its resource, creates what the resource asks for, and holds a finalizer
-until nothing that users created with the module is left.
+An operator sets state and conditions of its module CR, creates the workloads it requests, and keeps a finalizer until
+no object is left that users created with the module.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHOWN = 5
 
 
 class ModuleOperator:
-    """The operator of one module; keys are those of the module's resources."""
+    """The operator of one module; reconciles its module CRs."""
 
     def __init__(self, context: ControllerContext, module: SampleModule) -> None:
         self.name = f"operator/{module.name}"
@@ -71,7 +71,7 @@ class ModuleOperator:
         return self._work(resource, version)
 
     def _running_version(self) -> str | None:
-        """The version of the manager that runs, or None while none does."""
+        """Return the version of the running manager, None if it does not run."""
         module = self._module
         key = (module.namespace, module.manager_name)
         manager = self._context.observer.get(WORKLOADS[module.manager_kind], key)
@@ -123,7 +123,7 @@ class ModuleOperator:
         return bool(found and (found.get("status") or {}).get("availableReplicas"))
 
     def _serve_users(self) -> None:
-        """What users created gets a status, as soon as the manager has seen it."""
+        """Set the status of objects that users created."""
         for kind in self._module.user_kinds:
             for obj in self._context.observer.all(kind.resource):
                 if (obj.get("status") or {}).get("state") == "Ready" or is_terminating(obj):
@@ -159,7 +159,7 @@ class ModuleOperator:
         return None
 
     def _left_by_users(self) -> str:
-        """Words for what users created and what still exists: kind and places."""
+        """Return kinds and names of existing objects that users created, in words."""
         texts: list[str] = []
         for kind in self._module.user_kinds:
             keys = self._context.observer.keys(kind.resource)
@@ -189,7 +189,7 @@ class ModuleOperator:
         known = current.get("status") or {}
         made = condition("Ready", state == "Ready", reason, message)
         if module.rules:
-            # Modules with rules of their own tell a phase; nobody would need rules for a state.
+            # A module with customStateCheck reports a phase; with a state it would need no rules.
             phase = {"Ready": "Running", "Warning": "Degraded", "Processing": "Pending"}.get(state, state)
             status: dict[str, Any] = {**module.reports, "phase": phase}
         else:

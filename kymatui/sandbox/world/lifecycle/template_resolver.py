@@ -1,4 +1,4 @@
-"""Which template a module of a Kyma means, as the lifecycle-manager finds it; or why there is none."""
+"""Resolution of modules to ModuleTemplates, as lifecycle-manager does it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kymatui.sandbox.world.modules.module_packages import BASE, TAR
 
 @dataclass(frozen=True)
 class ResolvedTemplate:
-    """A template with the version and the component it stands for."""
+    """A template with its version and component."""
 
     template: Obj
     version: str
@@ -32,7 +32,7 @@ class ResolvedTemplate:
 
 @dataclass(frozen=True)
 class UnresolvedTemplate:
-    """Why a module has no template. `kept`: what is installed stays as it is."""
+    """The reason why a module has no template. With `kept`, the installed version stays."""
 
     message: str
     state: str = "Error"
@@ -42,17 +42,17 @@ class UnresolvedTemplate:
 
 
 class Resolver:
-    """Looks templates up in one cluster, and descriptors in the registry."""
+    """Finds templates in one cluster and descriptors in the registry."""
 
     def __init__(self, observer: StoreReader, store: RegistryStore) -> None:
         self._observer = observer
         self._store = store
-        self._descriptors: dict[str, Mapping[str, Any]] = {}  # by the digest of their layer
+        self._descriptors: dict[str, Mapping[str, Any]] = {}  # by layer digest
 
     def resolve(
         self, kyma: Obj, entry: Mapping[str, Any], known: Mapping[str, Any] | None
     ) -> ResolvedTemplate | UnresolvedTemplate:
-        """`entry` is the module's entry in the spec, `known` its entry in the status."""
+        """Resolve a module; `entry` is its entry in the spec, `known` its entry in the status."""
         name = entry["name"]
         channel = entry.get("channel") or kyma["spec"].get("channel") or "regular"
         if channel.lower() == "none":
@@ -87,7 +87,7 @@ class Resolver:
         return ResolvedTemplate(template, version, channel, component, descriptor)
 
     def descriptor(self, component: str, version: str) -> Mapping[str, Any] | None:
-        """The component descriptor of a version, out of the registry."""
+        """Return the component descriptor of a version from the registry."""
         repository = f"{BASE}/component-descriptors/{component}"
         try:
             manifest = self._store.manifest(repository, version)
@@ -128,7 +128,7 @@ class Resolver:
     def _guard(
         kyma: Obj, found: ResolvedTemplate, known: Mapping[str, Any] | None
     ) -> ResolvedTemplate | UnresolvedTemplate:
-        """No way down, and no way up outside a maintenance window where one is needed."""
+        """Refuse a downgrade, and an upgrade outside a required maintenance window."""
         before = (known or {}).get("version", "")
         if not before or not (known or {}).get("template"):
             return found
@@ -156,7 +156,7 @@ def _unpacked(content: bytes) -> Mapping[str, Any]:
 
 
 def raw_manifest(descriptor: Mapping[str, Any]) -> tuple[str, str]:
-    """(digest, media type) of the layer that holds the manifest; empty where there is none."""
+    """Return (digest, media type) of the manifest's layer, empty if there is none."""
     for resource in (descriptor.get("component") or {}).get("resources") or []:
         access = resource.get("access") or {}
         if resource.get("name") == "raw-manifest":

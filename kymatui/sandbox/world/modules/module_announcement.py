@@ -1,4 +1,4 @@
-"""ModuleTemplates and ModuleReleaseMetas: how the modules of the world are announced to a cluster."""
+"""ModuleTemplates and ModuleReleaseMetas of the sample modules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Obj = dict[str, Any]
 
 
 def release_meta(module: SampleModule, namespace: str) -> Obj | None:
-    """The ModuleReleaseMeta of a module of the new style; None for the others."""
+    """Return the ModuleReleaseMeta of a module of the new style, None for other styles."""
     if module.style is not ModuleStyle.NEW:
         return None
     spec: Obj = {"moduleName": module.name, "ocmComponentName": module.component}
@@ -38,7 +38,7 @@ def release_meta(module: SampleModule, namespace: str) -> Obj | None:
 def templates(
     module: SampleModule, namespace: str, packed: Mapping[str, PackedModule], registry_url: str
 ) -> Iterator[Obj]:
-    """The ModuleTemplates of a module: one a version, or (old style) one a channel."""
+    """Yield the ModuleTemplates of a module: one per version, or (old style) one per channel."""
     if module.style is ModuleStyle.OLD:
         for channel, version in module.channels.items():
             yield _old_template(module, namespace, channel, version, packed[version])
@@ -124,7 +124,7 @@ def _manager(module: SampleModule) -> Obj:
 
 
 def _links(module: SampleModule, version: str, packed: PackedModule, registry_url: str) -> list[Obj]:
-    """Links that work: blobs of the sandbox's registry, charts by their reference."""
+    """Return working links: blobs of the sandbox's registry, charts by their reference."""
     found = [{"name": "rawManifest", "link": f"{registry_url}/v2/{packed.repository}/blobs/{packed.raw}"}]
     host = registry_url.partition("//")[2]
     if module.packing is Packing.CHART:

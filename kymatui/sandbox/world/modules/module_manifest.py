@@ -1,4 +1,4 @@
-"""The manifest of a module's version: everything that installing it puts into a cluster."""
+"""The manifest of a module version: all objects of its installation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Obj = dict[str, Any]
 
 
 def manifest_objects(module: SampleModule, version: str) -> list[Obj]:
-    """The objects of a module at a version, in the order of a release's manifest."""
+    """Return the objects of a module version in the order of a release manifest."""
     found: list[Obj] = []
     if module.namespace != "kyma-system":
         found.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": module.namespace}})
@@ -29,31 +29,31 @@ _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 class _PlainDumper(_DUMPER):  # type: ignore[misc, unused-ignore]
-    """Writes shared parts out each time: a reader of manifests should not meet anchors."""
+    """Writes shared parts each time, because manifests have no YAML anchors."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def dump(*objects: Any) -> str:
-    """Objects as YAML, documents split by `---`."""
+    """Return objects as YAML documents separated by `---`."""
     return yaml.dump_all(objects, Dumper=_PlainDumper, sort_keys=False, explicit_start=len(objects) > 1, width=10_000)
 
 
 def manifest_text(module: SampleModule, version: str) -> str:
-    """The manifest as YAML, documents split by `---`."""
+    """Return the manifest as YAML documents separated by `---`."""
     return dump(*manifest_objects(module, version))
 
 
 def definitions_of(module: SampleModule) -> list[Obj]:
-    """The definitions a module brings: its own resource, and what its users create."""
+    """Return the CRDs of a module: its module CR, and the kinds that users create."""
     own = module.resource
     found = [module_definition(own.group, own.kind, own.plural, own.version)]
     return found + [user_definition(k.group, k.kind, k.plural, k.version) for k in module.user_kinds]
 
 
 def default_resource(module: SampleModule) -> Obj:
-    """The resource that a template brings as its default."""
+    """Return the default CR of a template."""
     return {
         "apiVersion": module.resource.api_version,
         "kind": module.resource.kind,
@@ -126,7 +126,7 @@ def _configuration(module: SampleModule, version: str) -> Obj:
 
 
 def _legacy(module: SampleModule) -> Obj:
-    """Only the first version has it, so that an upgrade has something to prune."""
+    """Return an object that only the first version has, so that an upgrade prunes it."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -148,7 +148,7 @@ def _metrics(module: SampleModule) -> Obj:
 
 
 def manager(module: SampleModule, version: str) -> Obj:
-    """The workload that makes the module work."""
+    """Return the workload of the module's manager."""
     pod = {
         "serviceAccountName": module.manager_name,
         "securityContext": {"runAsNonRoot": True},
@@ -178,7 +178,7 @@ def manager(module: SampleModule, version: str) -> Obj:
         "template": {"metadata": {"labels": labels(module)}, "spec": pod},
     }
     if version in module.broken:
-        # long enough to see it try; the ten minutes of a real cluster are too long for a demonstration
+        # Long enough to see the rollout; a real cluster's ten minutes are too long for a demonstration.
         spec["progressDeadlineSeconds"] = 2
     if module.stateful:
         spec["serviceName"] = f"{module.manager_name}-metrics"
@@ -186,7 +186,7 @@ def manager(module: SampleModule, version: str) -> Obj:
 
 
 def operand(module: SampleModule, name: str, version: str) -> Obj:
-    """A workload that the module's operator creates for its resource."""
+    """Return a workload that the module's operator creates for its module CR."""
     selector = {"app.kubernetes.io/name": name, "kyma-project.io/module": module.name}
     return {
         "apiVersion": "apps/v1",

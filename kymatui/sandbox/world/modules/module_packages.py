@@ -1,7 +1,8 @@
-"""Puts modules into the registry: component versions with their layers, charts, and kustomizations.
+"""Packaging of modules in the registry: component versions, charts, kustomizations.
 
-The layout is that of the open component model in an OCI registry: `<base>/component-descriptors/<component>:<version>`,
-a configuration that names the descriptor's layer, the descriptor in a tar, and one layer for each local blob.
+The layout is that of the Open Component Model in an OCI registry:
+`<base>/component-descriptors/<component>:<version>`, a config that names the descriptor's layer, the descriptor in a
+tar, and one layer per local blob.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ OCTETS, TAR = "application/octet-stream", "application/x-tar"
 
 @dataclass(frozen=True)
 class PackedModule:
-    """Where a module's version lies: repository, layer of the manifest (`raw`: as plain text), descriptor."""
+    """The location of a module version: repository, manifest layer (`raw`: as plain text), descriptor."""
 
     repository: str
     layer: str
@@ -53,7 +54,7 @@ def repository_of(module: SampleModule) -> str:
 
 
 def pack(store: RegistryStore, module: SampleModule, version: str, registry: str) -> PackedModule:
-    """Pushes one version; `registry` is the host that descriptors name."""
+    """Push one version; `registry` is the host that descriptors name."""
     repository = repository_of(module)
     text = manifest_text(module, version).encode()
     tarred = module.packing is not Packing.PLAIN
@@ -79,7 +80,7 @@ Blobs = Mapping[str, tuple[str, str, int]]
 
 
 def descriptor_of(module: SampleModule, version: str, registry: str, blobs: Blobs) -> dict[str, Any]:
-    """The component descriptor (v2): one resource for each blob, and one for each image."""
+    """Return the component descriptor (v2): one resource per blob and per image."""
     resources: list[dict[str, Any]] = [
         {
             "name": name,
@@ -179,7 +180,7 @@ def _layer(resource: str, blob: tuple[str, str, int]) -> dict[str, Any]:
 
 
 def chart_files(module: SampleModule, version: str) -> dict[str, bytes]:
-    """A Helm chart of a module: definitions apart, the manager's image and replicas as values."""
+    """Return the files of a module's Helm chart: CRDs apart, the manager's image and replicas as values."""
     name = module.name
     about = {"apiVersion": "v2", "name": name, "version": version, "appVersion": version, "description": module.about}
     image = module.image(version)
@@ -207,7 +208,7 @@ def chart_files(module: SampleModule, version: str) -> dict[str, bytes]:
 
 
 def push_chart(store: RegistryStore, module: SampleModule, version: str) -> str:
-    """Pushes the chart as `charts/<name>:<version>`; returns the digest of its manifest."""
+    """Push the chart as `charts/<name>:<version>`; return the digest of its manifest."""
     repository = f"{CHARTS}/{module.name}"
     content = gzip.compress(tar(chart_files(module, version)), mtime=0)
     config = json.dumps(yaml.safe_load(chart_files(module, version)[f"{module.name}/Chart.yaml"])).encode()
@@ -221,7 +222,7 @@ def push_chart(store: RegistryStore, module: SampleModule, version: str) -> str:
 
 
 def kustomization_files(module: SampleModule, version: str) -> dict[str, bytes]:
-    """A folder with a kustomization that sets labels and the image's tag."""
+    """Return the files of a kustomization that sets labels and the image tag."""
     objects = manifest_objects(module, version)
     crds = [o for o in objects if o["kind"] == "CustomResourceDefinition"]
     rest = [o for o in objects if o["kind"] not in ("CustomResourceDefinition", "Namespace")]
@@ -246,7 +247,7 @@ def _yaml(obj: Any) -> bytes:
 
 
 def tar(files: Mapping[str, bytes]) -> bytes:
-    """A tar archive that is the same for the same files."""
+    """Return a reproducible tar archive."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in files.items():

@@ -1,4 +1,4 @@
-"""The five CustomResourceDefinitions of Kyma, in words of their own and with the fields of the real ones."""
+"""Kyma's five CRDs, with the fields of the real ones and new descriptions."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _install() -> Schema:
 
 
 def manifest() -> Schema:
-    """Two versions: a definition has one set of stored fields, so each version keeps those of the other."""
+    """Return the Manifest CRD; a CRD stores one set of fields, so each version keeps the other's fields."""
     resource = {**EMBEDDED, "nullable": True}
     shared: dict[str, Schema] = {"config": _image(), "crds": _image(), "installs": items(_install())}
     spec = record(
@@ -271,12 +271,12 @@ def watcher() -> Schema:
 
 
 def kyma_definitions() -> list[Schema]:
-    """All five, in the order they are created."""
+    """Return all five CRDs in order of creation."""
     return [kyma(), manifest(), module_template(), module_release_meta(), watcher()]
 
 
 def module_definition(group: str, kind: str, plural: str, version: str, *, namespaced: bool = True) -> Schema:
-    """The definition of a module's resource: a free spec, and a status with state and conditions."""
+    """Return the CRD of a module CR: any spec, and a status with state and conditions."""
     status = {
         **record(
             {"state": choice(STATES), "conditions": conditions(), "served": STRING, "observedGeneration": INTEGER}
@@ -288,7 +288,7 @@ def module_definition(group: str, kind: str, plural: str, version: str, *, names
 
 
 def user_definition(group: str, kind: str, plural: str, version: str) -> Schema:
-    """The definition of what users create with a module: anything, with a Ready column."""
+    """Return the CRD of a kind that users create: any spec, and a status column."""
     known = record({"state": STRING, "conditions": conditions()})
     status = {**known, "x-kubernetes-preserve-unknown-fields": True}
     ready = {"name": "Status", "type": "string", "jsonPath": ".status.state"}

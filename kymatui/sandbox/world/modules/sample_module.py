@@ -1,4 +1,4 @@
-"""What a module of the world is: its names, its versions, how it is packed, and how it behaves."""
+"""The description of a sample module: names, versions, packaging, behaviour."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 
 class ModuleStyle(StrEnum):
-    """How a module is announced."""
+    """The way a module is announced."""
 
     NEW = "new"  # ModuleReleaseMeta and `name-version` templates
-    OLD = "old"  # one template a channel, with the whole descriptor
-    COMMUNITY = "community"  # templates alone, installed by hand
+    OLD = "old"  # one template per channel, with the whole descriptor
+    COMMUNITY = "community"  # only templates, installed manually
 
 
 class Packing(StrEnum):
-    """What lies in the registry."""
+    """The format of a module in the registry."""
 
-    PLAIN = "plain"  # the raw manifest as it is
+    PLAIN = "plain"  # the raw manifest
     TAR = "tar"  # the raw manifest in a tar archive
     CHART = "chart"  # a Helm chart
     KUSTOMIZATION = "kustomization"  # a folder with a kustomization, in a tar archive
@@ -27,7 +27,7 @@ class Packing(StrEnum):
 
 @dataclass(frozen=True)
 class ModuleKind:
-    """A kind that a module brings; `plural` is never guessed."""
+    """A kind of a module; `plural` is given, never derived."""
 
     group: str
     version: str
@@ -57,7 +57,7 @@ class StateRule:
 
 @dataclass(frozen=True)
 class SampleModule:
-    """One module. `versions` are all that are packed; `channels` say which of them a channel has."""
+    """One module. `versions` are all packed versions; `channels` maps channels to versions."""
 
     name: str
     resource: ModuleKind
@@ -98,7 +98,7 @@ class SampleModule:
         return "default"
 
     def image(self, version: str) -> str:
-        """The manager's image; that of a broken version names what nobody can pull."""
+        """Return the manager's image; a broken version has an image that cannot be pulled."""
         name = f"{self.manager_name}-broken" if version in self.broken else self.manager_name
         return f"registry.sandbox.local/kyma-project/prod/{name}:{version}"
 

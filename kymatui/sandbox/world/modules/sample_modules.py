@@ -11,8 +11,8 @@ HEALTH_RULES = (
     StateRule("status.phase", "Pending", "Processing"),
     StateRule("status.phase", "Degraded", "Warning"),
 )
-# The second Ready rule looks at a field that the operator never writes: it counts as absent for the historical
-# evaluation (Ready), and as not met for the documented one (Processing).
+# The second Ready rule reads a field that the operator never sets. By lifecycle-manager's historical evaluation it
+# counts as absent (Ready), by the documented one as not fulfilled (Processing).
 TWO_READY_RULES = (
     StateRule("status.phase", "Running", "Ready"),
     StateRule("status.dataplane.health", "green", "Ready"),

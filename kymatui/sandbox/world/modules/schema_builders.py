@@ -1,4 +1,4 @@
-"""Short hands for structural schemas."""
+"""Shorthands for structural schemas."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def record(properties: dict[str, Schema], required: Sequence[str] = (), **more: 
 
 
 def items(schema: Schema, key: str = "", **more: Any) -> Schema:
-    """A list; with `key` a list map."""
+    """Return a list schema; with `key`, a list map."""
     found: Schema = {"type": "array", "items": schema, **more}
     if key:
         found.update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]})
@@ -41,7 +41,7 @@ def items(schema: Schema, key: str = "", **more: Any) -> Schema:
 
 
 def conditions() -> Schema:
-    """A list of metav1.Condition, by type."""
+    """Return the schema of a list of metav1.Condition by type."""
     one = record(
         {
             "type": text(
@@ -61,7 +61,7 @@ def conditions() -> Schema:
 
 
 def selector() -> Schema:
-    """metav1.LabelSelector."""
+    """Return the schema of a metav1.LabelSelector."""
     rule = record(
         {"key": STRING, "operator": STRING, "values": items(STRING, **{"x-kubernetes-list-type": "atomic"})},
         ["key", "operator"],
@@ -86,7 +86,7 @@ def version_of(
     columns: Sequence[Schema] = (AGE_COLUMN,),
     required: Sequence[str] = (),
 ) -> Schema:
-    """One version of a definition; a status makes a status subresource."""
+    """Return one version of a CRD; a status enables the status subresource."""
     properties: dict[str, Schema] = {"apiVersion": STRING, "kind": STRING, "metadata": {"type": "object"}}
     if spec is not None:
         properties["spec"] = spec
@@ -112,7 +112,7 @@ def definition(
     short_names: Sequence[str] = (),
     categories: Sequence[str] = (),
 ) -> Schema:
-    """A CustomResourceDefinition."""
+    """Return a CustomResourceDefinition."""
     names: Schema = {"kind": kind, "listKind": f"{kind}List", "plural": plural, "singular": kind.lower()}
     if short_names:
         names["shortNames"] = list(short_names)

@@ -1,1 +1,1 @@
-"""How the sample world comes about: clusters filled, situations told step by step, a fleet in bulk, files loaded."""
+"""Construction of the sample world: population, situations step by step, bulk fleet, file loading."""

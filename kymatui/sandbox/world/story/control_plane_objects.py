@@ -1,7 +1,7 @@
-"""What else is on a control plane: lifecycle-manager with its maintenance windows, and Watchers with their ways.
+"""More objects of a control plane: lifecycle-manager with maintenance windows, Watchers with routes.
 
-One Watcher's way from the runtime to the control plane is whole; the other's events reach nobody, since the Service of
-its operator is not there. lifecycle-manager itself is simulated elsewhere: its Deployment only says what it was given.
+One Watcher's route from the runtime to the control plane is complete; the events of the other are lost, since its
+operator's Service is missing. lifecycle-manager itself is simulated elsewhere: its Deployment only shows its options.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ POLICY: Obj = {
 
 
 def add_control_plane_objects(control: LocalClient, namespace: str, runtimes: Iterable[LocalClient]) -> None:
-    """Creates all of it in a control plane, and in its runtimes their ends."""
+    """Create all objects in a control plane and their counterparts in its runtimes."""
     for kind, plural in (("Gateway", "gateways"), ("VirtualService", "virtualservices")):
         create(control, DEFINITIONS, definition(ISTIO, kind, plural, [version_of("v1", ANYTHING, None)]))
     policy = {"metadata": {"name": "klm-maintenance-config"}, "data": {"policy.json": json.dumps(POLICY, indent=2)}}
@@ -62,12 +62,12 @@ def add_control_plane_objects(control: LocalClient, namespace: str, runtimes: It
 
 
 def is_routed(observer: StoreReader) -> bool:
-    """Whether Gateways and VirtualServices can be made."""
+    """Return whether Gateways and VirtualServices are served."""
     return all(is_established(observer, f"{plural}.{ISTIO}") for plural in ("gateways", "virtualservices"))
 
 
 def route(control: LocalClient, namespace: str) -> None:
-    """Gateways and VirtualServices, once their definitions are served."""
+    """Create Gateways and VirtualServices, once their CRDs are served."""
     gateway = {
         "apiVersion": f"{ISTIO}/v1",
         "kind": "Gateway",
@@ -127,7 +127,7 @@ def _virtual_service(owner: Obj, manager: str, target: str, namespace: str) -> O
 
 
 def _webhooks(runtime: LocalClient, namespace: str) -> None:
-    """What lifecycle-manager installs in a runtime to be told of changes."""
+    """Create the webhook with which lifecycle-manager learns of changes in a runtime."""
     app = {"app": WEBHOOK}
     pod = {"containers": [{"name": "server", "image": "registry.sandbox.local/runtime-watcher:2.0.0"}]}
     deployment = {

@@ -1,4 +1,4 @@
-"""Loads YAML and JSON files and folders into a cluster: definitions first, then namespaces, then everything else."""
+"""Loader of YAML and JSON files into a cluster: CRDs, then namespaces, then all other objects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_LOADER):  # type: ignore[misc, unused-ignore]
-    """Takes dates and a lone `=` as text, as Kubernetes' YAML reader does."""
+    """Reads dates and a lone `=` as text, as Kubernetes' YAML reader does."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -34,7 +34,7 @@ _Loader.yaml_implicit_resolvers = {
 
 @dataclass
 class LoadReport:
-    """What came of it: `loaded` objects as "kind namespace/name", and for the others where and why not."""
+    """The result: `loaded` as "kind namespace/name"; failures and skipped objects with file and reason."""
 
     loaded: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -59,11 +59,11 @@ class _Found:
 
 
 def load(client: LocalClient, store: ObjectStore, paths: Iterable[Path], *, namespace: str = "default") -> LoadReport:
-    """Creates (or replaces) every object of the files; `namespace` is for those that name none but need one.
+    """Create or replace every object of the files; `namespace` is the default for namespaced objects.
 
-    Begins at once and goes on with the clock, because a new kind is served only when its definition is established:
-    the report is complete when it is `done`. A file that is no YAML, and an object the server refuses, end up in
-    `failures` and stop nothing else. Raises ConfigurationError where a path is not there.
+    The loading continues with the clock, because a new kind is served only when its CRD is established: the report is
+    complete when it is `done`. A file that is not YAML and an object that the server refuses are added to `failures`;
+    the rest is loaded. Raise ConfigurationError if a path does not exist.
     """
     report = LoadReport()
     found = sorted(_objects(_files(paths), report), key=lambda f: f.rank)
@@ -72,7 +72,7 @@ def load(client: LocalClient, store: ObjectStore, paths: Iterable[Path], *, name
 
 
 class _Loading:
-    """Puts objects, and those whose kind is not served yet again a little later."""
+    """Writes objects, and retries those whose kind is not served yet."""
 
     def __init__(self, client: LocalClient, kinds: KindIndex, namespace: str, report: LoadReport) -> None:
         self._client = client
@@ -89,7 +89,7 @@ class _Loading:
             self._report.done = True
 
     def _put(self, one: _Found) -> bool:
-        """False where it is to be tried again."""
+        """Write the object; return False if it must be retried."""
         try:
             note = _put(self._client, self._kinds, one.obj, self._namespace)
         except LookupError as error:
@@ -154,7 +154,7 @@ def _is_object(obj: Any) -> bool:
 
 
 def _put(client: LocalClient, kinds: KindIndex, obj: Obj, default: str) -> str:
-    """Creates or replaces the object and writes its status; returns why the status was left out, or ""."""
+    """Create or replace the object and write its status; return why the status was left out, or ""."""
     found = kinds.find(obj["apiVersion"], obj["kind"])
     if found is None:
         raise LookupError(f"no matches for kind {obj['kind']!r} in version {obj['apiVersion']!r}")
@@ -179,7 +179,7 @@ def _put(client: LocalClient, kinds: KindIndex, obj: Obj, default: str) -> str:
 
 
 def _replace(client: LocalClient, resource: str, obj: Obj, version: str) -> Obj:
-    """An update; a Job, which cannot be changed, is made again."""
+    """Update the object; a Job, which is immutable, is deleted and created."""
     metadata = obj["metadata"]
     namespace = metadata.get("namespace", "")
     if resource == "jobs.batch":
@@ -194,7 +194,10 @@ def _replace(client: LocalClient, resource: str, obj: Obj, version: str) -> Obj:
 
 
 def _write_status(client: LocalClient, resource: str, created: Obj, status: Any, version: str) -> str:
-    """A kind without the subresource kept the status at once; one that the server refuses is left out and told."""
+    """Write the status; return the reason if the server refuses it.
+
+    A kind without the status subresource has stored the status already.
+    """
     try:
         client.update_status(resource, {**created, "status": status}, version=version)
     except StatusError as error:

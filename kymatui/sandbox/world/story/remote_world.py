@@ -1,4 +1,4 @@
-"""Two clusters: a control plane with a small fleet, and the runtimes that are really there."""
+"""A control plane with a small fleet, and the runtimes that really exist."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SYSTEM = world_population.SYSTEM
 
 @dataclass(frozen=True)
 class RuntimeCluster:
-    """A runtime that is there: its controllers, and the kubeconfig that the control plane's Secret gets."""
+    """An existing runtime: its controllers, and the kubeconfig for the control plane's Secret."""
 
     controllers: ControllerManager
     kubeconfig: str
 
 
 class _Echo:
-    """Tells the control plane's controllers of changes in a runtime: its Kyma, and its workloads."""
+    """Forwards changes of a runtime's Kyma and workloads to the control plane's controllers."""
 
     def __init__(self, name: str, kymas: KymaController, manifests: SimulatedManifestController) -> None:
         self.name = f"echo/{name}"
@@ -60,10 +60,10 @@ def populate_remote(
     others: int = 12,
     overseen: bool = False,
 ) -> world_population.SampleWorld:
-    """Fills a control plane and its runtimes (by Kyma name); `others` more Kymas are there on paper only.
+    """Populate a control plane and its runtimes (by Kyma name); `others` more Kymas have no cluster.
 
-    Of those, each way in which access can be wrong is there once; where the rest should be, nothing listens. With
-    `overseen` it has maintenance windows and Watchers, too.
+    Those show each kind of broken access once; the addresses of the others refuse connections. With `overseen`, the
+    control plane has maintenance windows and Watchers.
     """
     client = control.context.client
     packed = world_population.pack_all(registry)
@@ -134,7 +134,7 @@ def _lifecycle(
 
 
 def _control_kyma(name: str) -> Obj:
-    """The control plane's Kyma knows the runtime's data; its modules stand in the runtime."""
+    """Return the control plane's Kyma, which describes the runtime; its modules are in the runtime's Kyma."""
     made = world_population.kyma()
     labels = {**made["metadata"]["labels"], "kyma-project.io/runtime-id": name}
     metadata = {**made["metadata"], "name": name, "namespace": CONTROL, "labels": labels}
@@ -142,7 +142,7 @@ def _control_kyma(name: str) -> Obj:
 
 
 def _prepare_runtime(control: ControllerManager, found: RuntimeCluster, name: str) -> None:
-    """What a runtime has from its control plane: the catalog, and its Kyma."""
+    """Create the objects that a runtime gets from its control plane: catalog and Kyma."""
     client = found.controllers.context.client
     made = world_population.kyma()
     synchronize(control.context.observer, CONTROL, client, limits_of(made))

@@ -1,4 +1,4 @@
-"""Whether a cluster of the sample world has come to rest: nothing rolls out, every module has a state that lasts."""
+"""Rest check of the sample world: no rollout is in progress and every module has a final state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOOKS = 3
 def at_rest(
     runtime: StoreReader, control: StoreReader, kyma: tuple[str, str], modules: Iterable[SampleModule]
 ) -> Callable[[], bool]:
-    """A question to be asked again and again; true when the answer was yes `LOOKS` times in a row."""
+    """Return a check for repeated calls; it is true after `LOOKS` positive results in a row."""
     watched = tuple(modules)
     quiet = 0
 
@@ -37,7 +37,7 @@ def at_rest(
 
 
 def has_rolled_out(workload: Obj) -> bool:
-    """Whether a Deployment or StatefulSet is where it goes: all of it there, or given up."""
+    """Return whether a Deployment or StatefulSet finished its rollout or gave up."""
     status = workload.get("status") or {}
     if status.get("observedGeneration", 0) < workload["metadata"].get("generation", 1):
         return False
@@ -52,7 +52,7 @@ def has_rolled_out(workload: Obj) -> bool:
 
 
 def _lasts(control: StoreReader, kyma: tuple[str, str]) -> bool:
-    """Whether the Kyma's modules, and its Manifests, have a state that is not on the way to another."""
+    """Return whether the Kyma's modules and Manifests have a final state."""
     found = control.get(KYMAS, kyma)
     modules = ((found or {}).get("status") or {}).get("modules") or []
     manifests = [m for m in control.all(MANIFESTS, kyma[0]) if _owner(m) == kyma[1]]
@@ -65,7 +65,7 @@ def _owner(manifest: Obj) -> str:
 
 
 def _is_reported(runtime: StoreReader, module: SampleModule) -> bool:
-    """Whether the operator, where one is at work, has said something final about each resource of the module."""
+    """Return whether the operator, if active, reported a final state for each module CR."""
     kind = WORKLOADS[1] if module.stateful else WORKLOADS[0]
     manager = runtime.get(kind, (module.namespace, module.manager_name))
     if not ((manager or {}).get("status") or {}).get("availableReplicas"):

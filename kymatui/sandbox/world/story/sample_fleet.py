@@ -1,7 +1,7 @@
-"""A control plane with N runtimes: Kymas, their Manifests, and the Secrets that open the runtimes, in bulk.
+"""A control plane with N runtimes in bulk: Kymas, Manifests and access Secrets.
 
-Written past the API, straight into the store, as nobody could wait for 30,000 requests; the shape is checked by tests
-that send the same objects through it.
+They are written straight to the store, since 30,000 requests would take too long; tests send the same objects through
+the API to check their shape.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CHANNELS = ("regular", "regular", "regular", "fast")
 
 @dataclass(frozen=True)
 class Draw:
-    """Choices that are the same in every run: the n-th is a hash of its name."""
+    """Reproducible choices: the n-th is a hash of its name."""
 
     seed: str
 
@@ -61,7 +61,7 @@ class Draw:
 
 
 def runtimes(count: int, seed: str = "fleet") -> Iterator[str]:
-    """The names (runtime ids) of a fleet."""
+    """Yield the names (runtime ids) of a fleet."""
     draw = Draw(seed)
     for number in range(count):
         yield draw.uuid("runtime", number)
@@ -70,9 +70,9 @@ def runtimes(count: int, seed: str = "fleet") -> Iterator[str]:
 def fill(
     store: ObjectStore, count: int, *, now: float, seed: str = "fleet", registry: str = "registry.sandbox.local"
 ) -> int:
-    """Puts `count` Kymas into the store, with five Manifests each and two of 25 with six: 5,000 have 25,400.
+    """Store `count` Kymas with five Manifests each, 2 of 25 with six; return the number of objects.
 
-    Returns how many objects that were.
+    5,000 Kymas have 25,400 Manifests.
     """
     draw = Draw(seed)
     written = 0
@@ -86,7 +86,7 @@ def fill(
 
 
 def runtime(draw: Draw, name: str, now: float, registry: str, many: int = PER_KYMA) -> tuple[Obj, list[Obj]]:
-    """A Kyma and its Manifests, with status, as the store keeps them."""
+    """Return a Kyma and its Manifests with status, as the store holds them."""
     plan, region, platform = draw.one_of(REGIONS, name, "region")
     channel = draw.one_of(CHANNELS, name, "channel")
     age = draw.number(name, "age") % (400 * 86400)
@@ -142,7 +142,7 @@ def runtime(draw: Draw, name: str, now: float, registry: str, many: int = PER_KY
 
 
 def _state(draw: Draw, *what: object) -> str:
-    """Most are well."""
+    """Return a state, Ready for most."""
     drawn = draw.percent(*what)
     steps = ((94, "Ready"), (96, "Processing"), (98, "Warning"), (99, "Error"))
     return next((state for limit, state in steps if drawn < limit), "Deleting")
@@ -268,7 +268,7 @@ WRONG = (
 
 
 def access_secret(kyma: str, kubeconfig: str, *, name: str = "", key: str = "config") -> Obj:
-    """A Secret as the lifecycle-manager looks for it: by label, with the kubeconfig under `config`."""
+    """Return an access Secret that lifecycle-manager finds by label, with the kubeconfig under `config`."""
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -283,9 +283,9 @@ def access_secret(kyma: str, kubeconfig: str, *, name: str = "", key: str = "con
 
 
 def wrong_secrets(kyma: str, how: str, kubeconfig: str) -> list[Obj]:
-    """What lies in the control plane for a runtime whose access is wrong in one of the ways of `WRONG`.
+    """Return the Secrets of a runtime with broken access; `how` is one of `WRONG`.
 
-    `kubeconfig` is that of another Kyma's runtime.
+    `kubeconfig` belongs to another Kyma's runtime.
     """
     lines = kubeconfig.splitlines()
     made: Mapping[str, list[Obj]] = {
@@ -303,7 +303,7 @@ def wrong_secrets(kyma: str, how: str, kubeconfig: str) -> list[Obj]:
 
 
 def _replaced(lines: Sequence[str], field: str, value: str, other: str = "") -> str:
-    """The text with each `field: …` set to another value, or with `other` in its place."""
+    """Return the text with each `field: …` set to another value, or replaced by `other`."""
     found = [
         line.partition(f"{field}:")[0] + (other or f"{field}: {value}") if f"{field}:" in line else line
         for line in lines

@@ -1,4 +1,4 @@
-"""The situations of the sample world, one after another, each brought about the way it happens in a cluster."""
+"""The situations of the sample world, each produced in the way it occurs on a real cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tell_situations(
     installer: Installer,
     control: tuple[ControllerContext, Kyma] | None = None,
 ) -> None:
-    """Adds all chapters. `control` is the control plane and the Kyma there, where that is another cluster."""
+    """Add all chapters. `control` is the control plane and its Kyma, if that is another cluster."""
     teller = _Teller(context, installer, *(control or (context, DEFAULT)))
     story.add(*teller.behind("keda", "1.4.0"))
     story.add(*teller.ahead("application-connector", "1.1.7"))
@@ -45,7 +45,7 @@ def tell_situations(
 
 
 class _Teller:
-    """Looks and acts as the people of the story: `kubectl` in most cases."""
+    """Acts as the users of the story, mostly with the field manager of `kubectl`."""
 
     def __init__(
         self, context: ControllerContext, installer: Installer, control: ControllerContext, kyma: Kyma
@@ -73,14 +73,14 @@ class _Teller:
         return self._observer.get(module.resource.resource, (module.namespace, module.resource_name))
 
     def _is_working(self, module: SampleModule) -> bool:
-        """Its operator has taken the resource up."""
+        """Return whether the operator has taken over the module CR."""
         found = self._resource(module)
         return bool(found and found["metadata"].get("finalizers") and found.get("status"))
 
     # -- acting
 
     def _edit_module(self, name: str, **fields: Any) -> None:
-        """Changes a module's entry in the Kyma; no fields: takes it out."""
+        """Change a module's entry in the Kyma; without fields, remove it."""
         namespace, title = DEFAULT
         kyma = self._observer.get(KYMAS, DEFAULT)
         if kyma is None:
@@ -100,7 +100,7 @@ class _Teller:
         self._client.patch(resource, module.manager_name, patch, namespace=module.namespace, type="json")
 
     def _release(self, name: str, version: str) -> None:
-        """The regular channel of a module gets another version."""
+        """Set the version of a module's regular channel."""
         meta = self._control_observer.get(RELEASES, (self._kyma[0], name))
         if meta is None:
             raise LookupError(name)
@@ -125,12 +125,12 @@ class _Teller:
     # -- chapters
 
     def rest(self) -> StoryStep:
-        """The end of the story: what was begun has come to where it stays."""
+        """Return the last step of the story: all situations are at rest."""
         look = at_rest(self._observer, self._control_observer, self._kyma, MODULES)
         return StoryStep("everything is at rest", look, lambda: None)
 
     def behind(self, name: str, version: str) -> list[StoryStep]:
-        """Reconciliation was switched off, and somebody went back to an older manager."""
+        """Disable the reconciliation and set an older manager."""
         module = module_named(name)
 
         def pause() -> None:
@@ -142,7 +142,7 @@ class _Teller:
         return [StoryStep(f"{name} is behind", lambda: self._is(name, "Ready") and self._is_working(module), pause)]
 
     def ahead(self, name: str, version: str) -> list[StoryStep]:
-        """Somebody tried the next version's manager by hand."""
+        """Set the next version's manager manually."""
         module = module_named(name)
 
         def ready() -> bool:
@@ -151,7 +151,7 @@ class _Teller:
         return [StoryStep(f"{name} is ahead", ready, lambda: self._set_image(module, version))]
 
     def held_back(self, name: str) -> list[StoryStep]:
-        """From the fast channel back to regular, which has a lower version."""
+        """Move from the fast channel back to regular, which has a lower version."""
 
         def ready() -> bool:
             return self._is(name, "Ready")
@@ -159,7 +159,7 @@ class _Teller:
         return [StoryStep(f"{name} is held back", ready, lambda: self._edit_module(name, channel=None))]
 
     def waiting_for_a_window(self, name: str, old: str, new: str) -> list[StoryStep]:
-        """Installed at the old version; the new one needs a downtime."""
+        """Install the old version; the new one requires a downtime."""
 
         def ready() -> bool:
             return self._is(name, "Ready", version=old)
@@ -170,7 +170,7 @@ class _Teller:
         ]
 
     def deleting(self, name: str) -> list[StoryStep]:
-        """Taken out of the Kyma while two users still have what it made possible."""
+        """Remove the module from the Kyma while two users still have its objects."""
         module = module_named(name)
 
         def use() -> None:
@@ -193,7 +193,7 @@ class _Teller:
         return [StoryStep(f"{name} is unmanaged", ready, lambda: self._edit_module(name, managed=False))]
 
     def used(self, name: str) -> list[StoryStep]:
-        """Functions in two namespaces; the module that runs them cannot be deleted while they are there."""
+        """Create functions in two namespaces; they block the deletion of their module."""
         module = module_named(name)
 
         def use() -> None:
@@ -204,7 +204,7 @@ class _Teller:
         return [StoryStep(f"{name} is used", lambda: self._is_working(module), use)]
 
     def orphan(self, name: str) -> list[StoryStep]:
-        """The definition and a resource, but nothing that would look after it."""
+        """Create the CRD and a module CR without an operator."""
         module = module_named(name)
 
         def leave() -> None:
@@ -216,7 +216,7 @@ class _Teller:
         return [StoryStep(f"{name} left its resource behind", lambda: True, leave)]
 
     def community(self, name: str) -> list[StoryStep]:
-        """Installed by hand, some versions ago."""
+        """Install an older version manually."""
         module = module_named(name)
 
         def install() -> None:

@@ -1,6 +1,6 @@
-"""A story: steps that each wait for the cluster to be somewhere, and then move it on.
+"""A story: steps that each wait for a state of the cluster and then change it.
 
-The situations of the sample world come about as they do in life: something was installed, then somebody changed it.
+Situations of the sample world develop as on a real cluster: first an installation, then a change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class StoryStep:
-    """`do` runs once, when `when` has become true."""
+    """One step; `do` runs once, when `when` becomes true."""
 
     name: str
     when: Callable[[], bool]
@@ -27,7 +27,7 @@ class StoryStep:
 
 
 class Story:
-    """Tells its chapters (lists of steps, each in order) side by side; `done` when all are told."""
+    """Runs its chapters (ordered lists of steps) in parallel; `done` after the last step."""
 
     def __init__(self, clock: SandboxClock) -> None:
         self._clock = clock
@@ -40,7 +40,7 @@ class Story:
         self._chapters.append(list(steps))
 
     def end_with(self, step: StoryStep) -> None:
-        """A step that has its turn when all chapters are told."""
+        """Add a step after the end of all chapters."""
         self._ends.append([step])
 
     def begin(self) -> None:
@@ -58,12 +58,12 @@ class Story:
 
     @property
     def given_up(self) -> bool:
-        """Whether the patience ended before the story did."""
+        """Return whether the story timed out."""
         return not self.done and self._end > 0 and self._clock.now() > self._end
 
     @property
     def waiting_for(self) -> list[str]:
-        """The names of the steps whose turn has not come."""
+        """Return the names of the next steps."""
         return [steps[0].name for steps in (*self._chapters, *self._ends) if steps]
 
     def _look(self) -> None:

@@ -1,7 +1,9 @@
-"""Fills a cluster and a registry with the sample world, and starts what keeps it moving.
+"""Population of a cluster and a registry with the sample world.
 
-world = populate(controllers, registry)      # returns at once; the situations come about within seconds
-world.story.done
+    world = populate(controllers, registry)      # returns at once; the situations develop within seconds
+    world.story.done
+
+The simulated operators keep running.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ PACKED = Mapping[str, Mapping[str, PackedModule]]
 
 @dataclass(frozen=True)
 class SampleWorld:
-    """What `populate` made: the story that is being told, and how to stop it."""
+    """The result of `populate`: the running story, and a way to stop it."""
 
     story: Story
     packed: PACKED
@@ -53,7 +55,7 @@ class SampleWorld:
 
 
 def create(client: LocalClient, resource: str, obj: Mapping[str, Any], namespace: str = "") -> None:
-    """Creates an object where it is not there yet."""
+    """Create an object unless it exists."""
     try:
         client.create(resource, obj, namespace=namespace)
     except StatusError as error:
@@ -62,7 +64,7 @@ def create(client: LocalClient, resource: str, obj: Mapping[str, Any], namespace
 
 
 def pack_all(registry: SandboxRegistry, modules: tuple[SampleModule, ...] = MODULES) -> PACKED:
-    """Every version of every module into the registry."""
+    """Pack every version of every module into the registry."""
     return {
         module.name: {version: pack(registry.store, module, version, registry.address) for version in module.versions}
         for module in modules
@@ -70,7 +72,7 @@ def pack_all(registry: SandboxRegistry, modules: tuple[SampleModule, ...] = MODU
 
 
 def announce(client: LocalClient, registry: SandboxRegistry, packed: PACKED, namespace: str = SYSTEM) -> None:
-    """Templates and release metas of the managed modules, as the catalog of `namespace`; community ones in default."""
+    """Create the templates and release metas of modules in `namespace`, of community modules in default."""
     for module in MODULES:
         place = "default" if module.style is ModuleStyle.COMMUNITY else namespace
         meta = release_meta(module, place)
@@ -81,7 +83,7 @@ def announce(client: LocalClient, registry: SandboxRegistry, packed: PACKED, nam
 
 
 def prepare(client: LocalClient, *, namespaces: tuple[str, ...] = (SYSTEM,)) -> None:
-    """The definitions of Kyma, and its namespaces."""
+    """Create Kyma's CRDs and namespaces."""
     for definition in kyma_definitions():
         create(client, DEFINITIONS, definition)
     for name in namespaces:
@@ -90,13 +92,13 @@ def prepare(client: LocalClient, *, namespaces: tuple[str, ...] = (SYSTEM,)) -> 
 
 
 def start_operators(controllers: ControllerManager) -> None:
-    """One simulated operator a module; they do nothing while no manager runs."""
+    """Start one simulated operator per module; it is idle while no manager runs."""
     for module in MODULES:
         controllers.add(ModuleOperator(controllers.context, module))
 
 
 def populate(controllers: ControllerManager, registry: SandboxRegistry) -> SampleWorld:
-    """One cluster that is control plane and runtime at once, with the Kyma `kyma-system/default`."""
+    """Populate one cluster as control plane and runtime, with the Kyma `kyma-system/default`."""
     client = controllers.context.client
     observer = controllers.context.observer
     packed = pack_all(registry)
@@ -119,19 +121,19 @@ def populate(controllers: ControllerManager, registry: SandboxRegistry) -> Sampl
 
 
 def are_established(observer: StoreReader) -> bool:
-    """Whether the definitions of Kyma are served."""
+    """Return whether Kyma's CRDs are served."""
     return all(is_established(observer, wanted["metadata"]["name"]) for wanted in kyma_definitions())
 
 
 def is_established(observer: StoreReader, definition: str) -> bool:
-    """Whether the resources of a definition (by its name) are served."""
+    """Return whether the resources of a CRD are served."""
     found = observer.get(DEFINITIONS, ("", definition)) or {}
     established = find_condition((found.get("status") or {}).get("conditions"), "Established")
     return established is not None and established["status"] == "True"
 
 
 def kyma() -> Obj:
-    """The Kyma of the sample, before anything went its own way."""
+    """Return the Kyma of the sample world in its initial state."""
     return {
         "apiVersion": API_VERSION,
         "kind": "Kyma",
