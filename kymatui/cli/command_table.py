@@ -149,11 +149,9 @@ COMMANDS: tuple[CommandEntry, ...] = (
         "kymatui.cli.commands.modules.install:UPGRADE",
         writes,
     ),
-    CommandEntry("plan", "plan an installation, and save the plan", "kymatui.cli.commands.modules.install:PLAN", reads),
-    CommandEntry("apply", "apply a saved plan", "kymatui.cli.commands.modules.install:APPLY", writes),
-    CommandEntry(
-        "check", "compare an installation with its source", "kymatui.cli.commands.modules.install:CHECK", reads
-    ),
+    CommandEntry("plan", "plan an installation, and save the plan", "kymatui.cli.commands.modules.plan:PLAN", reads),
+    CommandEntry("apply", "apply a saved plan", "kymatui.cli.commands.modules.plan:APPLY", writes),
+    CommandEntry("check", "compare an installation with its source", "kymatui.cli.commands.modules.check:CHECK", reads),
     CommandEntry(
         "adopt", "adopt a module that other tools installed", "kymatui.cli.commands.modules.adopt:ADOPT", writes
     ),

@@ -20,11 +20,12 @@ from kymatui.cli.options import direct_install
 from kymatui.composition.modules.manifest_controller import open_fetcher
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.apply import applier
 from kymatui.engine.bundles import raw_yaml
 from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.inventory.ownership_marks import field_managers
-from kymatui.errors import ConflictError, NotFoundError
+from kymatui.errors import ConflictError, NotFoundError, OutdatedError
 from kymatui.sandbox.fault_client import FaultClient
 from tests.engine.places import eventually
 from tests.ocm.components import public_pem
@@ -254,6 +255,44 @@ def test_what_kubectl_installed_is_adopted_and_upgraded_by_one_plan(
             assert "kubectl-client-side-apply" not in field_managers(live), ref
     assert run("check", "registry-proxy")[0] == 0
     assert run("upgrade", "registry-proxy", "--yes")[1].startswith("registry-proxy: everything is as it should be")
+
+
+def test_a_kept_plan_adopts_and_upgrades_what_kubectl_installed(
+    run: Any, cluster: KubeCluster, by_kubectl: list[ObjectRef], tmp_path: Path
+) -> None:
+    kept = tmp_path / "plan.json"
+    status, out, err = run("plan", "registry-proxy", "--out", str(kept))
+    assert (status, "owner → kymatui, version: 0.14.0 → 0.15.0" in out) == (0, True), err
+    status, out, err = run("apply", str(kept), "--dry-run", "-o", "json")
+    assert (status, json.loads(out)["adopt"], json.loads(out)["adoptedVersion"]) == (0, True, "0.14.0"), err
+    status, out, err = run("apply", str(kept), "--yes")
+    assert status == 0, err
+    assert "owner → kymatui, version: 0.14.0 → 0.15.0" in err
+    assert module(run, "registry-proxy")["installed"] == "0.15.0"
+    for ref in by_kubectl:
+        live = cluster.get(ref)
+        if live is not None and ref.kind.kind not in ("Namespace", "CustomResourceDefinition"):
+            assert "kubectl-client-side-apply" not in field_managers(live), ref
+    assert run("check", "registry-proxy")[0] == 0
+
+
+def test_what_others_changed_meanwhile_is_planned_anew_and_answered_once(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def slower(*words: Any, **options: Any) -> applier.ApplyOutcome:
+        tried.append(words)
+        if len(tried) == 1:
+            raise OutdatedError("somebody else was faster")
+        return apply(*words, **options)
+
+    apply = applier.apply
+    monkeypatch.setattr(applier, "apply", slower)
+    status, out, err = run("install", "registry-proxy", "--yes", "-o", "json")
+    assert (status, json.loads(out)["outcome"], len(tried)) == (0, "done", 2), err
+    assert "somebody else was faster; it is planned anew" in err
+    assert run("delete", "registry-proxy", "--yes", "--no-backup")[0] == 0
 
 
 def test_47_an_upgrade_whose_manifest_is_not_there_leaves_the_old_version_and_its_template(

@@ -6,17 +6,16 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 import pytest
 import yaml
 
+from kymatui.actions.modules.install_choices import InstallAction, InstallStatus
 from kymatui.adapters.files.backups import list_backups, read_backup
 from kymatui.adapters.files.plan_files import read_plan
 from kymatui.adapters.sessions.cluster.catalog_session import open_session
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.direct_install import InstallAction, InstallStatus
-from kymatui.composition.jobs import JobReport
+from kymatui.composition.modules.install_port import SessionInstallPort
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.jobs.run import Progress
 from kymatui.ui.presenters.plans.install_preview import preview_install
@@ -131,7 +130,7 @@ def test_the_job_of_the_screen_saves_what_its_plan_says(stage: Stage) -> None:
     try:
         session.wait_complete(20.0)
         heard = Heard()
-        InstallAction(session).carry_out(plan, cast("JobReport", heard))
+        InstallAction(SessionInstallPort(session)).carry_out(plan, heard.cancel, heard.tell)
     finally:
         session.close()
     is_whole(stage)

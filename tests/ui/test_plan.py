@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from kymatui.composition.direct_install import InstallStatus
+from kymatui.actions.modules.install_choices import InstallStatus
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.plan_preview import PlannedChange, Preview, PreviewAnswer, PreviewVerdict
 from kymatui.engine.bundles.bundle import Bundle, Origin

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kubernetes.schema_forms import overrides
 from kymatui.errors import ConfigurationError, RefusedError
 
 if TYPE_CHECKING:
@@ -53,9 +54,16 @@ class ModuleSource:
 
 
 def load_bundle(
-    name: str, namespace: str, source: ModuleSource, blobs: Blobs, cluster: Cluster, *, chart: LoadedChart | None = None
+    name: str,
+    namespace: str,
+    source: ModuleSource,
+    blobs: Blobs,
+    cluster: Cluster,
+    *,
+    chart: LoadedChart | None = None,
+    values: dict[str, Any] | None = None,
 ) -> Bundle:
-    """What a named source consists of; `chart` where it was loaded already.
+    """What a named source consists of; `chart` where it was loaded already, `values` are all that it shall have.
 
     Raises ConfigurationError, RegistryError and HelmError.
     """
@@ -67,7 +75,8 @@ def load_bundle(
 
         version, repository = source.version, source.repository
         loaded = chart or chart_source.locate_chart(source.chart, blobs, repository=repository, version=version)
-        return _chart(name, namespace, source, loaded, cluster)
+        own = overrides(values, loaded.chart.values) if values is not None else None
+        return _chart(name, namespace, source, loaded, cluster, own)
     made = _read(name, namespace, source, blobs)
     if not made.objects:
         said = source.kustomization or made.origin.address
@@ -92,13 +101,20 @@ def _read(name: str, namespace: str, source: ModuleSource, blobs: Blobs) -> Bund
     return raw_yaml.from_path(source.file, name=name, namespace=namespace, recursive=True)
 
 
-def _chart(name: str, namespace: str, source: ModuleSource, loaded: LoadedChart, cluster: Cluster) -> Bundle:
+def _chart(
+    name: str,
+    namespace: str,
+    source: ModuleSource,
+    loaded: LoadedChart,
+    cluster: Cluster,
+    given: dict[str, Any] | None,
+) -> Bundle:
     from kymatui.engine.sources import chart_source
     from kymatui.engine.sources.render_target import chart_target
 
     known = find_installed(cluster, name, namespace)
     values = chart_source.ValuesOptions(
-        release_values(cluster, known) if source.keeps_values else {},
+        given if given is not None else release_values(cluster, known) if source.keeps_values else {},
         source.value_files,
         source.set,
         source.set_string,

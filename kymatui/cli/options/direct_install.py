@@ -6,34 +6,28 @@ import argparse
 import signal
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kymatui.actions.unknown_names import unknown_module
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
-from kymatui.cli.options.unknown_names import require_namespace, unknown_module
+from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import say
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.errors import CancelledError, ConfigurationError, RefusedError, UsageError
+from kymatui.errors import CancelledError, UsageError
 
 if TYPE_CHECKING:
+    from kymatui.actions.modules.install_plan import Adoption, InstallRequest
     from kymatui.actions.modules.module_sources import ModuleSource
+    from kymatui.actions.modules.signatures import SignatureOptions
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.composition.modules.manifest_controller import FetchOptions, LazyFetcher
-    from kymatui.composition.modules.signatures import SignatureOptions
     from kymatui.composition.sessions.pair_session import PairSession
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.domain.plans.direct_install import InstallChoice
-    from kymatui.engine.bundles.bundle import Bundle
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.deletion.deletion_state import DeletionState
     from kymatui.engine.jobs.run import Progress
-    from kymatui.engine.plans.plan import Intent
-    from kymatui.engine.sources.chart_source import LoadedChart
 
 FORMATS = ("table", "json", "yaml", "md")
 LISTED = 30.0
@@ -121,34 +115,29 @@ def add_fetching(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--registry-ca", metavar="FILE", help="certificates to trust instead of the system's")
 
 
-@dataclass(slots=True)
 class CommandContext:
-    """A cluster to work on, with its catalog as it is now; of a runtime, with what its control plane says."""
+    """A cluster to work on, with its catalog as it is now; of a runtime, with what its control plane says.
 
-    args: argparse.Namespace
-    session: CatalogSession | PairSession
-    cluster: Cluster
-    namespace: str
-    memory: ReadCache = field(default_factory=ReadCache)
-    """What was read of the catalog, for whoever reads it again."""
+    memory  what was read of the catalog, for whoever reads it again
+    """
 
-    @property
-    def fetch(self) -> FetchOptions:
+    def __init__(self, args: argparse.Namespace, session: CatalogSession | PairSession, namespace: str) -> None:
+        from kymatui.composition.modules.install_port import SessionInstallPort
         from kymatui.composition.modules.manifest_controller import FetchOptions
 
-        return FetchOptions(tuple(self.args.insecure_registry), self.args.registry_ca)
+        self.args, self.session, self.namespace = args, session, namespace
+        fetch = FetchOptions(tuple(getattr(args, "insecure_registry", ())), getattr(args, "registry_ca", None))
+        self.port = SessionInstallPort(session, fetch)
+        self.blobs, self.memory = self.port.blobs, self.port.memory
 
     @property
-    def blobs(self) -> LazyFetcher:
-        """What sources are fetched with."""
-        from kymatui.composition.modules.manifest_controller import LazyFetcher
-
-        return LazyFetcher(self.fetch)
+    def cluster(self) -> Cluster:
+        return self.port.cluster
 
     @property
     def signers(self) -> SignatureOptions | None:
         """Whose signature is asked for; None where nobody's is."""
-        from kymatui.composition.modules.signatures import SignatureOptions
+        from kymatui.actions.modules.signatures import SignatureOptions
 
         args = self.args
         given = SignatureOptions(args.keyring, args.public_key, args.ca_cert, args.signature, args.issuer)
@@ -180,9 +169,9 @@ class CommandContext:
     @property
     def catalog(self) -> Catalog:
         """The catalog as it is now."""
-        from kymatui.domain.catalog.catalog import build_catalog
+        from kymatui.actions.modules.install_plan import read_catalog
 
-        return build_catalog(self.session.snapshot(), time.time(), memory=self.memory)
+        return read_catalog(self.port)
 
     def require_module(self, seen: DeletionState) -> None:
         """Raise UnknownNameError where neither the catalog nor the cluster has what was looked for."""
@@ -198,7 +187,6 @@ def open_context(args: argparse.Namespace, *, once: bool = False) -> Iterator[Co
 
     `once` says that the catalog as it is now is all that is wanted of it: whoever writes looks again on the way.
     """
-    from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
     from kymatui.cli.session_arguments import (
         is_remote,
         open_configured_pair,
@@ -221,77 +209,33 @@ def open_context(args: argparse.Namespace, *, once: bool = False) -> Iterator[Co
             session.wait_complete(LISTED)  # what is missing then is refused where it counts, see `refuse_managed`
             if not getattr(args, "creates_namespace", False):
                 require_namespace(session, args)
-            yield CommandContext(args, session, cluster_of(session.client), options.namespace)
+            yield CommandContext(args, session, options.namespace)
     finally:
         session.close()
 
 
-def intent_of(place: CommandContext, name: str, source: ModuleSource, namespace: str) -> Intent:
-    """What a command line wants installed. Raises RefusedError where something speaks against it."""
+def install_request(
+    place: CommandContext, name: str, source: ModuleSource, namespace: str, adoption: Adoption
+) -> InstallRequest:
+    """What a command line wants of one module."""
+    from kymatui.actions.modules.install_plan import InstallRequest
     from kymatui.domain.kyma.kymas import Policy
-    from kymatui.engine.plans.plan import Intent
 
-    bundle, associated = _bundle(place, name, source, namespace)
     args = place.args
-    return Intent(
-        bundle,
+    return InstallRequest(
+        name,
+        source,
+        namespace,
         force=args.force,
         prune=args.prune,
         prune_definitions=args.prune_definitions,
         prune_namespaces=args.prune_namespaces,
         policy=Policy(args.policy),
-        associated=associated,
-        adopt=getattr(args, "adopt", False),
+        adoption=adoption,
+        direct=args.direct,
+        allow_downgrade=getattr(args, "allow_downgrade", False),
+        signers=place.signers,
     )
-
-
-def refuse_managed(place: CommandContext, name: str, *, direct: bool) -> None:
-    """Raises RefusedError where lifecycle-manager has the module, or nobody can tell and `direct` does not insist."""
-    from kymatui.domain.catalog.catalog import build_catalog
-    from kymatui.domain.plans.cluster_management import detect_management
-    from kymatui.domain.plans.direct_install import install_refusals
-
-    snapshot = place.session.snapshot()
-    seen = build_catalog(snapshot, time.time(), memory=place.memory)
-    keeper = detect_management(snapshot).keeper
-    against = list(install_refusals(seen, name, seen.row(name), snapshot.feeds, direct=direct, keeper=keeper))
-    if against:
-        raise RefusedError("; ".join(against), hint="nothing was changed")
-
-
-def _bundle(place: CommandContext, name: str, source: ModuleSource, namespace: str) -> tuple[Bundle, tuple[Any, ...]]:
-    from kymatui.actions.modules.module_sources import catalog_bundle, load_bundle
-    from kymatui.domain.plans.direct_install import choose_template
-    from kymatui.domain.snapshot.cluster_index import index_cluster
-
-    refuse_managed(place, name, direct=place.args.direct)
-    signers = place.signers
-    if not source.is_catalog:
-        chart = _signed_chart(source, signers, place.fetch) if signers is not None else None
-        return load_bundle(name, namespace or "default", source, place.blobs, place.cluster, chart=chart), ()
-    if source.has_values or source.repository:
-        raise UsageError("values and --repo belong to a chart", hint="name it with --chart")
-    shelf = index_cluster(place.session.snapshot(), memory=place.memory).shelf
-    choice = choose_template(shelf, name, source.version, namespace)
-    if isinstance(choice, str):
-        if not shelf.offers(name):
-            raise unknown_module(place.catalog, name)
-        raise ConfigurationError(choice)
-    made = catalog_bundle(choice, place.blobs) if signers is None else _signed_module(place, choice, signers)
-    return made, choice.template.associated
-
-
-def _signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOptions) -> LoadedChart:
-    from kymatui.composition.modules.signatures import refuse_unsigned_kind, signed_chart
-
-    refuse_unsigned_kind(source)
-    return signed_chart(source, signers, fetch)
-
-
-def _signed_module(place: CommandContext, choice: InstallChoice, signers: SignatureOptions) -> Bundle:
-    from kymatui.composition.modules.signatures import signed_module
-
-    return signed_module(choice, signers, place.blobs, place.fetch.insecure)
 
 
 @contextmanager

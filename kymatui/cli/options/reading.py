@@ -10,7 +10,8 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from kymatui.cli.options.unknown_names import require_namespace, unknown_module
+from kymatui.actions.unknown_names import unknown_module
+from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import FORMATS, say
 from kymatui.errors import ServerError, UnreachableError, UsageError
 

@@ -7,20 +7,13 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kymatui.actions.unknown_names import unknown_module
 from kymatui.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
     from kymatui.composition.sessions.pair_session import PairSession
-    from kymatui.domain.catalog.rows import Catalog
-
-
-def unknown_module(catalog: Catalog, name: str) -> UnknownNameError:
-    """Return the error of a module that neither the catalog nor the cluster has."""
-    return UnknownNameError.near(
-        "module", name, [row.name for row in catalog.rows], where=f"in {catalog.cluster}", hint="run `kymatui catalog`"
-    )
 
 
 def require_known(session: CatalogSession | PairSession, names: Sequence[str], channel: str | None) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kymatui.composition.direct_install import InstallRequest
+from kymatui.actions.modules.install_plan import InstallRequest
+from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
@@ -132,7 +133,7 @@ def _toggle(app: KymatuiApp, verb: EditVerb, words: Sequence[str]) -> None:
 def _install(app: KymatuiApp, words: Sequence[str]) -> None:
     if len(words) in (2, 3) and not set(words[1:]) <= set(_names(app)):
         chart, namespace = words[1], words[2] if len(words) == 3 else ""
-        app.desk.flow(install(app, words[0], InstallRequest(words[0], chart=chart, namespace=namespace)))
+        app.desk.flow(install(app, words[0], InstallRequest(words[0], ModuleSource(chart=chart), namespace)))
     elif names := target_modules(app, words):
         app.desk.flow(install(app, names[0]) if len(names) == 1 else install_several(app, names))
     else:

@@ -7,15 +7,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from kymatui.adapters.files.job_journal import JobPurpose
-from kymatui.composition.direct_install import (
+from kymatui.actions.modules.install_choices import (
     InstallAction,
-    InstallRequest,
     InstallSelection,
     InstallStatus,
     newest_version,
 )
+from kymatui.actions.modules.install_plan import Adoption, InstallRequest
+from kymatui.adapters.files.job_journal import JobPurpose
 from kymatui.composition.jobs import JobReport, JobSpec
+from kymatui.composition.modules.install_port import SessionInstallPort
+from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.plans.jobs import module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.errors import ConfigurationError, RefusedError
@@ -40,7 +42,7 @@ def install_action(app: KymatuiApp) -> InstallAction:
     session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
-    return InstallAction(cast("CatalogSession", session))
+    return InstallAction(SessionInstallPort(cast("CatalogSession", session)))
 
 
 def why_not_installable(app: KymatuiApp, names: Sequence[str], *, upgrade: bool) -> str:
@@ -102,8 +104,8 @@ def why_not_adoptable(app: KymatuiApp, names: Sequence[str]) -> str:
 async def _choose(
     app: KymatuiApp, directing: InstallAction, standing: InstallStatus, first: InstallRequest
 ) -> InstallRequest | None:
-    questions = [_version(standing)] if not first.chart else []
-    questions.append(_values(standing) if first.chart else _resource(standing))
+    questions = [_version(standing)] if not first.source.chart else []
+    questions.append(_values(standing) if first.source.chart else _resource(standing))
     if standing.known is not None:
         questions.append(_definitions())
     chosen = await app.push_screen_wait(ChoiceScreen(f"install {standing.module} directly", questions))
@@ -111,15 +113,18 @@ async def _choose(
         return None
     wanted = replace(
         first,
-        version=chosen.get("version", first.version),
-        keeps_values=chosen["resource"] == _KEEP,
-        ignore=chosen["resource"] == _IGNORE,
+        source=replace(
+            first.source,
+            version=chosen.get("version", first.source.version),
+            keeps_values=chosen["resource"] == _KEEP,
+        ),
+        policy=Policy.IGNORE if chosen["resource"] == _IGNORE else Policy.CREATE_AND_DELETE,
         prune_definitions=chosen.get("definitions") == _DELETE,
     )
     if chosen["resource"] != _EDIT:
         return wanted
     fields, document = await app.desk.aside(lambda: directing.form(wanted))
-    what = "values" if first.chart else "default resource"
+    what = "values" if first.source.chart else "default resource"
     filled = await app.push_screen_wait(FormScreen(f"{what} of {standing.module}", fields, document))
     return replace(wanted, document=filled) if filled is not None else None
 
@@ -175,9 +180,9 @@ async def upgrade(app: KymatuiApp, names: Sequence[str]) -> None:
     """All of these that are outdated, to their newest versions, as one plan."""
     directing = install_action(app)
     found = await app.desk.aside(lambda: directing.upgrades(names))
-    if len(names) == 1 and found.wanted and not found.wanted[0].adopt:
+    if len(names) == 1 and found.wanted and found.wanted[0].adoption is Adoption.NEVER:
         (one,) = found.wanted
-        await install(app, one.module, one if one.chart else None)
+        await install(app, one.module, one if one.source.chart else None)
     else:
         await _plan(app, directing, found, partial(upgrade, app, names))
 
@@ -234,10 +239,10 @@ def start_install_job(
 
 
 def _given(wanted: InstallRequest) -> dict[str, str]:
-    given = {"chart": wanted.chart, "namespace": wanted.namespace}
-    return {**given, "repository": wanted.repository} if wanted.repository else given
+    given = {"chart": wanted.source.chart, "namespace": wanted.namespace}
+    return {**given, "repository": wanted.source.repository} if wanted.source.repository else given
 
 
 def _carry_out(directing: InstallAction, plan: Plan, report: JobReport) -> str:
     report.step("apply")
-    return directing.carry_out(plan, report)
+    return directing.carry_out(plan, report.cancel, report.tell)

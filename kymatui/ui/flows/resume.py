@@ -65,7 +65,8 @@ async def resume_job(app: KymatuiApp, words: Sequence[str]) -> None:
 
 
 async def _go_on(app: KymatuiApp, one: InterruptedRun) -> None:
-    from kymatui.composition.direct_install import InstallRequest
+    from kymatui.actions.modules.install_plan import InstallRequest
+    from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.ui.flows import manifest
     from kymatui.ui.flows.deletion import open_deletion
     from kymatui.ui.flows.direct_install import adopt, install
@@ -81,4 +82,5 @@ async def _go_on(app: KymatuiApp, one: InterruptedRun) -> None:
         await manifest.install_manifest(app, one.name)
     else:
         chart, namespace, repository = (one.given.get(word, "") for word in ("chart", "namespace", "repository"))
-        await install(app, one.name, InstallRequest(one.name, chart=chart, namespace=namespace, repository=repository))
+        source = ModuleSource(chart=chart, repository=repository)
+        await install(app, one.name, InstallRequest(one.name, source, namespace))

@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kymatui.cli.options.direct_install import CommandContext
+from kymatui.cli.options.direct_install import CommandContext, install_request
 from kymatui.cli.output.printing import say
 from kymatui.errors import ForbiddenError, RefusedError
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 def upgrade_all(place: CommandContext) -> int:
     """Modules of the catalog, and charts whose place can be asked; what is left out is named with the reason."""
+    from kymatui.actions.modules.install import plan_installs
+    from kymatui.actions.modules.install_plan import Adoption
     from kymatui.actions.modules.upgrade import survey_upgrades
-    from kymatui.cli.commands.modules.install_batch import InstallOrder, install_batch
+    from kymatui.cli.commands.modules.install_run import carry_out_installs
 
     args = place.args
     found = survey_upgrades(place.cluster, place.session.snapshot(), place.blobs, devel=args.devel, direct=args.direct)
@@ -26,20 +28,19 @@ def upgrade_all(place: CommandContext) -> int:
         where = f" in {one.namespace}" if one.namespace else ""
         say(f"left out: {one.name} {one.version}".rstrip() + f"{where}: {one.reason}", sys.stderr)
     names = [one.name for one in found.outdated]
-    orders = [
-        InstallOrder(
-            one.name,
-            replace(one.source, keeps_values=args.keeps_values),
-            one.known.namespace if one.known is not None and one.known.chart else "",
-            f"{one.known.namespace}/{one.name}" if one.known is not None and names.count(one.name) > 1 else "",
-        )
-        for one in found.outdated
-    ]
-    if not orders and args.output in ("table", "md"):
-        known = f", as far as that is known: {len(found.left_out)} left out" if found.left_out else ""
-        say(f"nothing that is installed directly is outdated{known}")
+    wanted = []
+    for new in found.outdated:
+        known = new.known
+        shown = f"{known.namespace}/{new.name}" if known is not None and names.count(new.name) > 1 else new.name
+        source = replace(new.source, keeps_values=args.keeps_values)
+        namespace = known.namespace if known is not None and known.chart else ""
+        wanted.append((shown, install_request(place, new.name, source, namespace, Adoption.UPGRADE)))
+    if not wanted and args.output in ("table", "md"):
+        far = f", as far as that is known: {len(found.left_out)} left out" if found.left_out else ""
+        say(f"nothing that is installed directly is outdated{far}")
         return 0
-    return install_batch(place, "upgrade", orders, everything=True, left_out=found.left_out)
+    legs = plan_installs(place.port, wanted)
+    return carry_out_installs(place, "upgrade", legs, everything=True, left_out=found.left_out)
 
 
 def find_installed_as(place: CommandContext, name: str) -> Inventory | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import unified_diff
 
-from kymatui.composition.direct_install import InstallStatus, is_lower
+from kymatui.actions.modules.install_choices import InstallStatus, is_lower
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.direct_install import is_downgrade
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine

@@ -1,33 +1,31 @@
-"""Direct installations for the screen: what is offered, what it consists of, and the plan of it."""
+"""What a screen offers of direct installations: versions, forms, what can be done of what was chosen, and the plans."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kymatui.actions.modules.adopt import adopt_intent, newer_version
+from kymatui.actions.modules.adopt import newer_version
+from kymatui.actions.modules.install import InstallControls, InstallLeg, run_install
+from kymatui.actions.modules.install_plan import Adoption, InstallPort, InstallRequest, install_intent, plan_install
+from kymatui.actions.modules.module_sources import ModuleSource, find_installed, release_values
+from kymatui.actions.modules.upgrade import newest_source, survey_upgrades
 from kymatui.domain.catalog.catalog import build_catalog
-from kymatui.domain.kubernetes.schema_forms import FormField, form_fields, overrides
+from kymatui.domain.kubernetes.schema_forms import FormField, form_fields
 from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.plans.cluster_management import detect_management
-from kymatui.domain.plans.direct_install import adoptable_row, choose_template, install_refusals, is_downgrade
+from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_downgrade
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.errors import ConfigurationError, KymatuiError, RefusedError
+from kymatui.errors import KymatuiError, RefusedError
 
 if TYPE_CHECKING:
-    from kymatui.actions.modules.module_sources import ModuleSource
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.composition.jobs import JobReport
-    from kymatui.composition.sessions.pair_session import PairSession
-    from kymatui.composition.sessions.runtime_session import RuntimeSession
     from kymatui.engine.bundles.bundle import Bundle
-    from kymatui.engine.cluster.ports import Blobs, Cluster
     from kymatui.engine.inventory.inventory import Inventory
-    from kymatui.engine.plans.plan import Intent, Plan
-    from kymatui.engine.sources.chart_source import LoadedChart
+    from kymatui.engine.jobs.run import Progress
+    from kymatui.engine.plans.plan import Plan
 
 Object = dict[str, Any]
 Key = TypeVar("Key")
@@ -53,28 +51,6 @@ class InstallStatus:
     def known_chart(self) -> bool:
         """Whether what is installed is a Helm release."""
         return self.known is not None and self.known.chart
-
-
-@dataclass(frozen=True, slots=True)
-class InstallRequest:
-    """What a person chose; `document` is the default resource, or a chart's values, None as the source has it.
-
-    chart         a chart instead of the catalog's template: a path, a URL, `oci://…`, or its name in the repository
-    keeps_values  the chart's release keeps the values that it has; `document` says otherwise where it is given
-    adopt         what is there becomes kymatui's, over whoever owns it now
-    """
-
-    module: str
-    version: str = ""
-    chart: str = ""
-    namespace: str = ""
-    document: Object | None = None
-    ignore: bool = False
-    prune_definitions: bool = False
-    force: bool = False
-    adopt: bool = False
-    repository: str = ""
-    keeps_values: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,38 +80,20 @@ class PlannedInstalls:
 
 
 class InstallAction:
-    """The direct installations of one session, which was started. Methods block.
+    """What a screen offers of the installations of one session. Methods block."""
 
-    With a runtime and its control plane, what is managed is said by both, and what is installed goes to the runtime.
-    """
-
-    def __init__(self, session: CatalogSession | PairSession | RuntimeSession, blobs: Blobs | None = None) -> None:
-        self._session = session
-        self._given = blobs
-
-    @cached_property
-    def _cluster(self) -> Cluster:
-        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
-
-        return cluster_of(self._session.client)
-
-    @cached_property
-    def _blobs(self) -> Blobs:
-        from kymatui.composition.modules.manifest_controller import open_fetcher
-
-        return self._given if self._given is not None else open_fetcher()
+    def __init__(self, port: InstallPort) -> None:
+        self._port = port
 
     def standing(self, module: str, namespace: str = "") -> InstallStatus:
         """Asks the server only for what is installed."""
-        from kymatui.actions.modules.module_sources import find_installed
-
-        snapshot = self._session.snapshot()
+        snapshot = self._port.snapshot()
         seen = build_catalog(snapshot, time.time())
         row = seen.row(module)
         never = tuple(install_refusals(seen, module, row, snapshot.feeds, direct=True))
         keeper = detect_management(snapshot).keeper
         careful = tuple(install_refusals(seen, module, row, snapshot.feeds, direct=False, keeper=keeper))
-        known = find_installed(self._cluster, module, namespace)
+        known = find_installed(self._port.cluster, module, namespace)
         offers = [template.version for template in index_cluster(snapshot).shelf.offers(module) if template.version]
         versions = tuple(sorted(dict.fromkeys(offers), key=version_order, reverse=True))
         return InstallStatus(module, never, "; ".join(careful) if not never else "", known, versions)
@@ -150,7 +108,7 @@ class InstallAction:
             best = next((one for one in standing.versions if "-" not in one), next(iter(standing.versions), ""))
             if not best:
                 raise RefusedError("no catalog offers it")
-            return InstallRequest(module, best)
+            return InstallRequest(module, ModuleSource(version=best))
 
         return _choices(modules, choice)
 
@@ -168,9 +126,9 @@ class InstallAction:
             wanted = (
                 self._chart_upgrade(standing.known)
                 if standing.known.chart
-                else InstallRequest(module, newest_version(standing))
+                else InstallRequest(module, ModuleSource(version=newest_version(standing)))
             )
-            if not wanted.version:
+            if not wanted.source.version:
                 raise RefusedError("the newest version is installed")
             return wanted
 
@@ -178,29 +136,27 @@ class InstallAction:
 
     def _adopting_upgrade(self, module: str, standing: InstallStatus) -> InstallRequest:
         """The newest version of what kymatui did not install. Raises RefusedError where it may not be adopted."""
-        snapshot = self._session.snapshot()
+        snapshot = self._port.snapshot()
         row = adoptable_row(build_catalog(snapshot, time.time()).row(module), module)
         if standing.advanced:
             raise RefusedError(standing.advanced)
         version = newer_version(row, index_cluster(snapshot).shelf)
         if not version:
             raise RefusedError("the newest version is installed" if row.installed else "its version is not known")
-        return InstallRequest(module, version, adopt=True)
+        return InstallRequest(module, ModuleSource(version=version), adoption=Adoption.UPGRADE)
 
     def all_upgrades(self) -> InstallSelection:
         """The same of everything that kymatui has installed, whether the catalog knows of it or not."""
-        from kymatui.actions.modules.upgrade import survey_upgrades
-
-        found = survey_upgrades(self._cluster, self._session.snapshot(), self._blobs)
+        found = survey_upgrades(self._port.cluster, self._port.snapshot(), self._port.blobs)
         ways = {(one.name, one.known.namespace if one.known is not None else ""): one for one in found.outdated}
 
         def choice(key: tuple[str, str]) -> InstallRequest:
             known, source = ways[key].known, ways[key].source
             if known is None:
                 self._open(key[0])
-                return InstallRequest(key[0], source.version, adopt=True)
+                return InstallRequest(key[0], source, adoption=Adoption.UPGRADE)
             self._open(known.name, known.namespace)
-            return _wanted(known, source) if known.chart else InstallRequest(known.name, source.version)
+            return InstallRequest(known.name, source, known.namespace if known.chart else "")
 
         made = _choices(list(ways), choice, lambda key: key[0])
         others = [f"{one.name} {one.version}".rstrip() + f": {one.reason}" for one in found.left_out]
@@ -216,78 +172,37 @@ class InstallAction:
 
     def _chart_upgrade(self, known: Inventory) -> InstallRequest:
         """Raises RefusedError where nobody can be asked; without a version where there is no newer one."""
-        from kymatui.actions.modules.upgrade import newest_source
         from kymatui.engine.inventory.inventory import InventoryState
 
-        source = newest_source(known, self._blobs)
+        source = newest_source(known, self._port.blobs)
         is_newest = same_version(source.version, known.version) and known.state is InventoryState.INSTALLED
-        return replace(_wanted(known, source), version="" if is_newest else source.version)
+        return InstallRequest(known.name, replace(source, version="" if is_newest else source.version), known.namespace)
 
     def adoption(self, module: str) -> InstallRequest:
         """The installation of the very version that is there. Raises RefusedError where it is not to be had."""
-        from kymatui.actions.modules.module_sources import find_installed
-
-        row = adoptable_row(build_catalog(self._session.snapshot(), time.time()).row(module), module)
-        known = find_installed(self._cluster, module)
+        row = adoptable_row(build_catalog(self._port.snapshot(), time.time()).row(module), module)
+        known = find_installed(self._port.cluster, module)
         if known is not None and known.finished:
             raise RefusedError(f"{module} is kymatui's already", hint="there is nothing to take over")
         if not row.installed:
             raise RefusedError(
                 f"nobody knows which version of {module} is there", hint=f"`kymatui adopt {module} --version …`"
             )
-        return InstallRequest(module, row.installed, adopt=True)
-
-    def bundle(self, wanted: InstallRequest) -> Bundle:
-        """What it consists of; fetched. Raises ConfigurationError, RegistryError and HelmError."""
-        from kymatui.actions.modules.module_sources import catalog_bundle
-
-        if wanted.chart:
-            return self._chart(wanted)
-        choice = choose_template(index_cluster(self._session.snapshot()).shelf, wanted.module, wanted.version)
-        if isinstance(choice, str):
-            raise ConfigurationError(choice)
-        made = catalog_bundle(choice, self._blobs)
-        return replace(made, resource=wanted.document) if wanted.document is not None else made
-
-    def _chart(self, wanted: InstallRequest) -> Bundle:
-        from kymatui.actions.modules.module_sources import find_installed
-        from kymatui.engine.sources import chart_source
-        from kymatui.engine.sources.render_target import chart_target
-
-        loaded = self._loaded(wanted)
-        namespace = wanted.namespace or "default"
-        known = find_installed(self._cluster, wanted.module, namespace)
-        target = chart_target(self._cluster, installed=known is not None, revision=(known.revision if known else 0) + 1)
-        given = overrides(wanted.document, loaded.chart.values) if wanted.document is not None else None
-        values = chart_source.ValuesOptions(given if given is not None else self._kept(wanted))
-        return chart_source.chart_bundle(loaded, name=wanted.module, namespace=namespace, values=values, target=target)
-
-    def _loaded(self, wanted: InstallRequest) -> LoadedChart:
-        from kymatui.engine.sources import chart_source
-
-        return chart_source.locate_chart(
-            wanted.chart, self._blobs, repository=wanted.repository, version=wanted.version
-        )
-
-    def _kept(self, wanted: InstallRequest) -> Object:
-        """The values that the release has, where they are to stay."""
-        from kymatui.actions.modules.module_sources import find_installed, release_values
-
-        if not wanted.keeps_values:
-            return {}
-        return release_values(
-            self._cluster, find_installed(self._cluster, wanted.module, wanted.namespace or "default")
-        )
+        return InstallRequest(module, ModuleSource(version=row.installed), adoption=Adoption.AS_IS)
 
     def form(self, wanted: InstallRequest) -> tuple[tuple[FormField, ...], Object]:
         """The fields that a person may fill in, and the document as the source has it; ({}) where there is none."""
+        from kymatui.engine.sources import chart_source
         from kymatui.helm.values import merge_maps
 
-        if wanted.chart:
-            chart = self._loaded(wanted).chart
-            values = merge_maps(chart.values, self._kept(replace(wanted, keeps_values=True)))
+        source = wanted.source
+        if source.chart:
+            place = {"repository": source.repository, "version": source.version}
+            chart = chart_source.locate_chart(source.chart, self._port.blobs, **place).chart
+            known = find_installed(self._port.cluster, wanted.module, wanted.namespace or "default")
+            values = merge_maps(chart.values, release_values(self._port.cluster, known))
             return form_fields(_chart_schema(chart.schema)), values
-        bundle = self.bundle(wanted)
+        bundle = install_intent(self._port, replace(wanted, direct=True)).bundle
         if bundle.resource is None:
             return (), {}
         return form_fields(_spec_schema(bundle, bundle.resource), ("spec",)), bundle.resource
@@ -317,42 +232,16 @@ class InstallAction:
         return PlannedInstalls(left.wanted, plans, standings, left.left_out)
 
     def plan(self, wanted: InstallRequest) -> Plan:
-        """Raises RefusedError and what `bundle` raises; nothing is written."""
-        from kymatui.engine.apply.planner import plan
-        from kymatui.engine.jobs.run import SystemClock
+        """Raises as `plan_install`; what only a person may allow, the plan asks for when it is shown."""
+        return plan_install(self._port, replace(wanted, direct=True, allow_downgrade=True))
 
-        return plan(self._intent(wanted), self._cluster, SystemClock())
-
-    def _intent(self, wanted: InstallRequest) -> Intent:
-        from kymatui.domain.kyma.kymas import Policy
-        from kymatui.engine.plans.plan import Intent
-
-        choice = choose_template(index_cluster(self._session.snapshot()).shelf, wanted.module, wanted.version)
-        associated = () if wanted.chart or isinstance(choice, str) else choice.template.associated
-        made = Intent(
-            self.bundle(wanted),
-            force=wanted.force,
-            prune_definitions=wanted.prune_definitions,
-            policy=Policy.IGNORE if wanted.ignore else Policy.CREATE_AND_DELETE,
-            associated=associated,
-        )
-        if not wanted.adopt:
-            return made
-        snapshot = self._session.snapshot()
-        row = build_catalog(snapshot, time.time()).row(wanted.module)
-        return adopt_intent(made, row, index_cluster(snapshot).shelf, self._blobs)
-
-    def carry_out(self, plan: Plan, report: JobReport) -> str:
-        """The job; what lifecycle-manager took up meanwhile is refused."""
-        from kymatui.composition.modules.apply_plan import begin_plan
-        from kymatui.engine.apply.applier import apply
-
-        standing = self.standing(plan.bundle.name, plan.bundle.namespace)
-        if standing.refusals:
-            raise RefusedError("; ".join(standing.refusals), hint="nothing was changed")
-        with begin_plan(plan, self._cluster, report.cancel, report.tell) as run:
-            ended = apply(plan, run)
-        return f"{len(ended.written)} written, {len(ended.deleted)} deleted"
+    def carry_out(self, plan: Plan, cancel: Event, tell: Callable[[Progress], None]) -> str:
+        """The job. Raises what keeps it from its end."""
+        ended = run_install(self._port, InstallLeg(plan.bundle.name, plan=plan), InstallControls(cancel, tell))
+        if ended.error is not None:
+            raise ended.error
+        assert ended.outcome is not None
+        return f"{len(ended.outcome.written)} written, {len(ended.outcome.deleted)} deleted"
 
 
 def _choices(
@@ -367,18 +256,6 @@ def _choices(
             said, shown = str(error), name(key)
             left_out.append(said if said.startswith(shown) else f"{shown}: {said}")
     return InstallSelection(tuple(wanted), tuple(left_out))
-
-
-def _wanted(known: Inventory, source: ModuleSource) -> InstallRequest:
-    """A chart's release in another version, its values kept."""
-    return InstallRequest(
-        known.name,
-        source.version,
-        source.chart,
-        known.namespace,
-        repository=source.repository,
-        keeps_values=True,
-    )
 
 
 def is_lower(standing: InstallStatus, version: str) -> bool:

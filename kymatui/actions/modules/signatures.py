@@ -6,17 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kymatui.errors import ConfigurationError, HelmError, UsageError
+from kymatui.errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
-    from kymatui.adapters.content.chart_fetcher import FetchedChart
-    from kymatui.composition.modules.manifest_controller import FetchOptions
     from kymatui.domain.kyma.module_templates import ModuleTemplate
     from kymatui.domain.plans.direct_install import InstallChoice
     from kymatui.engine.bundles.bundle import Bundle
     from kymatui.engine.cluster.ports import Blobs
-    from kymatui.engine.sources.chart_source import LoadedChart
     from kymatui.ocm import ComponentDescriptor
 
 
@@ -46,53 +43,6 @@ def refuse_unsigned_kind(source: ModuleSource) -> None:
         )
 
 
-def signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOptions) -> LoadedChart:
-    """A chart whose provenance holds. Raises SignatureError before anything of it is read."""
-    from kymatui.engine.sources import chart_source
-    from kymatui.helm.provenance import verify
-    from kymatui.ocm import SignatureError
-
-    if not signers.keyring:
-        raise UsageError(
-            "a chart is verified with a keyring", hint="name the signers' certificates with --keyring FILE"
-        )
-    ring = _file(signers.keyring, "--keyring")
-    found = _packed(source, fetch)
-    if found.provenance is None:
-        raise SignatureError(f"{found.source} is not signed: it has no provenance", hint="nothing of it was used")
-    try:
-        verify(found.content, found.filename, found.provenance, ring)
-    except HelmError as error:
-        raise SignatureError(f"{found.source}: {error}", hint=error.hint or "nothing of it was used") from error
-    return chart_source.load_fetched_chart(found.content, source.chart, source.repository)
-
-
-def _packed(source: ModuleSource, fetch: FetchOptions) -> FetchedChart:
-    from kymatui.adapters.content.blob_fetcher import chart_registry
-    from kymatui.adapters.content.chart_fetcher import FetchedChart
-    from kymatui.composition.modules.chart_fetch import fetch_chart
-    from kymatui.ocm import SignatureError
-
-    path = Path(source.chart)
-    if source.repository or "://" in source.chart or not path.exists():
-        host = chart_registry(source.chart, source.repository)
-        return fetch_chart(
-            source.chart,
-            version=source.version,
-            repository=source.repository,
-            ca=fetch.ca,
-            plain_http=host in fetch.insecure,
-            provenance=True,
-        )
-    if path.is_dir():
-        raise SignatureError(
-            f"{path} is a folder, which nobody can sign", hint="name the packed chart beside its .prov"
-        )
-    beside = path.with_name(f"{path.name}.prov")
-    provenance = _file(str(beside), "provenance") if beside.exists() else None
-    return FetchedChart(str(path), path.name, _file(str(path), "--chart"), provenance)
-
-
 def signed_module(
     choice: InstallChoice, signers: SignatureOptions, blobs: Blobs, insecure: tuple[str, ...] = ()
 ) -> Bundle:
@@ -110,8 +60,8 @@ def signed_module(
             "a module is verified with a key, or with roots of certificates",
             hint="name the signer's key with --public-key FILE, or the roots with --ca-cert FILE",
         )
-    key = _file(signers.public_key, "--public-key") if signers.public_key else b""
-    roots = _file(signers.roots, "--ca-cert") if signers.roots else b""
+    key = read_signer_file(signers.public_key, "--public-key") if signers.public_key else b""
+    roots = read_signer_file(signers.roots, "--ca-cert") if signers.roots else b""
     template = choice.template
     descriptor = _component(template)
     trust = Trust(Keys(key, roots), signers.signature, signers.issuer)
@@ -147,7 +97,7 @@ def _component(template: ModuleTemplate) -> ComponentDescriptor:
     return found
 
 
-def _file(path: str, what: str) -> bytes:
+def read_signer_file(path: str, what: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except OSError as error:

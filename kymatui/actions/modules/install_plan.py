@@ -1,0 +1,202 @@
+"""The plan of one installation, upgrade or adoption: whether it may be, what it consists of, and what it changes.
+
+Nothing is written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from threading import Event
+from typing import Any, Protocol
+
+from kymatui.actions.modules.adopt import adopt_intent
+from kymatui.actions.modules.module_sources import ModuleSource, catalog_bundle, load_bundle
+from kymatui.actions.modules.signatures import SignatureOptions, refuse_unsigned_kind, signed_module
+from kymatui.actions.unknown_names import unknown_module
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.rows import Catalog
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.template_index import TemplateIndex
+from kymatui.domain.modules.presence import Presence
+from kymatui.domain.plans.cluster_management import detect_management
+from kymatui.domain.plans.direct_install import adoptable_row, choose_template, install_refusals, is_downgrade
+from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.engine.apply import planner
+from kymatui.engine.bundles.bundle import Bundle
+from kymatui.engine.cluster.ports import Blobs, Cluster
+from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock
+from kymatui.engine.plans.plan import Intent, Plan
+from kymatui.engine.sources.chart_source import LoadedChart
+from kymatui.errors import ConfigurationError, RefusedError, UsageError
+
+
+class Adoption(Enum):
+    """What becomes of a module that is there and that kymatui did not install."""
+
+    NEVER = "never"  # it stays its owner's: what would change speaks against the plan
+    AS_IS = "as is"  # it is taken over in the version that is there
+    UPGRADE = "upgrade"  # it is taken over in whatever version; where nothing is there, nothing is planned
+    IF_PRESENT = "if present"  # the same, but what is not there is installed
+
+
+@dataclass(frozen=True, slots=True)
+class InstallRequest:
+    """One module, where it comes from, and what a person said to it.
+
+    namespace   "" where the source says it
+    document    the default resource, or the values of a chart; None: as the source has it
+    direct      also past a lifecycle-manager that offers it, or may
+    signers     whose signature is asked for; None: nobody's
+    """
+
+    module: str
+    source: ModuleSource = field(default_factory=ModuleSource)
+    namespace: str = ""
+    document: dict[str, Any] | None = None
+    force: bool = False
+    prune: bool = True
+    prune_definitions: bool = False
+    prune_namespaces: bool = False
+    policy: Policy = Policy.CREATE_AND_DELETE
+    adoption: Adoption = Adoption.NEVER
+    direct: bool = False
+    allow_downgrade: bool = False
+    signers: SignatureOptions | None = None
+
+
+class InstallPort(Protocol):
+    """What installations need of a session, which was started."""
+
+    @property
+    def cluster(self) -> Cluster: ...
+
+    @property
+    def blobs(self) -> Blobs: ...
+
+    @property
+    def insecure(self) -> tuple[str, ...]:
+        """Registries that may go without TLS."""
+        ...
+
+    @property
+    def memory(self) -> ReadCache: ...
+
+    def snapshot(self) -> Snapshot: ...
+
+    def signed_chart(self, source: ModuleSource, signers: SignatureOptions) -> LoadedChart:
+        """A chart whose provenance holds. Raises SignatureError before anything of it is read."""
+        ...
+
+    def begin(
+        self, plan: Plan, cancel: Event, tell: Callable[[Progress], None], limits: RunLimits | None
+    ) -> AbstractContextManager[Run]:
+        """The run of a plan: with its journal, and with the backup of what it deletes."""
+        ...
+
+
+def plan_install(port: InstallPort, request: InstallRequest) -> Plan:
+    """Raises RefusedError where something speaks against it, and what `install_intent` raises."""
+    intent = install_intent(port, request)
+    known = planner.read_previous_inventory(port.cluster, SystemClock(), intent.bundle)
+    if known is None and request.adoption in (Adoption.UPGRADE, Adoption.IF_PRESENT):
+        intent = _adopting(port, request, intent)
+    there = known.version if known is not None else intent.adopted_version
+    if is_downgrade(there, intent.bundle.version) and not request.allow_downgrade:
+        raise RefusedError(
+            f"{request.module} {there} is installed, and {intent.bundle.version} is lower",
+            hint="--allow-downgrade goes on all the same",
+        )
+    return planner.plan(intent, port.cluster, SystemClock())
+
+
+def _adopting(port: InstallPort, request: InstallRequest, intent: Intent) -> Intent:
+    """Return the intent of an upgrade that adopts what kymatui did not install. Raises RefusedError."""
+    name = request.module
+    row = read_catalog(port).row(name)
+    if row is None or row.presence in (Presence.NOT_INSTALLED, Presence.ORPHAN):
+        if request.adoption is Adoption.IF_PRESENT:
+            return intent
+        raise RefusedError(f"{name} is not installed", hint=f"`kymatui install {name}` installs it")
+    return adopt_intent(intent, row, _shelf(port), port.blobs)
+
+
+def install_intent(port: InstallPort, request: InstallRequest) -> Intent:
+    """What is wanted, fetched; raises RefusedError, ConfigurationError, RegistryError, HelmError, SignatureError."""
+    require_unmanaged(port, request.module, direct=request.direct)
+    as_is = request.adoption is Adoption.AS_IS
+    bundle, associated = _bundle(port, _present(port, request) if as_is else request)
+    return Intent(
+        bundle,
+        force=request.force or as_is,
+        prune=request.prune,
+        prune_definitions=request.prune_definitions,
+        prune_namespaces=request.prune_namespaces,
+        policy=request.policy,
+        associated=associated,
+        adopt=as_is,
+    )
+
+
+def require_unmanaged(port: InstallPort, module: str, *, direct: bool) -> None:
+    """Raise RefusedError where lifecycle-manager has the module, or nobody can tell and `direct` does not insist."""
+    snapshot, seen = port.snapshot(), read_catalog(port)
+    keeper = detect_management(snapshot).keeper
+    against = list(install_refusals(seen, module, seen.row(module), snapshot.feeds, direct=direct, keeper=keeper))
+    if against:
+        raise RefusedError("; ".join(against), hint="nothing was changed")
+
+
+def _present(port: InstallPort, request: InstallRequest) -> InstallRequest:
+    """The same of the very version that is there. Raises RefusedError where nothing is, or somebody has it."""
+    source, seen = request.source, read_catalog(port)
+    if seen.row(request.module) is None and source.is_catalog:
+        raise unknown_module(seen, request.module)
+    version = source.version if source.is_catalog else ""  # a chart counts its own versions
+    row = adoptable_row(seen.row(request.module), request.module, version)
+    if not source.is_catalog or source.version:
+        return request
+    if not row.installed:
+        raise RefusedError(f"nobody knows which version of {row.name} is there", hint="say it with --version")
+    return replace(request, source=replace(source, version=row.installed))
+
+
+def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[GroupVersionKind, ...]]:
+    name, source, signers = request.module, request.source, request.signers
+    if not source.is_catalog:
+        chart = None
+        if signers is not None:
+            refuse_unsigned_kind(source)
+            chart = port.signed_chart(source, signers)
+        place = request.namespace or "default"
+        return load_bundle(name, place, source, port.blobs, port.cluster, chart=chart, values=request.document), ()
+    if source.has_values or source.repository:
+        raise UsageError("values and --repo belong to a chart", hint="name it with --chart")
+    shelf = _shelf(port)
+    choice = choose_template(shelf, name, source.version, request.namespace)
+    if isinstance(choice, str):
+        if not shelf.offers(name):
+            raise unknown_module(read_catalog(port), name)
+        raise ConfigurationError(choice)
+    if signers is not None:
+        made = signed_module(choice, signers, port.blobs, port.insecure)
+    else:
+        made = catalog_bundle(choice, port.blobs)
+    if request.document is not None:
+        made = replace(made, resource=request.document)
+    return made, choice.template.associated
+
+
+def read_catalog(port: InstallPort) -> Catalog:
+    """The catalog as it is now."""
+    return build_catalog(port.snapshot(), time.time(), memory=port.memory)
+
+
+def _shelf(port: InstallPort) -> TemplateIndex:
+    return index_cluster(port.snapshot(), memory=port.memory).shelf

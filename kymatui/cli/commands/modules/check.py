@@ -1,0 +1,133 @@
+"""`kymatui check NAME`: whether what is installed still is what its source says."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from kymatui.cli.commands.modules.upgrade import find_installed_as, recorded_source
+from kymatui.cli.options.direct_install import (
+    FORMATS,
+    CommandContext,
+    add_clusters,
+    add_fetching,
+    add_source,
+    install_request,
+    open_context,
+)
+from kymatui.cli.output.plan_changes import from_to
+from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.errors import RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.actions.modules.module_sources import ModuleSource
+    from kymatui.engine.apply.drift_check import DriftedField, ObjectDrift
+    from kymatui.engine.inventory.inventory import Inventory
+
+
+class CheckCommand:
+    """Whether what is installed still is what its source says, field by field."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
+        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+        add_source(parser)
+        add_fetching(parser)
+        add_clusters(parser)
+        parser.set_defaults(
+            direct=True,
+            force=False,
+            prune=True,
+            prune_definitions=False,
+            prune_namespaces=False,
+            policy="CreateAndDelete",
+        )
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.actions.modules.install_plan import Adoption, install_intent
+        from kymatui.engine.apply.drift_check import check, not_ready
+        from kymatui.engine.jobs.run import SystemClock
+
+        with open_context(args, once=True) as place:
+            last = _pin_version(place, args)
+            source, namespace = self._source(place, args)
+            wanted = install_request(place, args.name, source, namespace, Adoption.NEVER)
+            report = check(install_intent(place.port, wanted), place.cluster, SystemClock())
+        waiting = list(not_ready(report))
+        if args.output in ("json", "yaml"):
+            found = [_drift_json(drift, field) for drift in report.drifts for field in (drift.fields or (None,))]
+            state = {"installed": report.installed, "unfinished": report.plan.unfinished}
+            state |= {"consistent": report.consistent, "ready": report.ready}
+            say(document({"name": args.name, **state, "drift": found, "notReady": waiting}, args.output))
+        else:
+            draw = markdown if args.output == "md" else table
+            known = report.installed or report.plan.unfinished  # of what was never there nothing is missing
+            drifts = report.drifts if known else ()
+            rows = [_drifted(drift, field) for drift in drifts for field in (drift.fields or (None,))]
+            parts = [draw(("FINDING", "OBJECT", "PATH", "SHOULD BE → IS", "WRITTEN BY"), rows)] if rows else []
+            parts += [f"not ready: {words}" for words in waiting]
+            if report.installed and report.plan.unfinished:
+                parts.append(_unfinished(last))
+            same = f"kymatui install {args.name}" if place.source.is_catalog else "the same install command"
+            mend = (
+                f"`{same} --force` puts it right" if place.source.is_catalog else f"{same} with --force puts it right"
+            )
+            absent = f"{args.name} is not installed by kymatui; `{same}` installs it"
+            absent += f", `kymatui upgrade {args.name}` adopts what is there" if place.source.is_catalog else ""
+            words = "is as it should be" if report.consistent else f"is not as it should be; {mend}"
+            say("\n\n".join([*parts, f"{args.name} {words}" if report.installed else absent]))
+        return 0 if report.ready else RefusedError.exit_code
+
+    @staticmethod
+    def _source(place: CommandContext, args: argparse.Namespace) -> tuple[ModuleSource, str]:
+        """A chart that is not named is the one that is written down, with the values that it was given."""
+        args.keeps_values = not place.source.chart
+        return recorded_source(place, args.name)
+
+
+def _drifted(drift: ObjectDrift, field: DriftedField | None) -> list[str]:
+    """One line of a check; of Secrets it says where, and not what."""
+    if field is None:
+        return [drift.finding.value, str(drift.ref), drift.reason, "", ""]
+    change = "" if _is_secret(drift) else from_to(field.wanted, field.found)
+    return [drift.finding.value, str(drift.ref), field.path, change, field.manager]
+
+
+def _is_secret(drift: ObjectDrift) -> bool:
+    return drift.ref.kind.kind == "Secret" and not drift.ref.kind.group
+
+
+def _drift_json(drift: ObjectDrift, field: DriftedField | None) -> dict[str, Any]:
+    """The same with whole values; of Secrets they are left out, and `hidden` says so."""
+    shown = field is not None and not _is_secret(drift)
+    return {
+        "finding": drift.finding.value,
+        "object": str(drift.ref),
+        "reason": drift.reason or None,
+        "path": field.path if field is not None else None,
+        "want": field.wanted if field is not None and shown else None,
+        "is": field.found if field is not None and shown else None,
+        "hidden": field is not None and not shown,
+        "manager": (field.manager or None) if field is not None else None,
+        "since": (field.since or None) if field is not None else None,
+    }
+
+
+def _unfinished(known: Inventory | None) -> str:
+    """Why an installation is not what would be installed, beside its objects."""
+    if known is None or not known.finished:
+        return "an installation of it was cut off or failed, and none has come to its end since"
+    if not known.digest:
+        return "helm installed it last; kymatui would write a revision of its own"
+    return "it was installed with another chart, other values, hooks or notes, or from another place"
+
+
+def _pin_version(place: CommandContext, args: argparse.Namespace) -> Inventory | None:
+    """What is installed is compared with its own version, not with the newest; what that is."""
+    known = find_installed_as(place, args.name)
+    if known is not None and not args.version and not args.file and not args.kustomize:
+        args.version = known.version
+    return known
+
+
+CHECK = CheckCommand()

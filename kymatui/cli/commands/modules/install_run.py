@@ -1,0 +1,90 @@
+"""Installations, upgrades and adoptions of a command line: one table, one question, one after the other.
+
+What cannot be planned speaks against the whole where a person named it, and is left out where everything was meant.
+What fails keeps nothing else from going on, and the end says what is done and what is not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+
+from kymatui.actions.modules.install import InstallControls, InstallLeg, plan_installs, run_install
+from kymatui.actions.modules.install_plan import Adoption
+from kymatui.actions.modules.module_sources import ModuleSource
+from kymatui.actions.modules.upgrade import SkippedUpgrade
+from kymatui.cli.options.confirmation import confirm
+from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, cancellable, install_request
+from kymatui.cli.output.install_results import InstallResults, OneInstall, SeveralInstalls
+from kymatui.cli.output.plan_changes import change_counts
+from kymatui.cli.output.printing import say
+from kymatui.engine.jobs.run import RunLimits
+from kymatui.errors import CancelledError, OutdatedError, UsageError
+
+
+def refuse_words_for_one(args: argparse.Namespace, names: Sequence[str]) -> None:
+    """Raises UsageError where a source is named, which several modules cannot have in common."""
+    given = ("version", "file", "chart", "repo", "kustomize", "values", "set", "set_string", "set_json")
+    if len(names) != 1 and (said := next((word for word in given if getattr(args, word)), "")):
+        raise UsageError(f"--{said.replace('_', '-')} is about one module", hint="name that alone")
+
+
+def install_modules(
+    place: CommandContext,
+    verb: str,
+    named: Iterable[tuple[str, ModuleSource, str]],
+    adoption: Adoption = Adoption.NEVER,
+) -> int:
+    """`named` are modules, each with its source and namespace; `verb` is install, upgrade or adopt."""
+    wanted = [(name, install_request(place, name, source, namespace, adoption)) for name, source, namespace in named]
+    return carry_out_installs(place, verb, plan_installs(place.port, wanted))
+
+
+def carry_out_installs(
+    place: CommandContext,
+    verb: str,
+    legs: Sequence[InstallLeg],
+    *,
+    everything: bool = False,
+    left_out: Sequence[SkippedUpgrade] = (),
+) -> int:
+    """`everything` says that nobody named them one by one, and `left_out` what is not among them. The exit status."""
+    args = place.args
+    results: InstallResults = OneInstall(place.target, args)
+    if everything or len(legs) != 1:
+        results = SeveralInstalls(place.target, args, place.cluster.name, verb, everything, left_out)
+    refused, todo = [leg for leg in legs if leg.is_refused], [leg for leg in legs if leg.is_pending]
+    if refused and (not everything or not todo):
+        raise results.refuse(legs)
+    if args.dry_run:
+        return results.show(legs, "planned" if todo else "unchanged")
+    if todo:
+        if args.output == "table":
+            say(results.text(legs, "table"), sys.stderr)
+        steps = [step for leg in todo if leg.plan is not None for step in leg.plan.steps]
+        confirm(place.target, results.action(todo), change_counts(steps), yes=args.yes)
+    return results.end(_run(place, legs, results))
+
+
+def _run(place: CommandContext, legs: Sequence[InstallLeg], results: InstallResults) -> list[InstallLeg]:
+    """A person who stops it stops all that has not begun. What is the same is waited for all the same."""
+    args, ended = place.args, list[InstallLeg]()
+
+    def replanned(leg: InstallLeg, error: OutdatedError) -> None:
+        say(f"kymatui: {error}; it is planned anew", sys.stderr)
+        if args.output == "table":
+            say(results.text([leg], "table"), sys.stderr)
+
+    limits = RunLimits(ready=args.timeout, hooks=args.timeout, gone=args.timeout)
+    with cancellable() as cancel:
+        controls = InstallControls(cancel, ProgressPrinter(), limits, args.wait, args.yes, replanned)
+        for leg in legs:
+            if leg.is_pending:
+                results.begin(leg)
+            try:
+                ended.append(leg if leg.is_refused else run_install(place.port, leg, controls))
+            except CancelledError:
+                results.stop([*ended, *legs[len(ended) :]])
+                raise
+    return ended

@@ -1,0 +1,67 @@
+"""`kymatui plan NAME --out FILE` and `kymatui apply FILE`: a plan now, carried out later."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from kymatui.cli.commands.modules.install_run import carry_out_installs
+from kymatui.cli.commands.modules.upgrade import recorded_source
+from kymatui.cli.options.direct_install import add_intent, add_running, add_source, install_request, open_context
+from kymatui.cli.output.install_results import show_plan
+from kymatui.cli.output.printing import say
+from kymatui.errors import RefusedError
+
+
+class PlanCommand:
+    """A plan as a file, for `kymatui apply`."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
+        parser.add_argument(
+            "--out",
+            metavar="FILE",
+            help="save the plan with all objects, Secrets too; as YAML in a .yaml file",
+        )
+        parser.set_defaults(creates_namespace=True)
+        add_source(parser)
+        add_intent(parser)
+        add_running(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.actions.modules.install_plan import Adoption, plan_install
+
+        with open_context(args, once=True) as place:
+            args.keeps_values = place.source.is_catalog  # a chart that is not named is that of the release
+            came = recorded_source(place, args.name) if place.source.is_catalog else (place.source, place.namespace)
+            plan = plan_install(place.port, install_request(place, args.name, *came, Adoption.IF_PRESENT))
+            if args.out:
+                from kymatui.adapters.files.plan_files import save_plan
+
+                save_plan(Path(args.out), plan)
+                say(f"the plan is kept in {args.out}: `kymatui apply {args.out}` carries it out", sys.stderr)
+            show_plan(place.target, plan, args.output, "planned")
+            return RefusedError.exit_code if plan.blockers else 0
+
+
+class ApplyCommand:
+    """Carries out a plan from a file, unless the cluster has moved on."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("plan", metavar="PLAN", help="a file of `kymatui plan --out`")
+        parser.set_defaults(creates_namespace=True)
+        add_running(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        from kymatui.actions.modules.install import InstallLeg
+        from kymatui.actions.modules.install_plan import require_unmanaged
+        from kymatui.adapters.files.plan_files import read_plan
+
+        with open_context(args, once=args.dry_run) as place:
+            plan = read_plan(Path(args.plan))
+            require_unmanaged(place.port, plan.bundle.name, direct=True)  # who made the plan has insisted, or need not
+            return carry_out_installs(place, plan.verb, [InstallLeg(plan.bundle.name, plan=plan)])
+
+
+PLAN, APPLY = PlanCommand(), ApplyCommand()

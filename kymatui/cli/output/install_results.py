@@ -1,0 +1,229 @@
+"""Installations in words and as documents: one has its own form, several have a table of all."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kymatui.cli.output.plan_changes import changes_text, counts, plan_json
+from kymatui.cli.output.plan_header import plan_document, plan_text
+from kymatui.cli.output.printing import markdown, say, table
+from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
+
+if TYPE_CHECKING:
+    from kymatui.actions.modules.install import InstallLeg
+    from kymatui.actions.modules.upgrade import SkippedUpgrade
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.engine.plans.plan import Plan
+
+_SAME = "everything is as it should be"
+_DONE = {"install": "installed", "upgrade": "upgraded", "adopt": "taken over"}
+
+
+class InstallResults(Protocol):
+    """How a batch is shown; what has an exit status returns it."""
+
+    def refuse(self, legs: Sequence[InstallLeg]) -> KymatuiError:
+        """Show what is refused, and return the error that says why."""
+        ...
+
+    def show(self, legs: Sequence[InstallLeg], outcome: str) -> int: ...
+
+    def text(self, legs: Sequence[InstallLeg], form: str) -> str: ...
+
+    def action(self, todo: Sequence[InstallLeg]) -> str:
+        """What a person is asked for."""
+        ...
+
+    def begin(self, leg: InstallLeg) -> None: ...
+
+    def stop(self, legs: Sequence[InstallLeg]) -> None:
+        """A person has stopped it."""
+        ...
+
+    def end(self, legs: Sequence[InstallLeg]) -> int:
+        """Raises what kept a leg from its end."""
+        ...
+
+
+def show_plan(target: ClusterTarget, plan: Plan, form: str, outcome: str) -> int:
+    """Print one plan; its exit status."""
+    if form in ("json", "yaml"):
+        say(plan_document(target, plan_json(plan, outcome), form))
+    elif outcome == "unchanged":
+        say(f"{plan.bundle.name}: {_SAME} ({counts(plan.steps)})")
+    else:
+        say(plan_text(target, changes_text(plan, form), form))
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class OneInstall:
+    """The one leg of a batch."""
+
+    target: ClusterTarget
+    args: argparse.Namespace
+
+    def refuse(self, legs: Sequence[InstallLeg]) -> KymatuiError:
+        from kymatui.engine.apply.plan_refusals import group_reasons, plan_title
+
+        (leg,) = legs
+        if leg.plan is None:
+            assert leg.error is not None
+            return leg.error
+        self.show(legs, "refused")
+        said = "; ".join(group_reasons(leg.plan.blockers))
+        return RefusedError(f"{plan_title(leg.plan)} cannot be installed: {said}", hint=_way_out(leg.plan))
+
+    def show(self, legs: Sequence[InstallLeg], outcome: str) -> int:
+        return show_plan(self.target, _plan(legs[0]), self.args.output, outcome)
+
+    def text(self, legs: Sequence[InstallLeg], form: str) -> str:
+        return plan_text(self.target, changes_text(_plan(legs[0]), form), form)
+
+    def action(self, todo: Sequence[InstallLeg]) -> str:
+        plan = _plan(todo[0])
+        return f"{plan.deed.capitalize()} {plan.bundle.name} {plan.bundle.version}".rstrip()
+
+    def begin(self, leg: InstallLeg) -> None:
+        """The plan was just shown."""
+
+    def stop(self, legs: Sequence[InstallLeg]) -> None:
+        if self.args.output != "table":
+            self.show(legs, "unfinished")
+
+    def end(self, legs: Sequence[InstallLeg]) -> int:
+        from kymatui.engine.jobs.wait import NotReadyError
+        from kymatui.engine.plans.plan import Action
+
+        (leg,) = legs
+        if leg.error is not None:
+            self.stop(legs)
+            if leg.is_same and isinstance(leg.error, NotReadyError):
+                raise PartlyDoneError(f"nothing was to be written; {leg.error}", hint=leg.error.hint) from leg.error
+            raise leg.error
+        if leg.is_same:
+            return self.show(legs, "unchanged")
+        if self.args.output != "table":
+            return self.show(legs, "done")
+        plan, outcome = _plan(leg), leg.outcome
+        assert outcome is not None
+        done = f"{len(outcome.written)} written, {len(outcome.deleted)} deleted, {len(plan.of(Action.SAME))} same"
+        say(f"{plan.bundle.name} {plan.bundle.version}".rstrip() + f": {done}")
+        if plan.bundle.release is not None and plan.bundle.release.notes:
+            say(f"\n{plan.bundle.release.notes}")
+        return 0
+
+
+def _plan(leg: InstallLeg) -> Plan:
+    assert leg.plan is not None
+    return leg.plan
+
+
+def _way_out(plan: Plan) -> str:
+    """What can be done where others own fields: nothing was changed so far."""
+    owners = dict.fromkeys(conflict.manager for step in plan.blockers for conflict in step.conflicts)
+    if not owners:
+        return "nothing was changed"
+    return f"nothing was changed; --force takes the fields over from {', '.join(owners)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SeveralInstalls:
+    """All legs of a batch; see `carry_out_installs`."""
+
+    target: ClusterTarget
+    args: argparse.Namespace
+    cluster: str
+    verb: str
+    everything: bool
+    left_out: Sequence[SkippedUpgrade]
+
+    def refuse(self, legs: Sequence[InstallLeg]) -> KymatuiError:
+        self._answer(legs, "refused")
+        if self.everything:
+            return RefusedError("none of it can be upgraded", hint="nothing was changed")
+        said = "; ".join(f"{leg.name}: {_trouble(leg)}" for leg in legs if leg.is_refused)
+        return RefusedError(said, hint="nothing was changed; the others go without it")
+
+    def show(self, legs: Sequence[InstallLeg], outcome: str) -> int:
+        return self._answer(legs, outcome, _SAME if outcome == "unchanged" else "")
+
+    def text(self, legs: Sequence[InstallLeg], form: str) -> str:
+        draw = markdown if form == "md" else table
+        parts = [draw(("MODULE", "TO", "WHAT"), [_row(leg) for leg in legs])]
+        parts += [f"{leg.name}:\n\n{changes_text(_plan(leg), form)}" for leg in legs if leg.is_pending]
+        return plan_text(self.target, "\n\n".join(parts), form)
+
+    def action(self, todo: Sequence[InstallLeg]) -> str:
+        adopted = [leg.name for leg in todo if self.verb == "upgrade" and _plan(leg).intent.adopt]
+        words = f"{self.verb.capitalize()} {', '.join(map(_named, todo))}"
+        return f"{words} and adopt {', '.join(adopted)}" if adopted else words
+
+    def begin(self, leg: InstallLeg) -> None:
+        say(_named(leg), sys.stderr)
+
+    def stop(self, legs: Sequence[InstallLeg]) -> None:
+        self._answer(legs, "unfinished")
+
+    def end(self, legs: Sequence[InstallLeg]) -> int:
+        done = [leg for leg in legs if leg.outcome is not None and not leg.is_same]
+        failed, word = [leg for leg in legs if _trouble(leg)], _DONE[self.verb]
+        if not (done or failed):
+            return self.show(legs, "unchanged")
+        names = ", ".join(leg.name for leg in done)
+        outcome = "unfinished" if failed else "done"
+        self._answer(legs, outcome, f"{len(done)} {word}: {names}" if done else f"nothing was {word}")
+        if failed:
+            said = "; ".join(f"{leg.name}: {_trouble(leg)}" for leg in failed)
+            missed = "ready" if all(leg.is_same for leg in failed) else word
+            words = f"{len(failed)} of {len(legs)} are not {missed}: {said}"
+            raise PartlyDoneError(words, hint="run it again to go on")
+        return 0
+
+    def _answer(self, legs: Sequence[InstallLeg], outcome: str, words: str = "") -> int:
+        form = self.args.output
+        if form in ("json", "yaml"):
+            say(plan_document(self.target, self._json(legs, outcome), form))
+        elif words:
+            say(words)
+        elif outcome != "refused" or form == "md" or self.args.dry_run:
+            say(self.text(legs, form))
+        return 0
+
+    def _json(self, legs: Sequence[InstallLeg], outcome: str) -> dict[str, Any]:
+        def of(leg: InstallLeg) -> str:
+            return "failed" if _trouble(leg) else "unchanged" if leg.is_same else outcome
+
+        return {
+            "cluster": self.cluster,
+            "plans": [plan_json(_plan(leg), of(leg)) for leg in legs if not leg.is_refused],
+            "failed": [{"name": leg.name, "reason": why} for leg in legs if (why := _trouble(leg))],
+            "leftOut": [
+                {"name": one.name, "namespace": one.namespace, "version": one.version or None, "reason": one.reason}
+                for one in self.left_out
+            ],
+            "outcome": outcome,
+        }
+
+
+def _trouble(leg: InstallLeg) -> str:
+    """Why there is no plan that can be carried out, or why it did not come to its end; "" for neither."""
+    if leg.plan is None and leg.error is not None:
+        return f"{leg.error} ({leg.error.hint})" if leg.error.hint else str(leg.error)
+    if leg.error is not None:
+        return str(leg.error)
+    return "; ".join(f"{step.ref}: {step.reason}" for step in _plan(leg).blockers[:3])
+
+
+def _named(leg: InstallLeg) -> str:
+    return f"{leg.name} {leg.plan.bundle.version if leg.plan is not None else ''}".rstrip()
+
+
+def _row(leg: InstallLeg) -> list[str]:
+    if leg.is_refused:
+        return [leg.name, "", f"refused: {_trouble(leg)}"]
+    return [leg.name, _plan(leg).bundle.version, counts(_plan(leg).steps)]

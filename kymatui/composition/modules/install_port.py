@@ -1,0 +1,71 @@
+"""What installations need of a session: where to fetch from, and where journals and backups are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cached_property
+from threading import Event
+from typing import TYPE_CHECKING
+
+from kymatui.composition.modules.manifest_controller import FetchOptions, LazyFetcher
+from kymatui.domain.snapshot.read_cache import ReadCache
+
+if TYPE_CHECKING:
+    from kymatui.actions.modules.module_sources import ModuleSource
+    from kymatui.actions.modules.signatures import SignatureOptions
+    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.composition.sessions.runtime_session import RuntimeSession
+    from kymatui.domain.snapshot.snapshots import Snapshot
+    from kymatui.engine.cluster.ports import Cluster
+    from kymatui.engine.jobs.run import Progress, Run, RunLimits
+    from kymatui.engine.plans.plan import Plan
+    from kymatui.engine.sources.chart_source import LoadedChart
+
+
+class SessionInstallPort:
+    """Implements `InstallPort` for a session, which was started.
+
+    With a runtime and its control plane, what is managed is said by both, and what is installed goes to the runtime.
+    """
+
+    def __init__(
+        self, session: CatalogSession | PairSession | RuntimeSession, fetch: FetchOptions | None = None
+    ) -> None:
+        self._session = session
+        self._fetch = fetch or FetchOptions()
+        self.blobs = LazyFetcher(self._fetch)
+        self.memory = ReadCache()
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """Made when the server is asked for the first time: menus often need not."""
+        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
+
+        return cluster_of(self._session.client)
+
+    @property
+    def insecure(self) -> tuple[str, ...]:
+        return self._fetch.insecure
+
+    def snapshot(self) -> Snapshot:
+        return self._session.snapshot()
+
+    def signed_chart(self, source: ModuleSource, signers: SignatureOptions) -> LoadedChart:
+        from kymatui.composition.modules.signed_charts import signed_chart
+
+        return signed_chart(source, signers, self._fetch)
+
+    def begin(
+        self, plan: Plan, cancel: Event, tell: Callable[[Progress], None], limits: RunLimits | None
+    ) -> AbstractContextManager[Run]:
+        from kymatui.adapters.files.backups import plan_backup
+        from kymatui.adapters.sessions.cluster.cluster_access import journal_path
+        from kymatui.engine.jobs.run import begin
+
+        path = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
+        backup = plan_backup(plan, self.cluster)
+        return begin(
+            self.cluster, cancel=cancel, journal=path, tell=tell, limits=limits, purpose=plan.purpose, backup=backup
+        )

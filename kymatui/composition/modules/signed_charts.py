@@ -1,0 +1,62 @@
+"""Charts that are used only where their provenance holds; fetched from wherever they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kymatui.actions.modules.signatures import SignatureOptions, read_signer_file
+from kymatui.errors import HelmError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.actions.modules.module_sources import ModuleSource
+    from kymatui.adapters.content.chart_fetcher import FetchedChart
+    from kymatui.composition.modules.manifest_controller import FetchOptions
+    from kymatui.engine.sources.chart_source import LoadedChart
+
+
+def signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOptions) -> LoadedChart:
+    """A chart whose provenance holds. Raises SignatureError before anything of it is read."""
+    from kymatui.engine.sources import chart_source
+    from kymatui.helm.provenance import verify
+    from kymatui.ocm import SignatureError
+
+    if not signers.keyring:
+        raise UsageError(
+            "a chart is verified with a keyring", hint="name the signers' certificates with --keyring FILE"
+        )
+    ring = read_signer_file(signers.keyring, "--keyring")
+    found = _packed(source, fetch)
+    if found.provenance is None:
+        raise SignatureError(f"{found.source} is not signed: it has no provenance", hint="nothing of it was used")
+    try:
+        verify(found.content, found.filename, found.provenance, ring)
+    except HelmError as error:
+        raise SignatureError(f"{found.source}: {error}", hint=error.hint or "nothing of it was used") from error
+    return chart_source.load_fetched_chart(found.content, source.chart, source.repository)
+
+
+def _packed(source: ModuleSource, fetch: FetchOptions) -> FetchedChart:
+    from kymatui.adapters.content.blob_fetcher import chart_registry
+    from kymatui.adapters.content.chart_fetcher import FetchedChart
+    from kymatui.composition.modules.chart_fetch import fetch_chart
+    from kymatui.ocm import SignatureError
+
+    path = Path(source.chart)
+    if source.repository or "://" in source.chart or not path.exists():
+        host = chart_registry(source.chart, source.repository)
+        return fetch_chart(
+            source.chart,
+            version=source.version,
+            repository=source.repository,
+            ca=fetch.ca,
+            plain_http=host in fetch.insecure,
+            provenance=True,
+        )
+    if path.is_dir():
+        raise SignatureError(
+            f"{path} is a folder, which nobody can sign", hint="name the packed chart beside its .prov"
+        )
+    beside = path.with_name(f"{path.name}.prov")
+    provenance = read_signer_file(str(beside), "provenance") if beside.exists() else None
+    return FetchedChart(str(path), path.name, read_signer_file(str(path), "--chart"), provenance)
