@@ -79,12 +79,12 @@ _HOMES: Final = {
     "render": "rendering",
     "sort_hooks": "manifests",
 }
-# What this library calls plainly has a longer name inside the package, where others have a Manifest, too.
+# Short public names have longer names inside the package, where other classes are also called Manifest.
 _NAMES: Final = {"load_yaml": "load_as_json", "Limits": "RenderLimits", "Manifest": "RenderedManifest"}
 
 
 def __getattr__(name: str) -> Any:
-    """Names are imported when they are first used: whoever lists charts need not wait for the template language."""
+    """Import a public name on first use, so that listing charts does not load the template language."""
     from importlib import import_module
 
     home = _HOMES.get(name)

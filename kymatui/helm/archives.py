@@ -1,7 +1,7 @@
-"""Packed charts: what a .tgz holds, read into memory within bounds; nothing is ever written.
+"""Packed charts: reads a .tgz into memory within limits; never writes a file.
 
-The checks are Helm's (names, sizes) and more: links that lead out, irregular files, more than one root, archives that
-grow out of proportion, and archives within archives share one budget.
+The checks are Helm's (names, sizes) and more: links that lead outside, irregular files, several roots, and high
+compression ratios are refused; nested archives share one budget.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _BROKEN: Final = (
 
 
 class ChartFile(NamedTuple):
-    """A file of a chart: its path within the chart, with "/", and its bytes."""
+    """A file of a chart: its path within the chart, with "/", and its content."""
 
     name: str
     data: bytes
 
 
 class Budget:
-    """What one chart with all that is packed within it may take."""
+    """The limits of one chart, shared by all archives within it."""
 
     __slots__ = ("depth", "entries", "remaining")
 
@@ -65,7 +65,7 @@ def is_gzip(data: bytes) -> bool:
 
 
 def read_archive(data: bytes, budget: Budget | None = None) -> list[ChartFile]:
-    """The files of a packed chart, their paths without its root folder. Raises HelmError."""
+    """Return the files of a packed chart, with paths below its root folder. Raise HelmError."""
     budget = budget or Budget()
     if not is_gzip(data):
         raise HelmError("gzip: invalid header", hint="A packed chart is a gzipped tar archive (.tgz).")
@@ -99,7 +99,7 @@ def _members(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 
 def _unpack(data: bytes, budget: Budget) -> io.BytesIO:
-    """The tar within, as long as it keeps within bounds (its headers cost about as much as small files do)."""
+    """Return the uncompressed tar within limits; tar headers count about as much as small files."""
     limit = budget.remaining + 2048 * MAX_ENTRIES
     out = io.BytesIO()
     with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
@@ -130,7 +130,7 @@ def _check_member(member: tarfile.TarInfo, budget: Budget) -> None:
 
 
 def _path(name: str) -> tuple[str, str]:
-    """The path below the root, and the root, of an entry's name; Helm's refusals in Helm's words."""
+    """Return (path below the root, root) of an entry name. Raise HelmError with Helm's message."""
     delimiter = "\\" if "\\" in name else "/"
     root, *rest = name.split(delimiter)
     path = delimiter.join(rest).replace(delimiter, "/")

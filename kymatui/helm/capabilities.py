@@ -1,4 +1,4 @@
-"""What charts are told of the cluster: its version, its API versions, and the version of Helm that this is."""
+"""Capabilities for charts: versions of Kubernetes and Helm, and the API versions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _LARGEST: Final = (1 << 64) - 1
 
 
 def _numbers(text: str) -> list[int]:
-    """The numbers that a version begins with, as ParseGeneric of k8s.io/apimachinery has them."""
+    """Return the leading numbers of a version, as ParseGeneric of k8s.io/apimachinery."""
     match = _VERSION.match(text)
     if match is None:
         raise ValueError(f"could not parse {quote(text)} as version")
@@ -74,7 +74,7 @@ def _numbers(text: str) -> list[int]:
 
 
 class VersionSet(TypedList):
-    """.Capabilities.APIVersions: a slice of strings that can be asked."""
+    """.Capabilities.APIVersions: a slice of strings with the method Has."""
 
     __slots__ = ()
     go_methods: ClassVar[dict[str, Function]] = {
@@ -98,7 +98,7 @@ class _Struct(Object):
 
 
 class KubeVersion(_Struct):
-    """.Capabilities.KubeVersion; as text its numbers alone (v1.33.4-gke.1 is v1.33.4)."""
+    """.Capabilities.KubeVersion; as text only its numbers (v1.33.4-gke.1 is v1.33.4)."""
 
     __slots__ = ("_Major", "_Minor", "_Version", "_normalizedVersion")
     go_type = "common.KubeVersion"
@@ -124,14 +124,14 @@ class KubeVersion(_Struct):
         return self._normalizedVersion
 
     def go_copy(self) -> KubeVersion:
-        """What a deep copy keeps: the exported fields."""
+        """Return a deep copy, which holds only the exported fields."""
         made = KubeVersion(self._Version)
         made._normalizedVersion = ""
         return made
 
     @property
     def version(self) -> str:
-        """All of it, with a leading v."""
+        """Return the whole version, with a leading v."""
         return self._Version
 
 
@@ -156,7 +156,7 @@ class HelmVersion(_Struct):
 
 
 class Capabilities(_Struct):
-    """.Capabilities: what charts may ask of the cluster."""
+    """.Capabilities: what a chart can query about the cluster."""
 
     __slots__ = ("_APIVersions", "_KubeVersion")
     go_type = "*common.Capabilities"
@@ -170,9 +170,9 @@ class Capabilities(_Struct):
         api_versions: Iterable[str] = (),
         served: Iterable[str] | None = None,
     ) -> None:
-        """`api_versions` come on top of what the cluster serves, or of DEFAULT_API_VERSIONS where none was asked.
+        """Add `api_versions` to the cluster's API versions (`served`), or to DEFAULT_API_VERSIONS.
 
-        Raises HelmError for what is no version.
+        Raise HelmError for an invalid version.
         """
         self._KubeVersion = KubeVersion(kube_version)
         self._APIVersions = VersionSet([*(DEFAULT_API_VERSIONS if served is None else served), *api_versions])

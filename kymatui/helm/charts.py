@@ -1,4 +1,4 @@
-"""Charts as Helm loads them: from files in memory, from a packed archive, from a directory."""
+"""Charts, loaded as in Helm: from files in memory, a packed archive, or a directory."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
 class Chart:
-    """A chart, read only once it is made: renderings work on copies of what they change.
+    """A chart, immutable after loading: renderings copy what they change.
 
     metadata      Chart.yaml (and requirements.yaml)
     values        values.yaml
-    schema        values.schema.json, None where there is none
-    templates, files   below templates/, and everything else that templates reach by .Files
-    raw           every file, as it came
+    schema        values.schema.json, None if there is none
+    templates, files   files below templates/, and all others, which templates read by .Files
+    raw           every file, unchanged
     dependencies  the charts below charts/
     """
 
@@ -55,12 +55,12 @@ class Chart:
         self.files: list[ChartFile] = []
         self.raw: list[ChartFile] = []
         self.dependencies: list[Chart] = []
-        self.compiled: dict[Hashable, Any] = {}  # what renderings keep with it
+        self.compiled: dict[Hashable, Any] = {}  # used by renderings
         self._digest = ""
 
     @classmethod
     def from_files(cls, files: Mapping[str, str | bytes]) -> Chart:
-        """{path within the chart: content}, as if a directory held them (.helmignore counts). Raises HelmError."""
+        """Load {path within the chart: content} like a directory (with .helmignore). Raise HelmError."""
         named = {name: to_bytes(data) if isinstance(data, str) else data for name, data in files.items()}
         rules = IgnoreRules(from_bytes(named.get(".helmignore", b"")))
         kept = sorted((name for name in named if not _is_ignored(rules, name)), key=lambda name: name.split("/"))
@@ -68,7 +68,7 @@ class Chart:
 
     @classmethod
     def from_archive(cls, data: bytes) -> Chart:
-        """A packed chart (.tgz). Raises HelmError."""
+        """Load a packed chart (.tgz). Raise HelmError."""
         return load_archive(data)
 
     @property
@@ -81,7 +81,7 @@ class Chart:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over the names and contents of all files: the key of caches."""
+        """Return the SHA-256 of names and contents of all files, for cache keys."""
         if not self._digest:
             hashed = hashlib.sha256()
             for name, data in self.raw:
@@ -96,23 +96,23 @@ class Chart:
         return self.metadata.type.lower() == "library"
 
     def crd_files(self) -> list[ChartFile]:
-        """The files below crds/ of this chart alone."""
+        """Return the files below crds/ of this chart, without dependencies."""
         return [
             one for one in self.files if one.name.startswith("crds/") and one.name.lower().endswith(MANIFEST_SUFFIXES)
         ]
 
 
 def _is_ignored(rules: IgnoreRules, name: str) -> bool:
-    """Whether a file is ignored, or a folder above it."""
+    """Return whether a file or one of its parent folders is ignored."""
     folders = name.split("/")[:-1]
     above = ["/".join(folders[: depth + 1]) for depth in range(len(folders))]
     return any(rules.ignores(folder, True) for folder in above) or rules.ignores(name, False)
 
 
 def load_chart(path: str | os.PathLike[str], *, links_out: bool = False) -> Chart:
-    """A chart from a directory or a packed archive.
+    """Load a chart from a directory or packed archive. Raise HelmError.
 
-    links_out: whether symbolic links in a directory may lead out of it (Helm follows them all). Raises HelmError.
+    `links_out` allows symbolic links in a directory to lead outside it (Helm follows them all).
     """
     place = Path(path)
     try:
@@ -128,13 +128,13 @@ def load_chart(path: str | os.PathLike[str], *, links_out: bool = False) -> Char
 
 
 def load_archive(data: bytes) -> Chart:
-    """A packed chart from its bytes. Raises HelmError."""
+    """Load a packed chart from its bytes. Raise HelmError."""
     budget = Budget()
     return load_files(read_archive(data, budget), budget)
 
 
 def load_files(files: Iterable[ChartFile], budget: Budget | None = None) -> Chart:
-    """A chart from its files (Helm's LoadFiles), subcharts included. Raises HelmError."""
+    """Load a chart and its subcharts from files (Helm's LoadFiles). Raise HelmError."""
     chart = Chart()
     chart.raw = list(files)
     found = False
@@ -190,7 +190,7 @@ def _sort_in(chart: Chart, file: ChartFile, packed: dict[str, list[ChartFile]]) 
 
 
 def _keep_old(chart: Chart, file: ChartFile) -> None:
-    """Charts of the first API version see their requirements among their files."""
+    """Add the requirements to the files for charts of API version v1, as Helm does."""
     if file.name != "Chart.lock" and chart.metadata.api_version == V1:
         chart.files.append(file)
 
@@ -213,7 +213,7 @@ def _load_subchart(chart: Chart, name: str, files: list[ChartFile], budget: Budg
 
 
 def read_directory(root: Path, links_out: bool = False) -> list[ChartFile]:
-    """The files of an unpacked chart that .helmignore lets through. Raises HelmError."""
+    """Return the files of an unpacked chart without those in .helmignore. Raise HelmError."""
     ignore = root / ".helmignore"
     rules = IgnoreRules(from_bytes(ignore.read_bytes()) if ignore.is_file() else "")
     budget = Budget()

@@ -1,7 +1,7 @@
-"""How the values of a chart, of its dependencies and of the user become one: Helm's coalescing, null by null.
+"""Coalescing of values: those of a chart, its dependencies and the user, as in Helm.
 
-`merge` keeps nulls (they delete further on), the other way drops them. All functions change `target` in place; the
-values of charts are copied before anything is taken from them.
+`merge` keeps nulls (they delete values in later steps), otherwise nulls are dropped. All functions change `target` in
+place; values of charts are copied first.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Table = dict[str, Any]
 
 
 def coalesce_values(node: ChartNode, values: Mapping[str, Any]) -> Table:
-    """The values of a chart and its dependencies under the user's; nulls of the user delete. Raises HelmError."""
+    """Return the user's values over those of chart and dependencies; nulls delete. Raise HelmError."""
     return _coalesce(node, copy_plain(dict(values)), merge=False)
 
 
 def merged_values(node: ChartNode) -> Table:
-    """The values of a chart and its dependencies, nulls kept. Raises HelmError."""
+    """Return the values of a chart and its dependencies, with nulls. Raise HelmError."""
     return _coalesce(node, {}, merge=True)
 
 
@@ -41,7 +41,7 @@ def _coalesce(node: ChartNode, target: Table, *, merge: bool) -> Table:
 
 
 def _as_bool(value: Any) -> str:
-    """Go's %t of something that is no table."""
+    """Return Go's %t of a value that is no table."""
     from kymatui.helm.govalues.printf import sprintf
 
     return sprintf("%t", value)
@@ -63,7 +63,7 @@ def _coalesce_own(node: ChartNode, target: Table, merge: bool) -> None:
 
 
 def _coalesce_globals(target: Table, source: Table) -> None:
-    """The globals of a chart over those of its dependency."""
+    """Merge the globals of a chart into those of its dependency; the chart's win."""
     own, above = target.get(GLOBAL, {}), source.get(GLOBAL, {})
     if GLOBAL in target and not isinstance(own, dict):
         return
@@ -83,7 +83,7 @@ def _coalesce_globals(target: Table, source: Table) -> None:
 
 
 def coalesce_tables(target: Table, source: Table, *, merge: bool) -> Table:
-    """The entries of `source` under those of `target`; `source` is used up."""
+    """Add the entries of `source` that `target` lacks; `source` is consumed."""
     filled = {key for key, value in source.items() if value is not None}
     for key, value in target.items():
         if value is None:

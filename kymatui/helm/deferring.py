@@ -1,7 +1,6 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions that are compiled on first use.
 
-A command that renders one chart and ends asks few of the engine's patterns, and compiling all of them takes a tenth of
-its time.
+A command that renders one chart uses few of the patterns, and compiling all of them would take a tenth of its time.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from typing import Any, cast
 
 
 class _Deferred:
-    """Stands for a compiled pattern; each of its methods is looked up once."""
+    """A proxy for a compiled pattern; it looks up each method once."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
@@ -24,5 +23,5 @@ class _Deferred:
 
 
 def deferred(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """`re.compile(pattern, flags)`, later; what is no pattern fails at its first use."""
+    """Return `re.compile(pattern, flags)`, compiled on first use; an invalid pattern fails then."""
     return cast("re.Pattern[str]", _Deferred(pattern, flags))

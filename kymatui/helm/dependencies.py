@@ -1,4 +1,4 @@
-"""Which dependencies of a chart are in, under which name, and what their parents import from them.
+"""Dependencies of a chart: enablement, aliases, and imported values.
 
 Helm's ProcessDependencies: aliases, version ranges, tags, conditions, then import-values from the leaves up.
 """
@@ -21,8 +21,8 @@ _NOTHING: Final = object()
 
 
 def is_compatible(constraint: str, version: str) -> bool:
-    """Whether a version is within a range; what is no version or no range never is."""
-    from kymatui.helm.semver.constraints import parse_constraint  # many charts ask for no version
+    """Return whether a version is in a range; invalid versions and ranges never match."""
+    from kymatui.helm.semver.constraints import parse_constraint  # many charts have no version constraint
 
     try:
         return parse_constraint(constraint).check(parse_version(version))
@@ -31,7 +31,7 @@ def is_compatible(constraint: str, version: str) -> bool:
 
 
 def process_dependencies(chart: Chart, values: Table) -> ChartNode:
-    """The tree of a chart for a rendering with these values. Raises HelmError."""
+    """Return the tree of enabled charts for a rendering with these values. Raise HelmError."""
     node = ChartNode.of(chart)
     try:
         _choose(node, values, "")
@@ -42,7 +42,7 @@ def process_dependencies(chart: Chart, values: Table) -> ChartNode:
 
 
 def check_dependencies(chart: Chart) -> None:
-    """helm's check before a command: all that Chart.yaml declares is in charts/. Raises HelmError."""
+    """Raise HelmError if charts/ lacks a dependency of Chart.yaml, as helm does before a command."""
     names = {child.name for child in chart.dependencies}
     missing = [one.name for one in chart.metadata.dependencies or () if one.name not in names]
     if missing:
@@ -98,7 +98,7 @@ def _apply_conditions(wanted: list[Dependency], values: Table, path: str) -> Non
 
 
 def path_value(values: Table, path: str) -> Any:
-    """The value at a path with dots that is no table; a mark of its own where there is none."""
+    """Return the value at a dotted path unless it is a table; `_NOTHING` if there is none."""
     *above, key = path.split(".")
     table = table_at(values, above)
     if table is None or key not in table or isinstance(table[key], dict):
@@ -132,12 +132,12 @@ def _import_values(node: ChartNode) -> None:
         one.import_values = [
             TypedMap("map[string]string", {"child": source, "parent": place}) for source, place in rules
         ]
-    # What is imported may hold parts of the chart's own values, and both are merged into each other.
+    # The imported values may share parts with the chart's own, and both are merged into each other.
     node.values = coalesce_tables(copy_plain(own), imported, merge=True)
 
 
 def _rule(entry: Any) -> tuple[str, str] | None:
-    """The table of the child and the place in the parent that an entry of import-values means."""
+    """Return (table of the child, place in the parent) of an entry of import-values."""
     if isinstance(entry, str):
         return f"exports.{entry}", "."
     if isinstance(entry, dict):

@@ -1,11 +1,11 @@
-"""Kubernetes kinds that are deprecated or gone, as API servers and `helm lint` warn of them."""
+"""Deprecated and removed Kubernetes kinds, for the warnings of API servers and `helm lint`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
 
-# group/version, deprecated in, removed in (0.0: not yet), what to use instead (or -), the kinds (=successor)
+# group/version, deprecated in, removed in (0.0: not yet), replacement (or -), the kinds (=successor)
 _TABLE = """
 admissionregistration.k8s.io/v1alpha1 1.35 1.38 - MutatingAdmissionPolicyBinding MutatingAdmissionPolicy
 admissionregistration.k8s.io/v1alpha1 1.29 1.32 - ValidatingAdmissionPolicyBinding ValidatingAdmissionPolicy
@@ -77,7 +77,7 @@ v1 1.33 0.0 discovery.k8s.io/v1 Endpoints=EndpointSlice
 
 @dataclass(frozen=True, slots=True)
 class Deprecation:
-    """Since when a kind is deprecated and gone, as (major, minor); `replacement` is "group/version Kind" or ""."""
+    """The (major, minor) of deprecation and removal; `replacement` is "group/version Kind" or ""."""
 
     api_version: str
     kind: str
@@ -86,7 +86,7 @@ class Deprecation:
     replacement: str
 
     def __str__(self) -> str:
-        """The warning as an API server words it."""
+        """Return the API server's warning."""
         text = f"{self.api_version} {self.kind} is deprecated in v{self.deprecated[0]}.{self.deprecated[1]}+"
         if self.removed[0]:
             text += f", unavailable in v{self.removed[0]}.{self.removed[1]}+"
@@ -114,6 +114,6 @@ def _numbers(text: str) -> tuple[int, int]:
 
 
 def deprecation(api_version: str, kind: str, version: tuple[int, int]) -> Deprecation | None:
-    """The deprecation that holds for a kind on a Kubernetes of this (major, minor); None where there is none."""
+    """Return the deprecation of a kind on Kubernetes (major, minor), None if it is not deprecated."""
     found = _entries().get((api_version, kind))
     return found if found is not None and found.deprecated <= version else None

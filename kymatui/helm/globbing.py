@@ -1,4 +1,4 @@
-"""Patterns of file names: those of .helmignore (Go's filepath.Match) and those of .Files.Glob (gobwas/glob)."""
+"""File name patterns: .helmignore (Go's filepath.Match) and .Files.Glob (gobwas/glob)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class PatternError(ValueError):
-    """A pattern that has no end."""
+    """A malformed pattern."""
 
 
 def match_path(pattern: str, name: str) -> bool:
-    """filepath.Match: `*` and `?` within one element of the path, `[a-z]`, `[^a]`, and `\\` before what is meant."""
+    r"""Match as filepath.Match: `*` and `?` within one path element, `[a-z]`, `[^a]`, `\` escapes."""
     items = _parse(pattern)
     at = position = 0
     star = mark = -1
@@ -99,10 +99,13 @@ def _class_char(pattern: str, at: int) -> tuple[str, int]:
 
 
 class FileGlob:
-    """gobwas/glob with "/" as separator: `*`, `**`, `?`, `[abc]`, `[!a-z]`, `{a,b}`. A bad pattern matches all."""
+    """gobwas/glob with "/" as separator: `*`, `**`, `?`, `[abc]`, `[!a-z]`, `{a,b}`.
+
+    A bad pattern matches all.
+    """
 
     def __init__(self, pattern: str) -> None:
-        from kymatui.helm.functions.regexes import compiled  # few charts ask for files by pattern
+        from kymatui.helm.functions.regexes import compiled  # few charts use patterns
 
         self._compiled: Compiled | None
         try:

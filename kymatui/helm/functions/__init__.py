@@ -1,10 +1,10 @@
-"""The functions that Helm gives to templates: Sprig 3.3.0 and its own, one module for each family.
+"""The template functions of Helm and Sprig 3.3.0, one module per family.
 
-`FUNCTIONS` has them all by name; a family's module is imported when the first of its functions is asked for, because
-most charts need few of them and some families need much (certificates, TOML). Clock, randomness and names come from the
-Environment of a rendering; no function sees a file, a variable of the process or anything of Python. `env` and
-`expandenv` do not exist, as in Helm. What the language itself needs (include, tpl, required, fail, lookup, printf, …)
-is in `kymatui.helm.language`.
+`FUNCTIONS` has all of them by name; a family is imported when its first function is used, because most charts use few
+of them and some families are slow to import (certificates, TOML). Clock, randomness and names come from the
+Environment of a rendering; no function reads files, environment variables or Python objects. `env` and `expandenv` do
+not exist, as in Helm. The functions of the language itself (include, tpl, required, fail, lookup, printf, …) are in
+`kymatui.helm.language`.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _HOMES: Final[Mapping[str, str]] = {name: family for family, names in FAMILIES.i
 
 
 class Functions(Mapping[str, "Function"]):
-    """All functions by name, each family imported when it is needed."""
+    """All functions by name; each family is imported on first use."""
 
     def __init__(self) -> None:
         self._loaded: dict[str, Function] = {}
@@ -110,7 +110,7 @@ class Functions(Mapping[str, "Function"]):
         return len(_HOMES)
 
     def fingerprint(self) -> bytes:
-        """What the functions are, for caches of what depends on their signatures."""
+        """Return a fingerprint of the functions, for caches that depend on their signatures."""
         from kymatui.helm.language.caching import signature_of_sources
 
         return signature_of_sources(os.path.dirname(__file__))

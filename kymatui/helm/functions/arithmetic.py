@@ -1,4 +1,4 @@
-"""Functions on numbers: whole ones wrap around at 64 bits, the "f" functions calculate in decimals."""
+"""Functions on numbers: integers wrap around at 64 bits, the "f" functions use decimals."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def mul(first: Any, *others: Any) -> Int64:
 
 
 def div(left: Any, right: Any) -> Int64:
-    """Towards zero."""
+    """Divide, rounding towards zero."""
     return Int64(wrap_integer(_quotient(cast_integer(left), cast_integer(right))))
 
 
 def mod(left: Any, right: Any) -> Int64:
-    """With the sign of the left one."""
+    """Return the remainder, with the sign of `left`."""
     dividend, divisor = cast_integer(left), cast_integer(right)
     return Int64(dividend - _quotient(dividend, divisor) * divisor)
 
@@ -73,7 +73,7 @@ def minf(first: Any, *others: Any) -> float:
 
 def _extreme(choose: Callable[..., float], first: Any, others: tuple[Any, ...]) -> float:
     numbers = [cast_float(value) for value in (first, *others)]
-    # an infinity wins over what is no number, as in Go
+    # An infinity wins over NaN, as in Go.
     infinity = choose(math.inf, -math.inf)
     if len(numbers) > 1 and infinity in numbers:
         return infinity
@@ -83,7 +83,7 @@ def _extreme(choose: Callable[..., float], first: Any, others: tuple[Any, ...]) 
 
 
 def _decimal(value: Any) -> Fraction:
-    """The decimal number that the shortest text of a float says."""
+    """Return the decimal number of a float's shortest text."""
     number = cast_float(value)
     if not math.isfinite(number):
         raise Panic(f"Cannot create a Decimal from {format_float(number)}")
@@ -114,7 +114,7 @@ def mulf(first: Any, *others: Any) -> float:
 
 
 def divf(first: Any, *others: Any) -> float:
-    """Every quotient is rounded to 16 decimal places."""
+    """Divide in order; every quotient is rounded to 16 decimal places."""
     return _as_float(reduce(lambda total, value: _divide(total, _decimal(value)), others, _decimal(first)))
 
 
@@ -139,7 +139,10 @@ def _whole(number: float, to_integer: Callable[[float], int]) -> float:
 
 
 def round_places(value: Any, places: int, *round_on: float) -> float:
-    """To so many decimal places; up from a fraction of `round_on` (.5). Below zero it always goes down, as in Sprig."""
+    """Round to decimal places, up from a fraction of `round_on` (.5).
+
+    Negative numbers are always rounded down, as in Sprig.
+    """
     power = power_of_ten(float(places))
     digits = power * cast_float(value)
     part = math.modf(digits)[0] if math.isfinite(digits) else math.nan
@@ -156,7 +159,7 @@ def _go_divide(dividend: float, divisor: float) -> float:
 
 
 def power_of_ten(exponent: float) -> float:
-    """Go's math.Pow(10, n), by its own squaring, whose last bits differ from C's."""
+    """Return Go's math.Pow(10, n) by its own squaring, whose last bits differ from C's."""
     if abs(exponent) > 1 << 20:
         return math.inf if exponent > 0 else 0.0
     mantissa, power = 1.0, 0
@@ -181,7 +184,7 @@ def power_of_ten(exponent: float) -> float:
 
 
 def atoi(text: str) -> int:
-    """0 for what is no number; the nearest int64 for what does not fit."""
+    """Return 0 for invalid text, and the nearest int64 for a number out of range."""
     try:
         return parse_int(text, 10, 64)
     except ValueError as error:
@@ -191,7 +194,7 @@ def atoi(text: str) -> int:
 
 
 def to_decimal(value: Any) -> Int64:
-    """An octal number: "0755" → 493."""
+    """Return an octal number: "0755" → 493."""
     text = sprint(value)
     try:
         return Int64(parse_int(text, 8, 64) if _OCTAL.fullmatch(text) else 0)
@@ -204,14 +207,14 @@ def until(count: int) -> TypedList:
 
 
 def until_step(start: int, stop: int, step: int) -> TypedList:
-    """[start, start+step, …) up to, but without, stop; nothing where the step leads away from it."""
+    """Return [start, start+step, …) below stop; empty if the step leads away from it."""
     numbers = range(start, stop, step) if step else range(0)
     hold_list(len(numbers), "untilStep: the list")
     return TypedList("[]int", numbers)
 
 
 def seq(*params: int) -> str:
-    """Like the command seq: (end), (start, end), (start, step, end), both ends included."""
+    """Return numbers like the command seq: (end), (start, end), (start, step, end), both ends included."""
     if not 1 <= len(params) <= 3:
         return ""
     start, end = (1, params[0]) if len(params) == 1 else (params[0], params[-1])

@@ -1,4 +1,4 @@
-"""The calendar that Go's time package counts by: proleptic Gregorian, any year, and time zones."""
+"""The calendar of Go's time package: proleptic Gregorian, any year, and time zones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CYCLE: Final = 146_097  # days of 400 years
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01."""
+    """Return the days since 1970-01-01."""
     year -= month <= 2
     era, year_of_era = divmod(year, 400)
     day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
@@ -38,7 +38,7 @@ def days_from_civil(year: int, month: int, day: int) -> int:
 
 
 def civil_from_days(days: int) -> tuple[int, int, int]:
-    """Year, month and day of a number of days since 1970-01-01."""
+    """Return year, month and day of a number of days since 1970-01-01."""
     era, day_of_era = divmod(days + _EPOCH_DAYS, _CYCLE)
     year = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
     day_of_year = day_of_era - (365 * year + year // 4 - year // 100)
@@ -58,14 +58,14 @@ def days_in_month(year: int, month: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A time zone: its name, and a rule (a zone of the tz database, the system's own, or a fixed offset in seconds)."""
+    """A time zone: name, and rule (tz database zone, the system's zone, or fixed offset in seconds)."""
 
     name: str
     rule: tzinfo | int | None = 0
     abbreviation: str = ""
 
     def at(self, seconds: int) -> tuple[str, int]:
-        """The abbreviation and the offset from UTC, in seconds, at a time since 1970."""
+        """Return the abbreviation and the UTC offset in seconds at a Unix time."""
         if isinstance(self.rule, int):
             return self.abbreviation or self.name, self.rule
         if self.rule is None:
@@ -74,7 +74,7 @@ class Location:
         return _abbreviation(moment), int((moment.utcoffset() or timedelta()).total_seconds())
 
     def is_dst(self, seconds: int) -> bool:
-        """Whether clocks are put forward there at a time since 1970."""
+        """Return whether daylight saving time applies at a Unix time."""
         if isinstance(self.rule, int):
             return False
         if self.rule is None:
@@ -92,7 +92,7 @@ def _system_offset(seconds: int) -> tuple[str, int]:
 
 
 def _within_python(seconds: int) -> int:
-    """The same time in a year that datetime knows and that has the same calendar."""
+    """Return the time in a year that datetime supports and that has the same calendar."""
     cycle = _CYCLE * DAY
     if seconds < -60_000_000_000:
         return seconds + -(-(-60_000_000_000 - seconds) // cycle) * cycle
@@ -107,7 +107,7 @@ def fixed_location(name: str, offset: int) -> Location:
 
 
 def local_location(now: datetime) -> Location:
-    """The zone of the caller's clock; one that is the system's follows the system's rules for other times, too."""
+    """Return the zone of the caller's clock; if it is the system's, use its rules for other times."""
     zone = now.tzinfo
     if zone is None or zone is UTC:
         return Location("Local", 0, "UTC")
@@ -121,7 +121,7 @@ def local_location(now: datetime) -> Location:
 
 @lru_cache(maxsize=256)
 def named_location(name: str) -> Location | None:
-    """A zone of the tz database, or None."""
+    """Return a zone of the tz database, or None."""
     if name in ("", "UTC"):
         return UTC_LOCATION
     if ".." in name or name[0] in "/\\" or "\\" in name:

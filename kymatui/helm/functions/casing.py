@@ -1,4 +1,4 @@
-"""camelcase, snakecase and kebabcase, as huandu/xstrings 1.5 cuts words."""
+"""camelcase, snakecase and kebabcase with the word rules of huandu/xstrings 1.5."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _is_alphabet(rune: str) -> bool:
 
 
 def camelcase(text: str) -> str:
-    """xstrings.ToPascalCase: "http_server" → "HttpServer"; connectors at the start stay."""
+    """Return xstrings.ToPascalCase: "http_server" → "HttpServer"; leading connectors stay."""
     text = runes(text)
     start = 0
     while start < len(text) and is_connector(text[start]):
@@ -52,17 +52,17 @@ def camelcase(text: str) -> str:
 
 
 def snakecase(text: str) -> str:
-    """xstrings.ToSnakeCase: "HTTPServer2xx" → "http_server_2xx"."""
+    """Return xstrings.ToSnakeCase: "HTTPServer2xx" → "http_server_2xx"."""
     return _Words(text, "_").joined()
 
 
 def kebabcase(text: str) -> str:
-    """xstrings.ToKebabCase: "HTTPServer" → "http-server"."""
+    """Return xstrings.ToKebabCase: "HTTPServer" → "http-server"."""
     return _Words(text, "-").joined()
 
 
 class _Words:
-    """Cuts a text into words and joins them with a connector."""
+    """Splits a text into words and joins them with a connector."""
 
     def __init__(self, text: str, connector: str) -> None:
         self.text = text
@@ -103,7 +103,7 @@ class _Words:
             self.pieces.append(self.connector if is_connector(rune) else to_lower(rune) if is_upper(rune) else rune)
 
     def run_of_letters(self) -> None:
-        """Letters and numbers after a number belong to it: "2xx"."""
+        """Append letters and numbers that follow a number to it: "2xx"."""
         while self.kind in (_ALPHABET, _NUMBER):
             self.write(self.kind, self.word)
             self.advance()
@@ -119,18 +119,18 @@ class _Words:
             return
         number = self.word
         self.advance()
-        if self.kind != _ALPHABET:  # the number belongs to the word before: "Bld4Floor" → "bld4_floor"
+        if self.kind != _ALPHABET:  # the number joins the word before: "Bld4Floor" → "bld4_floor"
             self.write(_NUMBER, number)
             if self.kind not in (_CONNECTOR, _PUNCT):
                 self.pieces.append(self.connector)
             return
-        self.pieces.append(self.connector)  # or to what follows: "HTTP2xx" → "http_2xx"
+        self.pieces.append(self.connector)  # or the word after: "HTTP2xx" → "http_2xx"
         self.write(_NUMBER, number)
         self.run_of_letters()
 
 
 def _next_word(text: str, start: int) -> tuple[int, int]:
-    """The kind of the word that starts here, and where it ends."""
+    """Return the kind and the end of the word that starts here."""
     if start >= len(text):
         return _INVALID, start
     rune, position = _next_rune(text, start, RUNE_ERROR)
@@ -146,7 +146,7 @@ def _next_word(text: str, start: int) -> tuple[int, int]:
 
 
 def _next_rune(text: str, position: int, previous: str) -> tuple[str, int]:
-    """The next rune that is valid, and where it ends; bytes that are none are skipped and stand for the one before."""
+    """Return the next valid rune and its end; invalid bytes are skipped and repeat the previous rune."""
     while position < len(text):
         rune = text[position]
         position += 1
@@ -176,7 +176,7 @@ def _end_of_capitals(text: str, position: int, rune: str) -> int:
         if not is_upper(rune):
             break
         last, position = position, end
-    # in "HTTPStatus" the S belongs to what follows
+    # In "HTTPStatus" the S belongs to the second word.
     return last if position < len(text) and _is_alphabet(rune) else position
 
 

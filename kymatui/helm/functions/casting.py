@@ -1,4 +1,4 @@
-"""Values as numbers and as text: spf13/cast 1.10 and Sprig's strval."""
+"""Conversion to numbers and text: spf13/cast 1.10 and Sprig's strval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SMALLEST: Final = -(1 << 63)
 
 
 def cast_integer(value: Any) -> int:
-    """cast.ToInt and cast.ToInt64: 0 for what is no number; texts by their prefix (0x, 0o, 0b, 0), cut at a point."""
+    """Return cast.ToInt64: 0 for other values; text by its prefix (0x, 0o, 0b, 0), cut at a point."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, int):
@@ -30,7 +30,7 @@ def cast_integer(value: Any) -> int:
 
 
 def truncate(number: float) -> int:
-    """Go's int64(f): towards zero, and the smallest int64 for what does not fit."""
+    """Return Go's int64(f): truncated towards zero, the smallest int64 if out of range."""
     if not math.isfinite(number) or not -(2.0**63) <= number < 2.0**63:
         return _SMALLEST
     return int(number)
@@ -58,7 +58,7 @@ def cast_int64(value: Any) -> Int64:
 
 
 def cast_float(value: Any) -> float:
-    """cast.ToFloat64: 0 for what is no number."""
+    """Return cast.ToFloat64: 0 for other values."""
     if isinstance(value, (bool, int, float)):
         return float(value)
     if isinstance(value, str) and value:
@@ -70,7 +70,7 @@ def cast_float(value: Any) -> float:
 
 
 def to_text(value: Any) -> str:
-    """Sprig's strval: a text as it is, bytes as text, anything else as %v prints it."""
+    """Return Sprig's strval: text unchanged, bytes as text, other values as %v."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and go_type(value) == BYTES:
@@ -79,6 +79,6 @@ def to_text(value: Any) -> str:
 
 
 def print_value(value: Any) -> str:
-    """%v."""
+    """Return %v."""
     hold_value(value, "the text")
     return format_value(value)

@@ -1,4 +1,4 @@
-"""Certificates made while a chart is rendered: X.509 as Go's crypto/x509 fills it in for Sprig."""
+"""Generated certificates: X.509 with the fields that Go's crypto/x509 sets for Sprig."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Certificate(Object):
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What a certificate is to say."""
+    """The content of a certificate."""
 
     name: str
     days: int
@@ -92,7 +92,7 @@ def gen_signed_with_key(
 
 
 def build_custom_cert(cert: str, key: str) -> Certificate:
-    """A certificate and a key that are there already, in Base64."""
+    """Return a given Base64 certificate and key."""
     cert_text = _decoded(cert, "unable to decode base64 certificate")
     key_text = _decoded(key, "unable to decode base64 private key")
     _read_certificate(cert_text, "decodedCert")
@@ -211,21 +211,21 @@ def _digest(key: PrivateKey) -> hashes.SHA256 | hashes.SHA384 | hashes.SHA512 | 
 
 
 def _name(common_name: str) -> x509.Name:
-    """Go writes an empty name as none, and takes names that are longer than X.520 says."""
+    """Return the name; Go omits an empty one, and accepts names longer than X.520 allows."""
     if not common_name:
         return x509.Name([])
     if len(common_name) > _LONGEST_NAME:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # cryptography warns, and does it
+            warnings.simplefilter("ignore", UserWarning)  # cryptography warns and continues
             return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, runes(common_name), _validate=False)])
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, runes(common_name), _validate=False)])
 
 
 def _end(start: datetime, days: int) -> datetime:
-    """A span of Go's holds 292 years and wraps around behind them."""
+    """Return the expiry; Go's Duration holds 292 years and overflows beyond."""
     nanoseconds = wrap_integer(days * 86_400_000_000_000)
     if nanoseconds < 0:
-        # cryptography does not make what never was valid; Go does
+        # cryptography refuses to create a certificate that was never valid; Go does not.
         raise FunctionError("error creating certificate: the certificate would end before it begins")
     return start + timedelta(microseconds=nanoseconds // 1000)
 
@@ -233,7 +233,7 @@ def _end(start: datetime, days: int) -> datetime:
 def _extensions(
     wanted: _Wanted, key: PrivateKey, issuer: x509.Certificate | None
 ) -> list[tuple[x509.ExtensionType, bool]]:
-    """In the order in which Go writes them."""
+    """Return the extensions in the order in which Go writes them."""
     extensions: list[tuple[x509.ExtensionType, bool]] = [
         (_key_usage(wanted.authority), True),
         (x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]), False),
@@ -252,7 +252,7 @@ def _extensions(
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """An IPv4 address that is written as an IPv6 one is an IPv4 address."""
+    """Return the address; an IPv4-mapped IPv6 address is an IPv4 address."""
     address = ipaddress.ip_address(text)
     return (address.ipv4_mapped or address) if isinstance(address, ipaddress.IPv6Address) else address
 
@@ -272,7 +272,7 @@ def _key_usage(authority: bool) -> x509.KeyUsage:
 
 
 def _key_identifier(key: PrivateKey) -> bytes:
-    """The first 160 bits of the public key's SHA-256 (RFC 7093, method 1), as Go has it since 1.25."""
+    """Return the first 160 bits of the public key's SHA-256 (RFC 7093, method 1), as Go since 1.25."""
     digest = hashes.Hash(hashes.SHA256())
     digest.update(_public_bits(key))
     return digest.finalize()[:20]

@@ -1,6 +1,6 @@
-"""Values as JSON, YAML and TOML, and back.
+"""Conversion to and from JSON, YAML and TOML.
 
-Helm's from… functions do not fail: what is wrong stands in the result, under the key "Error" or as its only element.
+Helm's from… functions do not fail: they return the error in the result, under the key "Error" or as the only element.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNMARSHALING: Final = "error unmarshaling JSON: while decoding JSON: "
 
 
 def to_json(value: Any) -> str:
-    """ "" where the value has no JSON."""
+    """Return JSON, "" if the value cannot be represented."""
     try:
         return encode_json(value)
     except JsonError:
@@ -55,7 +55,7 @@ def must_to_pretty_json(value: Any) -> str:
 
 
 def to_raw_json(value: Any) -> str:
-    """Without escapes for HTML."""
+    """Return JSON without HTML escapes."""
     try:
         return encode_json(value, html=False)
     except JsonError as error:
@@ -99,7 +99,7 @@ def _yaml(value: Any) -> str:
 
 
 def to_yaml(value: Any) -> str:
-    """ "" where the value has no YAML."""
+    """Return YAML, "" if the value cannot be represented."""
     try:
         return _yaml(value)
     except YamlError:
@@ -114,7 +114,7 @@ def must_to_yaml(value: Any) -> str:
 
 
 def to_yaml_pretty(value: Any) -> str:
-    """Sequences are indented under their key."""
+    """Return YAML with sequences indented below their key."""
     try:
         return dump_yaml_pretty(plain_value(value, nil_is_empty=True)).removesuffix("\n")
     except (YamlError, JsonError):
@@ -122,7 +122,7 @@ def to_yaml_pretty(value: Any) -> str:
 
 
 def from_yaml(text: str) -> dict[str, Any]:
-    """An empty text gives an empty map."""
+    """Return the YAML map; empty text gives an empty map."""
     try:
         value = load_yaml(text)
     except YamlError as error:
@@ -143,8 +143,8 @@ def from_yaml_array(text: str) -> list[Any]:
 
 
 def to_toml(value: Any) -> str:
-    """The error's text where the value has no TOML."""
-    # Few charts need TOML, and what it needs takes time to import.
+    """Return TOML, or the error's text if the value cannot be represented."""
+    # Few charts use TOML, and its modules are slow to import.
     from kymatui.helm.functions.tomlwriting import TomlError, encode_toml
 
     if value is None:

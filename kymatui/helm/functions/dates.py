@@ -1,4 +1,4 @@
-"""Functions on times. "Local" is the zone of the rendering's clock."""
+"""Functions on times; "Local" is the zone of the rendering's clock."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _local(environment: Environment) -> Location:
 
 
 def _moment(environment: Environment, value: Any, *, int32: bool = True) -> Time:
-    """A time, or seconds since 1970; anything else is now."""
+    """Return a time, also from Unix seconds; other values mean now."""
     if isinstance(value, Time):
         return value
     if go_type(value) in ("int", "int64") or (int32 and isinstance(value, Int32)):
@@ -58,7 +58,7 @@ def html_date_in_zone(environment: Environment, value: Any, zone: str) -> str:
 
 
 def date_in_zone(environment: Environment, layout: str, value: Any, zone: str) -> str:
-    """UTC where the zone is not known."""
+    """Format a date in a zone; an unknown zone means UTC."""
     location = _local(environment) if zone == "Local" else named_location(zone) or UTC_LOCATION
     return _moment(environment, value).within(location).format(layout)
 
@@ -78,7 +78,7 @@ def must_date_modify(span: str, moment: Time) -> Time:
 
 
 def to_date(environment: Environment, layout: str, text: str) -> Time:
-    """The year 1 where the text is no such time."""
+    """Parse a time; return the year 1 for invalid text."""
     try:
         return parse_time(layout, text, _local(environment))
     except ValueError:
@@ -93,13 +93,13 @@ def must_to_date(environment: Environment, layout: str, text: str) -> Time:
 
 
 def ago(environment: Environment, value: Any) -> str:
-    """How long ago, to the second."""
+    """Return the time since then, in whole seconds."""
     passed = now(environment).since(_moment(environment, value, int32=False))
     return format_duration(round_to(int(passed), SECOND))
 
 
 def duration(value: Any) -> str:
-    """Seconds as a span: 95 → "1m35s"; only a text and an int64 count."""
+    """Return seconds as a duration: 95 → "1m35s"; only text and int64 are accepted."""
     seconds = 0
     if isinstance(value, str):
         seconds = _clamped_integer(value)
@@ -118,7 +118,7 @@ def _clamped_integer(text: str) -> int:
 
 
 def duration_round(environment: Environment, value: Any) -> str:
-    """A span to its largest unit: "2h10m5s" → "2h"."""
+    """Return a duration in its largest unit: "2h10m5s" → "2h"."""
     span = abs(_span(environment, value))
     for unit, name in _SPANS:
         if span > unit:

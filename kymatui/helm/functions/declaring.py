@@ -1,7 +1,7 @@
-"""How a family of functions says what it has: `declare("trunc(int, string)", trunc)`.
+"""Declarations of template functions: `declare("trunc(int, string)", trunc)`.
 
-The words in the parentheses are the types of Go's parameters; "..." before the last makes it variadic. A function gets
-its arguments checked and converted, so that it can trust them.
+The words in parentheses are Go parameter types; "..." before the last makes it variadic. Arguments are checked and
+converted before the call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LIST_LIMIT: Final = PART_LIMIT
 
 
 def declare(signature: str, call: Callable[..., Any], *, environment: bool = False) -> Function:
-    """A function by its signature; with `environment`, `call` gets the Environment of the rendering first."""
+    """Return a function with a signature; with `environment`, it receives the Environment first."""
     name, _, words = signature.removesuffix(")").partition("(")
     params = [word.strip() for word in words.split(",") if word.strip()]
     variadic = bool(params) and params[-1].startswith("...")
@@ -39,17 +39,17 @@ def declare(signature: str, call: Callable[..., Any], *, environment: bool = Fal
 
 
 def table(functions: Iterable[Function]) -> dict[str, Function]:
-    """Functions by name."""
+    """Return functions by name."""
     return {function.name: function for function in functions}
 
 
 def hold_text(length: int, what: str) -> None:
-    """Refuses what would make a text longer than TEXT_LIMIT."""
+    """Raise FunctionError if a text would exceed TEXT_LIMIT."""
     if length > TEXT_LIMIT:
         raise FunctionError(f"{what} would be {length} characters long, the limit is {TEXT_LIMIT}")
 
 
 def hold_list(length: int, what: str) -> None:
-    """Refuses what would make a list longer than LIST_LIMIT."""
+    """Raise FunctionError if a list would exceed LIST_LIMIT."""
     if length > LIST_LIMIT:
         raise FunctionError(f"{what} would have {length} elements, the limit is {LIST_LIMIT}")

@@ -1,4 +1,4 @@
-"""Functions about what is empty, and what stands in for it."""
+"""Functions for empty values and defaults."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kymatui.helm.govalues.types import NilPointer, Object
 
 
 def empty(value: Any) -> bool:
-    """The zero value of its type: nil, false, 0, "", a list or map without elements. Structs never are."""
+    """Return whether a value is empty: nil, false, 0, "", an empty list or map. Structs never are."""
     if isinstance(value, Object):
         return False
     return isinstance(value, NilPointer) or not value

@@ -1,4 +1,4 @@
-"""Functions on maps. `set`, `unset` and the merges change the map itself, which every other holder of it sees."""
+"""Functions on maps. `set`, `unset` and the merges change the map in place, for all references to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEEPEST: Final = 300
 
 
 def make_dict(*pairs: Any) -> dict[str, Any]:
-    """Keys and values in turn; a last key without a value gets ""."""
+    """Return a map of alternating keys and values; a last key without value gets ""."""
     values = [*pairs, ""] if len(pairs) % 2 else pairs
     return {to_text(values[number]): values[number + 1] for number in range(0, len(values), 2)}
 
@@ -47,12 +47,12 @@ def pluck(key: str, *mappings: dict[str, Any]) -> list[Any]:
 
 
 def keys(*mappings: dict[str, Any]) -> TypedList:
-    """In the order in which they came in; Go leaves it to chance, and for small maps that is the likeliest."""
+    """Return the keys in insertion order; Go's order is random, and this is the likeliest for small maps."""
     return string_list(key for mapping in mappings for key in mapping)
 
 
 def values(mapping: dict[str, Any]) -> list[Any]:
-    """In the order of `keys`."""
+    """Return the values in the order of `keys`."""
     return list(mapping.values())
 
 
@@ -96,7 +96,7 @@ def must_merged(target: dict[str, Any], sources: tuple[dict[str, Any], ...], *, 
 
 
 def dig(*arguments: Any) -> Any:
-    """dig KEY… DEFAULT MAP: what is found along the keys, or the default where a key is missing."""
+    """Evaluate dig KEY… DEFAULT MAP: the value at the keys, or the default if a key is missing."""
     if len(arguments) < 3:
         raise Panic("dig needs at least three arguments")
     *path, fallback, found = arguments
@@ -122,7 +122,7 @@ def _named(value: Any) -> str:
 
 
 def deep_copy(value: Any) -> Any:
-    """copystructure's copy: maps and lists all the way down."""
+    """Return copystructure's deep copy of maps and lists."""
     if value is None:
         raise Panic("reflect: call of reflect.Value.Type on zero Value")
     hold_value(value, "deepCopy: the copy")
@@ -144,7 +144,7 @@ def _copied(value: Any, depth: int) -> Any:
         return TypedList(value.go_type, [_copied(item, depth + 1) for item in value], is_nil=value.is_nil)
     if isinstance(value, list):
         return [_copied(item, depth + 1) for item in value]
-    # what a template cannot change need not be copied; but copystructure leaves out what is not exported
+    # Immutable values need no copy, but copystructure drops unexported fields.
     copy = getattr(value, "go_copy", None)
     return copy() if copy else value
 

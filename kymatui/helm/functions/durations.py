@@ -1,4 +1,4 @@
-"""Spans of time, in nanoseconds, as Go writes and reads them: "1h30m0s", "1.5h", "-3ms"."""
+"""Durations in nanoseconds, formatted and parsed as in Go: "1h30m0s", "1.5h", "-3ms"."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Duration(Int64):
 
 
 def format_duration(nanoseconds: int) -> str:
-    """Duration.String: "1h2m3.5s", "1.5ms", "0s"."""
+    """Return Duration.String: "1h2m3.5s", "1.5ms", "0s"."""
     sign = "-" if nanoseconds < 0 else ""
     rest = abs(nanoseconds)
     if rest < SECOND:
@@ -63,7 +63,7 @@ def _decimal(amount: int, unit: int) -> str:
 
 
 def parse_duration(text: str) -> int:
-    """time.ParseDuration, in nanoseconds; ValueError has Go's text."""
+    """Return time.ParseDuration in nanoseconds. Raise ValueError with Go's message."""
     rest = text[1:] if text[:1] in ("-", "+") else text
     if rest == "0":
         return 0
@@ -106,7 +106,7 @@ def _part(text: str, match: re.Match[str]) -> int:
 
 
 def _leading_fraction(digits: str) -> tuple[int, float]:
-    """As many digits as fit 63 bits, and the power of ten that goes with them."""
+    """Return the digits that fit 63 bits, and their power of ten."""
     value, scale = 0, 1.0
     for digit in digits:
         if value > (_LARGEST - 1) // 10 or value * 10 + int(digit) > _LARGEST:
@@ -121,7 +121,7 @@ def _invalid(text: str) -> ValueError:
 
 
 def quote_time(text: str) -> str:
-    """How the time package quotes what it complains about."""
+    """Return the text quoted as in messages of Go's time package."""
     quoted = ""
     for character in text:
         if character >= "\x80" or character < " ":
@@ -132,7 +132,7 @@ def quote_time(text: str) -> str:
 
 
 def round_to(nanoseconds: int, unit: int) -> int:
-    """Duration.Round: to the nearest multiple, half away from zero."""
+    """Return Duration.Round: to the nearest multiple, half away from zero."""
     if unit <= 0:
         return nanoseconds
     whole, rest = divmod(abs(nanoseconds), unit)
@@ -167,7 +167,7 @@ def _methods() -> dict[str, Function]:
 
 
 def _in_units(number: int, unit: int) -> float:
-    """Whole units first, then the rest, as Go adds them up."""
+    """Return whole units plus the rest, in Go's order of floating-point operations."""
     whole = _towards_zero(number, unit)
     return float(whole) + float(number - whole * unit) / unit
 

@@ -1,4 +1,4 @@
-"""Base64 and Base32, read as Go reads them: line breaks are skipped, and an error is the answer, not a failure."""
+"""Base64 and Base32, decoded as in Go: line breaks are skipped, and an error is returned as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PAD: Final = ord("=")
 
 
 class CorruptInputError(ValueError):
-    """An encoded text that is none; the text is Go's, with the place of the first wrong byte."""
+    """Invalid encoded text; the message is Go's, with the position of the first wrong byte."""
 
 
 def b64enc(text: str) -> str:
@@ -43,7 +43,7 @@ def b32dec(text: str) -> str:
 
 
 def decode_base64(text: str) -> bytes:
-    """base64.StdEncoding.DecodeString; CorruptInputError has Go's text."""
+    """Return base64.StdEncoding.DecodeString. Raise CorruptInputError with Go's message."""
     data = to_bytes(text)
     kept = data.translate(None, _BREAKS)
     if len(kept) % 4 == 0:
@@ -53,7 +53,7 @@ def decode_base64(text: str) -> bytes:
 
 
 def _decode_by_groups(data: bytes) -> bytes:
-    """Four characters at a time, as Go does, to say where it goes wrong."""
+    """Decode four characters at a time, as Go does, to find the position of an error."""
     decoded = bytearray()
     group = bytearray()
     position = 0
@@ -78,7 +78,7 @@ def _decode_by_groups(data: bytes) -> bytes:
 
 
 def _check_padding(data: bytes, position: int, letters: int) -> None:
-    """After the first "=": one more where there were two letters, and nothing behind."""
+    """Check the padding after the first "=": one more after two letters, and nothing behind."""
     position = _skip_breaks(data, position)
     if letters == 2:
         if position == len(data):
@@ -113,7 +113,7 @@ def _decode_base32(data: bytes) -> bytes:
 
 
 def _base32_letters(group: bytes, start: int, total: int) -> int:
-    """How many letters a group of eight has before its padding."""
+    """Return the number of letters in a group of eight before its padding."""
     for number, byte in enumerate(group):
         behind = total - start - number - 1
         if byte == _PAD and number >= 2 and behind < 8:

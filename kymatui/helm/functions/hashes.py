@@ -1,4 +1,4 @@
-"""Checksums, in lower case hexadecimal; adler32sum in decimal."""
+"""Checksums in lower-case hexadecimal; adler32sum in decimal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON as Go's encoding/json reads it into interface{}: all numbers are float64; the errors are Go's."""
+"""JSON decoding as in Go's encoding/json into interface{}: numbers are float64, errors are Go's."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _MAX_DEPTH: Final = 10_000
 
 
 class JsonSyntaxError(ValueError):
-    """A text that is no JSON, or that does not fit; the text is Go's."""
+    """Invalid or unsuitable JSON; the message is Go's."""
 
 
 class NumberRangeError(JsonSyntaxError):
-    """A number that no float64 holds."""
+    """A number out of float64's range."""
 
 
 def decode_json(text: str) -> Any:
-    """json.Unmarshal into interface{}."""
+    """Return json.Unmarshal into interface{}."""
     text = runes(text)
     try:
         value = _DECODER.decode(text.strip(" \t\n\r"))
@@ -42,13 +42,13 @@ def decode_json(text: str) -> Any:
 
 
 def decode_json_object(text: str) -> dict[str, Any] | None:
-    """json.Unmarshal into map[string]interface{}; None is a nil map."""
+    """Return json.Unmarshal into map[string]interface{}; None is a nil map."""
     value = _decode_for(text, dict, "map[string]interface {}")
     return value if isinstance(value, dict) else None
 
 
 def decode_json_array(text: str) -> list[Any] | None:
-    """json.Unmarshal into []interface{}; None is a nil slice."""
+    """Return json.Unmarshal into []interface{}; None is a nil slice."""
     value = _decode_for(text, list, "[]interface {}")
     return value if isinstance(value, list) else None
 
@@ -59,14 +59,14 @@ def _decode_for(text: str, kind: type, wanted: str) -> Any:
     except NumberRangeError:
         if text.lstrip(" \t\n\r")[:1] in ("{", "["):
             raise
-        value = 0.0  # that it is a number is the first thing wrong with it
+        value = 0.0  # the wrong type is reported first
     if value is not None and not isinstance(value, kind):
         raise mistyped(value, wanted)
     return value
 
 
 def mistyped(value: Any, wanted: str) -> JsonSyntaxError:
-    """What Go says of a value that does not fit the variable."""
+    """Return Go's error for a value that does not fit the variable."""
     return JsonSyntaxError(f"json: cannot unmarshal {_GO_NAMES[type(value)]} into Go value of type {wanted}")
 
 
@@ -82,14 +82,14 @@ def _no_constant(text: str) -> NoReturn:
 
 
 class _Decoder(json.JSONDecoder):
-    """Python's decoder, held to the letter of JSON."""
+    """Python's decoder, restricted to strict JSON."""
 
 
 _DECODER: Final = _Decoder(parse_float=_number, parse_int=_number, parse_constant=_no_constant)
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Halves of surrogate pairs that an escape left behind are U+FFFD in Go."""
+    """Replace unpaired surrogates from escapes by U+FFFD, as Go does."""
     if isinstance(value, str):
         return value if is_valid(value) else "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in value)
     if isinstance(value, dict):
@@ -98,7 +98,7 @@ def _without_surrogates(value: Any) -> Any:
 
 
 class _Scanner:
-    """Finds where a text stops being JSON; no recursion, so that depth cannot hurt."""
+    """Finds the position of a syntax error, without recursion so that deep nesting is harmless."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -121,7 +121,7 @@ class _Scanner:
         raise NumberRangeError(f"json: cannot unmarshal number {found} into Go value of type float64")
 
     def fail(self, context: str) -> NoReturn:
-        # at the end Go looks whether a space would do
+        # At the end of input, Go checks whether a space would be valid.
         if self.position >= len(self.data) and not context.startswith(_WITHIN):
             raise JsonSyntaxError("unexpected end of JSON input")
         character = chr(self.data[self.position]) if self.position < len(self.data) else " "
@@ -137,7 +137,7 @@ class _Scanner:
         return self.peek()
 
     def value(self, open_brackets: list[int]) -> None:
-        """A scalar, or the beginning of a list or an object."""
+        """Read a scalar, or the start of a list or an object."""
         byte = self.skip_space()
         if byte in (0x5B, 0x7B):
             self.position += 1

@@ -1,4 +1,4 @@
-"""JSON as Go's encoding/json writes it."""
+"""JSON encoding as in Go's encoding/json."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _ESCAPED_FOR_HTML: Final = deferred('["\\\\\x00-\x1f<>&\u2028\u2029\udc80-\udcff
 
 
 class JsonError(ValueError):
-    """A value that JSON does not have; the text is Go's."""
+    """A value that JSON cannot represent; the message is Go's."""
 
 
 def encode_json(value: Any, *, html: bool = True, indent: str = "") -> str:
-    """json.Marshal, MarshalIndent with `indent`, or an Encoder without HTML escapes; JsonError has Go's text."""
+    """Return json.Marshal, MarshalIndent or an Encoder without HTML escapes. Raise JsonError."""
     return _Writer(html, indent).written(value)
 
 
 def plain_value(value: Any, *, nil_is_empty: bool = False) -> Any:
-    """The value as what JSON has: None, bool, int, float, str, list, dict with str keys.
+    """Return the value as None, bool, int, float, str, list, dict with str keys. Raise JsonError.
 
-    nil_is_empty: a nil map or list is an empty one, as go-yaml has it, and not null.
+    With `nil_is_empty`, a nil map or list becomes an empty one, as in go-yaml, instead of null.
     """
     try:
         return _Unfolding(nil_is_empty).plain(value, 0)
@@ -44,7 +44,7 @@ def plain_value(value: Any, *, nil_is_empty: bool = False) -> Any:
 
 
 class _Unfolding:
-    """Writes out what is shared: what a value holds a thousand times it says a thousand times, up to a limit."""
+    """Copies shared parts of a value at every occurrence, up to a limit."""
 
     __slots__ = ("left", "nil_is_empty")
 
@@ -109,7 +109,7 @@ def _fields(value: Object) -> Any:
 
 
 def _yaml_fields(value: Object) -> Any:
-    """go-yaml writes fields in lower case, and what marshals itself as the text that it makes."""
+    """Return the fields in lower case, as go-yaml does, or the text of a type that marshals itself."""
     if isinstance(made := _fields(value), str) and getattr(value, "go_is_timestamp", False):
         return Timestamp(made)
     return Fields({name.lower(): item for name, item in _exported(value).items()}) if isinstance(made, dict) else made
@@ -177,13 +177,13 @@ class _Writer:
 
 def _escape(match: re.Match[str]) -> str:
     character = match.group()
-    if character >= "\udc80":  # a byte that is no UTF-8
+    if character >= "\udc80":  # a byte that is not UTF-8
         return "\\ufffd"
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
 
 
 def scalar(value: Any) -> str:
-    """null, true, false and numbers."""
+    """Return null, true, false and numbers."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -194,7 +194,7 @@ def scalar(value: Any) -> str:
 
 
 def json_number(number: float) -> str:
-    """A float as encoding/json writes it: with an exponent below 1e-6 and from 1e21 on."""
+    """Return a float as encoding/json: with an exponent below 1e-6 and from 1e21 on."""
     if not math.isfinite(number):
         raise JsonError(f"json: unsupported value: {format_float(number)}")
     magnitude = abs(number)

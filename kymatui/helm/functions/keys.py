@@ -1,4 +1,4 @@
-"""Private keys as PEM texts, in the formats that Go writes and reads."""
+"""Private keys as PEM, in Go's formats."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PEM: Final = re.compile(
 
 
 class PemKeyError(ValueError):
-    """A PEM text that is no key; the text is Go's."""
+    """A PEM text without a key; the message is Go's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class PemBlock:
 
 
 def decode_pem(text: str) -> PemBlock | None:
-    """pem.Decode: the first block that can be read."""
+    """Return pem.Decode: the first valid block."""
     for match in _PEM.finditer(to_bytes(text)):
         try:
             data = base64.b64decode(b"".join(match["body"].split()), validate=True)
@@ -50,14 +50,14 @@ def decode_pem(text: str) -> PemBlock | None:
 
 
 def encode_pem(label: str, data: bytes) -> str:
-    """pem.EncodeToMemory: lines of 64 characters."""
+    """Return pem.EncodeToMemory: lines of 64 characters."""
     text = base64.b64encode(data).decode()
     lines = "".join(f"{text[start : start + 64]}\n" for start in range(0, len(text), 64))
     return f"-----BEGIN {label}-----\n{lines}-----END {label}-----\n"
 
 
 def write_key(key: PrivateKey) -> str:
-    """PKCS #1 for RSA, SEC 1 for elliptic curves, OpenSSL's own for DSA, PKCS #8 for the rest."""
+    """Return PKCS #1 for RSA, SEC 1 for elliptic curves, OpenSSL's format for DSA, else PKCS #8."""
     labels = {rsa.RSAPrivateKey: "RSA PRIVATE KEY", ec.EllipticCurvePrivateKey: "EC PRIVATE KEY"}
     label = next((label for kind, label in labels.items() if isinstance(key, kind)), "PRIVATE KEY")
     if isinstance(key, dsa.DSAPrivateKey):
@@ -69,7 +69,7 @@ def write_key(key: PrivateKey) -> str:
 
 
 def read_key(text: str) -> PrivateKey:
-    """A private key from PEM; PemKeyError has Sprig's text."""
+    """Return a private key from PEM. Raise PemKeyError with Sprig's message."""
     block = decode_pem(text)
     if block is None:
         raise PemKeyError("no PEM data in input")
@@ -90,7 +90,10 @@ def read_key(text: str) -> PrivateKey:
 
 
 def gen_private_key(kind: str) -> str:
-    """RSA of 4096 bits, DSA of 2048, ECDSA on P-256, or Ed25519; drawn by the system, never by the caller's source."""
+    """Return a new key: RSA 4096, DSA 2048, ECDSA P-256, or Ed25519.
+
+    It uses the system's random source, never the Environment's.
+    """
     if kind in ("", "rsa"):
         return write_key(rsa.generate_private_key(65537, 4096))
     if kind == "dsa":

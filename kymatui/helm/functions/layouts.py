@@ -1,4 +1,4 @@
-"""Go's layouts: times written and read by the example of "Mon Jan 2 15:04:05 MST 2006"."""
+"""Go's time layouts, by the example of "Mon Jan 2 15:04:05 MST 2006"."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _CHUNK: Final = re.compile(
 
 @lru_cache(maxsize=512)
 def chunks(layout: str) -> tuple[tuple[str, str], ...]:
-    """The layout as pairs of literal text and the standard part behind it; the last part is empty."""
+    """Return pairs of literal text and the following standard part; the last part is empty."""
     found: list[tuple[str, str]] = []
     start = position = 0
     while match := _CHUNK.search(layout, position):
-        # "_2006" is a literal "_" and a year: the year is found behind it
+        # "_2006" is a literal "_" and a year: the year follows.
         found.append((layout[start : match.start()], match.group()))
         start = position = match.end()
     found.append((layout[start:], ""))
@@ -40,7 +40,7 @@ def chunks(layout: str) -> tuple[tuple[str, str], ...]:
 
 
 def format_time(moment: Time, layout: str) -> str:
-    """Time.Format."""
+    """Return Time.Format."""
     pieces: list[str] = []
     for literal, part in chunks(layout):
         pieces.append(literal)
@@ -92,10 +92,10 @@ def _write_other(moment: Time, part: str) -> str:
 
 
 def write_offset(offset: int, part: str) -> str:
-    """ "+01:30" for "-07:00", and so on."""
+    """Return an offset such as "+01:30" for "-07:00"."""
     minutes = abs(offset) // 60
     colon = ":" if ":" in part else ""
-    # Go cuts to minutes first: half a minute west of Greenwich is +00:00
+    # Go truncates to minutes first: half a minute west of Greenwich is +00:00.
     text = ("-" if offset <= -60 else "+") + f"{minutes // 60:02d}"
     if len(part) > 3:
         text += f"{colon}{minutes % 60:02d}"

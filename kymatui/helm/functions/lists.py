@@ -1,4 +1,4 @@
-"""Functions on lists of any type. Each "must" function and its sister differ in Go only; here they are one."""
+"""Functions on lists of any type; each "must" function and its counterpart are the same here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _nil_list() -> TypedList:
 
 
 def _items(value: Any, complaint: str) -> list[Any]:
-    """The list, or the error with the kind of what it is instead."""
+    """Return the list. Raise FunctionError with the kind of another value."""
     if isinstance(value, list):
         return value
     if value is None:
@@ -88,7 +88,7 @@ def has(needle: Any, items: Any) -> bool:
 
 
 class _Members:
-    """A collection that is asked by reflect.DeepEqual; scalars are found by hash."""
+    """A set with reflect.DeepEqual; scalars are hashed."""
 
     def __init__(self, items: Any) -> None:
         self.items: list[Any] = []
@@ -125,7 +125,7 @@ def concat(*lists: Any) -> list[Any]:
 
 
 def slice_list(items: Any, *indices: Any) -> Any:
-    """items[from:to], of the same type."""
+    """Return items[from:to] of the same type."""
     found = _items(items, "list should be type of slice or array but")
     if not found:
         return None
@@ -138,15 +138,15 @@ def slice_list(items: Any, *indices: Any) -> Any:
 
 
 def _capacity(items: list[Any]) -> int:
-    """How far a slice may reach: Go lets it go beyond the end, to nils, where a list from values has room left over.
+    """Return the slice's capacity: Go can slice beyond the end, to nils, within the capacity.
 
-    Such a list was made one element after the other, its room doubled each time.
+    A list from values was built by appending, which doubles the capacity.
     """
     return 1 << (len(items) - 1).bit_length() if type(items) is list and len(items) <= 512 else len(items)
 
 
 def chunk(size: int, items: Any) -> TypedList:
-    """Lists of `size` elements each; the last has what is left."""
+    """Return lists of `size` elements; the last has the rest."""
     found = _items(items, "Cannot chunk type")
     count = _chunk_count(len(found), size)
     if count < 0 or count > 1 << 47:
@@ -165,7 +165,7 @@ def chunk(size: int, items: Any) -> TypedList:
 def _chunk_count(length: int, size: int) -> int:
     if size == 0:
         if length == 1:
-            return -(1 << 63)  # 0/0 is no number, and as an integer the smallest one
+            return -(1 << 63)  # 0/0 is NaN, and the smallest integer when converted
         return truncate(math.inf if length > 1 else -math.inf)
     return truncate(math.floor((length - 1) / size) + 1)
 

@@ -1,4 +1,4 @@
-"""How dario.cat/mergo 1.0.2 merges maps: in place, nested maps too, lists as a whole."""
+"""Merge of maps as in dario.cat/mergo 1.0.2: in place and recursive; lists are not merged."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _DEEPEST: Final = 300
 
 
 class MergeError(FunctionError):
-    """Two values that mergo will not merge; `merge` gives "" then, `mustMerge` fails."""
+    """Two values that mergo refuses to merge: `merge` returns "" then, `mustMerge` fails."""
 
 
 def merge_into(target: dict[Any, Any], source: dict[Any, Any], *, overwrite: bool) -> None:
-    """Adds what the target lacks or has empty; with `overwrite`, all that the source has, nils and zeros included.
+    """Set missing or empty keys of the target; with `overwrite`, all keys, even to nil or zero.
 
-    A map that only the source has is not copied: both hold the same one afterwards.
+    A map that only the source has is shared afterwards, not copied.
     """
     _Merging(overwrite).maps(target, source, 0)
 
 
 class _Merging:
-    """One merge, and how many keys it may still look at: maps that share maps are walked again and again."""
+    """One merge with its budget of keys: shared maps are visited repeatedly."""
 
     __slots__ = ("left", "overwrite")
 

@@ -1,4 +1,4 @@
-"""getHostByName: the only function that looks at the network, and only where the caller of the rendering allows it."""
+"""getHostByName, the only function with network access, if the caller of the rendering allows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passwords: bcrypt, htpasswd, the master password algorithm, and AES by a password."""
+"""Passwords: bcrypt, htpasswd, the master password algorithm, AES by password."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _CHARACTERS: Final[dict[str, str]] = {
 
 
 def bcrypt(environment: Environment, text: str) -> str:
-    """$2a$10$…; the salt is the environment's."""
+    """Return $2a$10$…; the salt comes from the Environment."""
     password = to_bytes(text)
     if len(password) > 72:
         return "failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes"
@@ -64,7 +64,7 @@ def htpasswd(environment: Environment, user: str, password: str) -> str:
 
 
 def derive_password(counter: int, kind: str, password: str, user: str, site: str) -> str:
-    """The master password algorithm: always the same password for the same site."""
+    """Return the master password algorithm's password, always the same for a site."""
     templates = _TEMPLATES.get(kind)
     if templates is None:
         return f"cannot find password template {kind}"
@@ -88,7 +88,7 @@ def _cipher(password: str, vector: bytes) -> Cipher[modes.CBC]:
 
 
 def encrypt_aes(environment: Environment, password: str, text: str) -> str:
-    """AES-256-CBC; the key is the password, cut or filled up to 32 bytes, as Sprig has it."""
+    """Encrypt with AES-256-CBC; the key is the password, cut or padded to 32 bytes, as in Sprig."""
     if not text:
         return ""
     data = to_bytes(text)

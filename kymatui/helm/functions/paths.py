@@ -1,6 +1,6 @@
-"""Functions on slash-separated paths, by the rules of Go's path package; no file system is asked.
+"""Functions on slash-separated paths as in Go's path package; they read no file system.
 
-The "os" functions are the same ones: charts are rendered as Helm renders them on Linux.
+The "os" functions are the same, because charts are rendered as by Helm on Linux.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from kymatui.helm.functions.declaring import declare, table
 
 
 def clean(path: str) -> str:
-    """The shortest path that means the same."""
+    """Return the shortest equivalent path."""
     if not path:
         return "."
     rooted = path.startswith("/")
@@ -30,7 +30,7 @@ def clean(path: str) -> str:
 
 
 def base(path: str) -> str:
-    """The last element."""
+    """Return the last element."""
     if not path:
         return "."
     stripped = path.rstrip("/")
@@ -38,12 +38,12 @@ def base(path: str) -> str:
 
 
 def directory(path: str) -> str:
-    """All but the last element, cleaned."""
+    """Return all but the last element, cleaned."""
     return clean(path[: path.rfind("/") + 1])
 
 
 def extension(path: str) -> str:
-    """From the last dot of the last element on."""
+    """Return the last element's text from its last dot on."""
     name = path.rpartition("/")[2]
     dot = name.rfind(".")
     return name[dot:] if dot >= 0 else ""

@@ -1,7 +1,7 @@
-"""What a pattern of Go's regexp may say: its errors, and its translation to Python's `re` where RE2 is not there.
+r"""Checks of Go regular expressions, and their translation to Python's `re` for machines without RE2.
 
-The translation is honest: it means the same or refuses. Refused are what `re` cannot say (Unicode classes, \\C, the
-ungreedy flag) and what would let it search without end (a repetition in a repetition).
+A translation has the same meaning or is refused. Refused is what `re` cannot express (Unicode classes, \C, the
+ungreedy flag) and what could backtrack without limit (a repetition within a repetition).
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ _GO_TEXTS: Final = {
 
 
 class RegexpError(ValueError):
-    """A pattern that Go refuses; the text is Go's: reason and part of the pattern."""
+    """A pattern that Go refuses; the message is Go's: reason and part of the pattern."""
 
     def __init__(self, reason: str, part: str) -> None:
         super().__init__(f"error parsing regexp: {reason}: `{part}`")
 
     @classmethod
     def of_re2(cls, text: str, pattern: str) -> RegexpError:
-        """From what RE2 says in C++."""
+        """Return Go's error for an RE2 error."""
         for known in sorted(_GO_TEXTS, key=len, reverse=True):
             if text.startswith(known):
                 return cls(_GO_TEXTS[known], text.removeprefix(known).removeprefix(": "))
         return cls("expression too large", pattern[:80])
 
 
-# what is quoted or in a class is passed over; named groups and counts are looked at
+# Quoted text and classes are skipped; named groups and counts are checked.
 _TOKEN: Final = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\C|\\[xpP]\{[^}]*\}|\\.|(?P<behind>\(\?<[=!])|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|(?P<name>\(\?P?<[^>=!]*>)|(?P<count>\{(?:0|[1-9]\d*)(?:,(?:0|[1-9]\d*)?)?\})",
     re.DOTALL,
@@ -52,7 +52,10 @@ _NAME: Final = re.compile(r"\(\?P?<[A-Za-z0-9_]+>")
 
 
 def check_pattern(pattern: str) -> None:
-    """Refuses what RE2 takes and Go does not: a single byte, names of groups that are not ASCII, endless counts."""
+    r"""Raise RegexpError for what RE2 accepts and Go refuses.
+
+    That is a single byte (\C), group names outside ASCII, and huge counts.
+    """
     if broken := _BROKEN.search(pattern):
         raise RegexpError("invalid UTF-8", pattern[broken.start() :])
     for token in _TOKEN.finditer(pattern):
@@ -90,7 +93,7 @@ _GROUP: Final = re.compile(r"\((?:\?(?:P?<([A-Za-z0-9_]+)>|([imsU]*)(-[imsU]+)?(
 
 
 def compile_translated(pattern: str) -> re.Pattern[bytes]:
-    """For machines without RE2: the same pattern for `re`."""
+    """Return the pattern translated to `re`, for machines without RE2."""
     for token in _TOKEN.finditer(pattern):
         if token["count"] and any(int(count[:9]) > 1000 for count in re.findall(r"\d+", token["count"])):
             raise RegexpError("invalid repeat count", token["count"])
@@ -107,7 +110,7 @@ class _Translation:
         self.position = 0
         self.pieces: list[str] = []
         self.multiline = [False]
-        self.repeats: list[bool] = [False]  # per open group: whether something in it is repeated without an upper bound
+        self.repeats: list[bool] = [False]  # per open group: whether it contains an unbounded repetition
         self.closed_repeats = False
 
     def translated(self) -> str:

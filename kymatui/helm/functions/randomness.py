@@ -1,4 +1,4 @@
-"""Functions that draw lots; the bytes come from the caller of the rendering, so that one can be repeated."""
+"""Random functions; the bytes come from the Environment, so that a rendering is repeatable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ASCII: Final = "".join(map(chr, range(32, 127)))
 
 
 def draw_below(environment: Environment, bound: int) -> int:
-    """A number from 0 to bound - 1, each as likely as the other."""
+    """Return a uniformly distributed number from 0 to bound - 1."""
     length = (bound.bit_length() + 7) // 8 + 1
     limit = (1 << (8 * length)) // bound * bound
     while True:
@@ -54,7 +54,7 @@ def rand_numeric(environment: Environment, count: int) -> str:
 
 
 def rand_bytes(environment: Environment, count: int) -> str:
-    """So many bytes, in Base64."""
+    """Return `count` bytes in Base64."""
     if count < 0:
         raise Panic("runtime error: makeslice: len out of range")
     hold_text(count * (TEXT_LIMIT // _LONGEST), "randBytes: the text")
@@ -62,7 +62,7 @@ def rand_bytes(environment: Environment, count: int) -> str:
 
 
 def rand_int(environment: Environment, minimum: int, maximum: int) -> int:
-    """From the minimum up to, but without, the maximum."""
+    """Return a number from minimum to maximum - 1."""
     if maximum <= minimum:
         raise Panic("invalid argument to Intn")
     return minimum + draw_below(environment, maximum - minimum)

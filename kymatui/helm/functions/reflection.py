@@ -1,4 +1,4 @@
-"""Functions about the types of values."""
+"""Functions on the types of values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def type_is(name: str, value: Any) -> bool:
 
 
 def type_is_like(name: str, value: Any) -> bool:
-    """A pointer to a type is like that type."""
+    """Return whether the type has this name, or is a pointer to that type."""
     return go_type(value) in (name, "*" + name)
 
 

@@ -1,6 +1,6 @@
-"""Regular expressions as Go's regexp package has them, on RE2, which cannot backtrack.
+"""Regular expressions of Go's regexp package on RE2, which cannot backtrack.
 
-Where google-re2 has no wheel, `patterns` translates what Python's `re` means the same by, and refuses the rest.
+On machines without a google-re2 wheel, `patterns` translates patterns to an equivalent for Python's `re`, or refuses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kymatui.helm.govalues.types import Function, FunctionError, Panic, TypedLis
 
 try:
     import re2
-except ImportError:  # no wheel for this machine
+except ImportError:  # no wheel for this platform
     re2 = None
 
 _LONGEST_PATTERN: Final = 20_000
@@ -32,7 +32,7 @@ class Match(Protocol):
 
 
 class Compiled(Protocol):
-    """What RE2 and `re` have in common, on bytes."""
+    """The common interface of RE2 and `re` on bytes."""
 
     @property
     def groupindex(self) -> Mapping[Any, int]: ...
@@ -45,7 +45,7 @@ class Compiled(Protocol):
 
 @lru_cache(maxsize=512)
 def compiled(pattern: str) -> Compiled:
-    """regexp.Compile; FunctionError has Go's text."""
+    """Return regexp.Compile. Raise FunctionError with Go's message."""
     try:
         if len(pattern) > _LONGEST_PATTERN:
             raise RegexpError("expression too large", pattern[:40] + "…")
@@ -74,7 +74,7 @@ def _must_compile(pattern: str) -> Compiled:
 
 
 def _rune_width(text: bytes, position: int) -> int:
-    """How many bytes the character at this place has; 0 at the end."""
+    """Return the number of bytes of the character here, 0 at the end."""
     if position >= len(text):
         return 0
     first = text[position]
@@ -88,7 +88,7 @@ def _rune_width(text: bytes, position: int) -> int:
 
 
 def _all_matches(pattern: Compiled, text: bytes, limit: int) -> Iterator[tuple[int, int]]:
-    """Go's FindAllIndex: an empty match right behind another match does not count; a negative limit means all."""
+    """Yield Go's FindAllIndex: an empty match directly after a match is skipped; negative limit means all."""
     position, found, previous_end = 0, 0, -1
     while (limit < 0 or found < limit) and position <= len(text):
         match = pattern.search(text, position)
@@ -108,7 +108,7 @@ def _all_matches(pattern: Compiled, text: bytes, limit: int) -> Iterator[tuple[i
 
 
 def _replaced(pattern: Compiled, text: bytes, replacement: Callable[[Match], bytes]) -> str:
-    """Go's ReplaceAll."""
+    """Return Go's ReplaceAll."""
     pieces: list[bytes] = []
     length = last_end = position = 0
     while position <= len(text):
@@ -117,7 +117,7 @@ def _replaced(pattern: Compiled, text: bytes, replacement: Callable[[Match], byt
             break
         start, end = match.span()
         pieces.append(text[last_end:start])
-        if end > last_end or start == 0:  # not an empty match right behind another match
+        if end > last_end or start == 0:  # skip an empty match directly after a match
             pieces.append(replacement(match))
             length += len(pieces[-1])
             hold_text(length, "regexReplaceAll: the text")
@@ -128,7 +128,7 @@ def _replaced(pattern: Compiled, text: bytes, replacement: Callable[[Match], byt
 
 
 def _expander(pattern: Compiled, template: str, text: bytes) -> Callable[[Match], bytes]:
-    """$1, ${1}, $name, ${name} and $$ in a replacement; a dollar that begins none of them stands for itself."""
+    """Return an expander of $1, ${1}, $name, ${name} and $$; any other dollar is literal."""
     parts: list[bytes | int] = []
     position = 0
     for found in _REFERENCE.finditer(template):
@@ -145,7 +145,7 @@ def _expander(pattern: Compiled, template: str, text: bytes) -> Callable[[Match]
 
 
 def _group_number(pattern: Compiled, name: str) -> int:
-    """-1 where the expression has no such group."""
+    """Return the number of a group, -1 if the expression lacks it."""
     if name.isascii() and name.isdigit() and (name == "0" or name[0] != "0"):
         number = int(name[:9])
         return number if number <= pattern.groups else -1
@@ -189,7 +189,7 @@ def _replace_all_literal(pattern: Compiled, text: str, replacement: str) -> str:
 
 
 def _split(pattern: Compiled, text: str, limit: int, *, empty_pattern: bool) -> TypedList:
-    """Go's Split: at most `limit` pieces, all where it is negative, none where it is 0."""
+    """Return Go's Split: at most `limit` pieces, all if it is negative, none if it is 0."""
     if limit == 0:
         return TypedList(STRINGS, is_nil=True)
     if not text and not empty_pattern:
@@ -229,7 +229,7 @@ def _quote_meta(text: str) -> str:
 
 
 def _family(prefix: str, compile_pattern: Compiler) -> Iterator[Function]:
-    """The functions that fail on a bad pattern: the plain ones as Go panics, the "must" ones as it returns an error."""
+    """Yield functions that fail on an invalid pattern: they panic, "must" ones return an error, as in Go."""
     name = "regex" if not prefix else f"{prefix}Regex"
     yield declare(f"{name}Find(string, string)", lambda pattern, text: _find(compile_pattern(pattern), text))
     yield declare(

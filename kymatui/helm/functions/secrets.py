@@ -1,6 +1,6 @@
-"""What makes keys, certificates and passwords; the libraries for it are loaded when something is made.
+"""Functions for keys, certificates and passwords; their libraries are imported on the first call.
 
-Many charts hold such calls, and few come to them.
+Many charts contain such calls, but few renderings reach them.
 """
 
 from __future__ import annotations

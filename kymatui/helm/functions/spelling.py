@@ -1,4 +1,4 @@
-"""Letters as Go's unicode package sees them: one rune in, one rune out (ß stays ß where Python would say SS)."""
+"""Letter case as in Go's unicode package: one rune in, one rune out (ß stays ß, in Python it is SS)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def to_upper(rune: str) -> str:
 
 
 def to_lower(rune: str) -> str:
-    return rune.lower()[0]  # only İ has a longer one, whose first is the simple mapping
+    return rune.lower()[0]  # only İ becomes longer; its first character is the simple mapping
 
 
 def to_title(rune: str) -> str:
@@ -65,17 +65,17 @@ def to_title(rune: str) -> str:
 
 
 def upper(text: str) -> str:
-    """strings.ToUpper."""
+    """Return strings.ToUpper."""
     return text.upper() if text.isascii() else "".join(map(to_upper, runes(text)))
 
 
 def lower(text: str) -> str:
-    """strings.ToLower."""
+    """Return strings.ToLower."""
     return text.lower() if text.isascii() else "".join(map(to_lower, runes(text)))
 
 
 def title(text: str) -> str:
-    """strings.Title: every letter at the start of a word."""
+    """Return strings.Title: title case for letters at the start of a word."""
     previous = " "
     titled = []
     for rune in runes(text):
@@ -91,7 +91,7 @@ def _is_separator(rune: str) -> bool:
 
 
 def untitle(text: str) -> str:
-    """goutils.Uncapitalize: the first letter of every word in lower case."""
+    """Return goutils.Uncapitalize: lower case for the first letter of every word."""
     words = []
     at_start = True
     for rune in runes(text):
@@ -105,7 +105,7 @@ def untitle(text: str) -> str:
 
 
 def swapcase(text: str) -> str:
-    """goutils.SwapCase: a lower case letter at the start of a word becomes title case, not upper case."""
+    """Return goutils.SwapCase: lower case at the start of a word becomes title case."""
     after_space = True
     swapped = []
     for rune in runes(text):

@@ -1,4 +1,4 @@
-"""Functions on texts."""
+"""Functions on text."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def string_list(items: Iterable[str]) -> TypedList:
 
 
 def cut(text: str, start: int, end: int | None = None) -> str:
-    """text[start:end] by bytes."""
+    """Return text[start:end] by bytes."""
     return text[start:end] if text.isascii() else from_bytes(to_bytes(text)[start:end])
 
 
 def trunc(count: int, text: str) -> str:
-    """The first `count` bytes, or the last where it is negative."""
+    """Return the first `count` bytes, or the last ones if it is negative."""
     length = byte_length(text)
     if count < 0 and length + count > 0:
         return cut(text, length + count)
@@ -33,7 +33,7 @@ def trunc(count: int, text: str) -> str:
 
 
 def substr(start: int, end: int, text: str) -> str:
-    """From byte `start` to `end`; a negative end, or one beyond, means the end of the text."""
+    """Return the bytes from `start` to `end`; a negative or too large end means the end of the text."""
     length = byte_length(text)
     if start < 0:
         if end > length:
@@ -56,7 +56,7 @@ def repeat(count: int, text: str) -> str:
 
 
 def indent(spaces: int, text: str) -> str:
-    """Every line, empty ones too, moved to the right."""
+    """Indent every line, also empty ones."""
     pad = repeat(spaces, " ")
     if pad:
         hold_text(len(text) + (text.count("\n") + 1) * spaces, "indent: the text")
@@ -114,14 +114,14 @@ def replace(old: str, new: str, text: str) -> str:
 
 
 def nospace(text: str) -> str:
-    """Without white space; where there was some, every byte becomes a character of its own, as goutils does it."""
+    """Remove white space; if there was any, every byte becomes its own character, as in goutils."""
     data = to_bytes(text)
     kept = [character for character in data.decode("latin-1") if not is_space(character)]
     return text if len(kept) == len(data) else "".join(kept)
 
 
 def initials(text: str) -> str:
-    """The first byte of every word, as a character."""
+    """Return the first byte of every word as a character."""
     found = []
     at_start = True
     for character in to_bytes(text).decode("latin-1"):
@@ -144,7 +144,7 @@ def abbrevboth(left: int, right: int, text: str) -> str:
 
 
 def _abbreviate(data: bytes, offset: int, width: int) -> str:
-    """goutils.AbbreviateFull: "..." on the sides where something is left out; "" where there is no room for that."""
+    """Return goutils.AbbreviateFull: "..." at the cut sides, "" if the width is too small."""
     if len(data) <= width:
         return from_bytes(data)
     room = width - 3
@@ -169,7 +169,7 @@ def wrap_with(width: int, separator: str, text: str) -> str:
 
 
 def _wrap(text: str, width: int, separator: str, *, cut_words: bool) -> str:
-    """goutils.WrapCustom: lines of so many bytes, broken at spaces."""
+    """Return goutils.WrapCustom: lines of at most `width` bytes, broken at spaces."""
     data, break_ = to_bytes(text), to_bytes(separator)
     width = max(width, 1)
     hold_text(len(data) + len(data) // width * len(break_), "wrap: the text")
@@ -220,7 +220,7 @@ def join_texts(separator: str, parts: list[str]) -> str:
 
 
 def to_strings(value: Any) -> TypedList:
-    """[]string of a list (without its nils), or of one value."""
+    """Return the []string of a list (without nils) or of a single value."""
     if isinstance(value, TypedList) and value.go_type == STRINGS:
         return value
     if kind(value) in ("slice", "array"):
@@ -237,7 +237,7 @@ def split_list(separator: str, text: str) -> TypedList:
 
 
 def _split(separator: str, text: str, count: int) -> list[str]:
-    """strings.SplitN; a negative count means all."""
+    """Return strings.SplitN; a negative count means all."""
     if count == 0:
         return []
     if not separator:
@@ -264,7 +264,7 @@ def splitn(separator: str, count: int, text: str) -> TypedMap:
 
 
 def sort_alpha(value: Any) -> TypedList:
-    """In the order of the bytes; a []string is itself sorted, as Sprig does it."""
+    """Sort by bytes; a []string is sorted in place, as in Sprig."""
     if kind(value) not in ("slice", "array"):
         return string_list([to_text(value)])
     texts = to_strings(value)

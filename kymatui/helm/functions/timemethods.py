@@ -1,4 +1,4 @@
-"""What a template may call on a time: {{ now.Year }}, {{ now.UTC.Format "15:04" }}, …"""
+"""Methods of times in templates: {{ now.Year }}, {{ now.UTC.Format "15:04" }}, …"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _method(name: str, call: Callable[..., Any], *params: str) -> Function:
 
 
 def _rounded(moment: Time, unit: int, rounding: Callable[[int, int], int]) -> Time:
-    """To a multiple of the unit since the year 1."""
+    """Round to a multiple of the unit since the year 1."""
     since_year_one = (moment.seconds - _YEAR_ONE_TO_1970) * SECOND + moment.nanosecond
     return moment.plus(rounding(since_year_one, unit) - since_year_one)
 
@@ -36,7 +36,7 @@ def _bytes(text: str) -> TypedList:
 
 
 class TimeLocation(Object):
-    """*time.Location, of which templates can have the name."""
+    """*time.Location; templates can print its name."""
 
     __slots__ = ("location",)
     go_type = "*time.Location"
@@ -59,7 +59,7 @@ def _inside(moment: Time, place: TimeLocation | NilPointer) -> Time:
 
 
 def _refused(reason: str) -> Callable[..., Any]:
-    """Go's methods with results that no template can take."""
+    """Return a method that fails, because templates cannot use its Go result types."""
 
     def call(_: Time) -> Any:
         raise EvalError(reason)

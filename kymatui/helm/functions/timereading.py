@@ -1,4 +1,4 @@
-"""Reading a time by a layout, as Go's time.ParseInLocation does."""
+"""Parsing of times by layout, as Go's time.ParseInLocation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FRACTION: Final = re.compile(r"[.,]([0-9]+)")
 
 
 class _Mismatch(Exception):
-    """A part of the value is not what the layout says."""
+    """A part of the value does not match the layout."""
 
 
 class _OutOfRange(Exception):
@@ -36,7 +36,7 @@ class _OutOfRange(Exception):
 
 
 def parse_time(layout: str, value: str, location: Location) -> Time:
-    """A time in a place; ValueError has Go's text."""
+    """Return a time in a location. Raise ValueError with Go's message."""
     return _Reader(layout, value, location).read()
 
 
@@ -94,7 +94,7 @@ class _Reader:
         return self.problem(f" as {quote_time(self.layout)}: cannot parse {quote_time(rest)} as {quote_time(part)}")
 
     def skip(self, literal: str) -> bool:
-        """Takes literal text; a space in the layout stands for any number of them."""
+        """Skip literal text; a space in the layout matches any number of spaces."""
         while literal:
             if literal[0] == " ":
                 if self.rest and self.rest[0] != " ":
@@ -108,7 +108,7 @@ class _Reader:
         return True
 
     def number(self, *, fixed: bool = False, most: int = 2) -> int:
-        """One number of up to two (or three) digits; fixed: exactly so many."""
+        """Read one number of up to `most` digits; `fixed` requires exactly that many."""
         digits = ""
         while len(digits) < most and self.rest[len(digits) : len(digits) + 1] in _DIGITS:
             digits += self.rest[len(digits)]
@@ -155,7 +155,7 @@ class _Reader:
         self.month = self.name_of(names) + 1
 
     def read_weekday(self, names: Sequence[str]) -> None:
-        """It is read, and means nothing."""
+        """Read and ignore the weekday."""
         self.name_of(names)
 
     def read_day(self, *, fixed: bool = False, padded: bool = False) -> None:
@@ -187,7 +187,7 @@ class _Reader:
         self.afternoon = text == after
 
     def read_unasked_fraction(self) -> None:
-        """Seconds may have a fraction that the layout does not speak of."""
+        """Read a fraction of seconds that the layout does not mention."""
         fraction = _FRACTION.match(self.rest)
         if fraction:
             self.take_fraction(fraction.end())
@@ -289,7 +289,7 @@ _DIGITS: Final = frozenset("0123456789")
 
 
 def _zone_name_length(text: str) -> int:
-    """How many characters of the text are an abbreviation such as CEST, GMT-3 or +03; 0: none."""
+    """Return the length of an abbreviation such as CEST, GMT-3 or +03; 0 for none."""
     if len(text) < 3:
         return 0
     if text[:4] in ("ChST", "MeST"):

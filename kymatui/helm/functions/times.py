@@ -1,4 +1,4 @@
-"""time.Time: a moment to the nanosecond, in a time zone."""
+"""time.Time: a moment in nanoseconds, in a time zone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Weekday(Int):
 
 
 class Time(Object):
-    """A moment: seconds since 1970, nanoseconds, and where it is looked at from."""
+    """A moment: Unix seconds, nanoseconds, and a location."""
 
     __slots__ = ("_civil", "location", "nanosecond", "offset", "seconds", "zone_name")
     go_type: ClassVar[str] = "time.Time"
@@ -57,12 +57,12 @@ class Time(Object):
 
     @classmethod
     def zero(cls) -> Time:
-        """The first of January of the year 1."""
+        """Return the first of January of the year 1."""
         return cls(_YEAR_ONE)
 
     @classmethod
     def civil(cls, date: tuple[int, int, int], seconds_of_day: int, nanosecond: int, location: Location) -> Time:
-        """time.Date: what the clocks of a place show."""
+        """Return time.Date: the moment of a local date and time."""
         local = calendar.days_from_civil(*date) * DAY + seconds_of_day
         offset = location.at(local)[1]
         if offset:
@@ -112,7 +112,7 @@ class Time(Object):
 
     @property
     def weekday(self) -> int:
-        """0 is Sunday."""
+        """Return the weekday; 0 is Sunday."""
         return ((self.seconds + self.offset) // DAY + 4) % 7
 
     @property
@@ -127,7 +127,7 @@ class Time(Object):
         return Time(self.seconds + carry, nanosecond, self.location)
 
     def since(self, other: Time) -> Duration:
-        """The span from the other time to this one, cut to what a Duration can hold."""
+        """Return the difference to the other time, limited to the range of a Duration."""
         span = (self.seconds - other.seconds) * SECOND + self.nanosecond - other.nanosecond
         return Duration(max(-(1 << 63), min((1 << 63) - 1, span)))
 
@@ -146,7 +146,7 @@ class Time(Object):
         return format_time(self, "2006-01-02 15:04:05.999999999 -0700 MST")
 
     def go_syntax(self) -> str:
-        """What GoString says, and %#v prints."""
+        """Return GoString, which %#v prints."""
         clock = f"{self.hour}, {self.minute}, {self.second}, {self.nanosecond}"
         name = self.location.name
         place = f"time.{name}" if name in ("UTC", "Local") else f'time.Location("{name}")'

@@ -1,4 +1,4 @@
-"""TOML as BurntSushi/toml 1.6 reads it into map[string]interface{}, with its complaints."""
+"""TOML decoding as BurntSushi/toml 1.6 into map[string]interface{}, with its messages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ Key = tuple[str, ...]
 
 
 def decode_toml(text: str) -> dict[str, Any]:
-    """Whole numbers are int64, times time.Time, [[tables]] []map[string]interface{}; TomlSyntaxError has Go's text."""
+    """Return the document. Raise TomlSyntaxError with Go's message.
+
+    Integers are int64, times time.Time, [[tables]] []map[string]interface{}.
+    """
     return _Reader(text).document()
 
 
@@ -48,11 +51,11 @@ class _Reader:
         self.context: Key = ()
         self.key = ""
         self.implicit: set[Key] = set()
-        self.arrays: set[Key] = set()  # keys whose value is a list in brackets
+        self.arrays: set[Key] = set()  # keys with a list in brackets as value
         self.scan.last_key = self.current
 
     def current(self) -> str:
-        """The key that an error names."""
+        """Return the key for error messages."""
         context = ".".join(map(quoted_key, self.context))
         return f"{context}.{self.key}" if self.key and context else self.key or context
 
@@ -79,7 +82,7 @@ class _Reader:
         self.context, self.key = outer, ""
 
     def value_of(self, key: Key, depth: int = 0) -> Any:
-        """Reads what stands behind a key and puts it where it belongs."""
+        """Read the value of a key and store it."""
         self.key = key[-1]
         for part in key[:-1]:
             self.add_implicit((*self.context, part))
@@ -196,7 +199,7 @@ class _Reader:
         return self.unescaped(text) if kind in ('"', '"""') else text
 
     def quoted_text(self, kind: str, text: str) -> str:
-        """A key in quotes."""
+        """Return a quoted key."""
         return self.text(kind, text)
 
     def unescaped(self, text: str) -> str:
@@ -298,7 +301,7 @@ def _lacks_zero(text: str, layout: str) -> bool:
 
 
 def _join_lines(text: str) -> str:
-    """A backslash at the end of a line takes the line break and the space behind it away."""
+    """Remove line breaks after a backslash, and the following space."""
     pieces: list[str] = []
     start = position = 0
     while (position := text.find("\\", position)) >= 0:

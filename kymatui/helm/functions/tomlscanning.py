@@ -1,4 +1,4 @@
-"""The words of a TOML text, and where it stops being one."""
+"""Scanner of TOML with BurntSushi/toml's messages."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ QuotedText = Callable[[str, str], str]
 
 
 class TomlSyntaxError(ValueError):
-    """A text that is no TOML; the text is Go's."""
+    """A text that is not TOML; the message is Go's."""
 
 
 def quoted_key(key: str) -> str:
-    """A key as it is shown: in quotes unless it is bare."""
+    """Return a key for display, quoted unless it is bare."""
     if _BARE_KEY.fullmatch(key):
         return key
     return '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -41,25 +41,25 @@ class TomlScanner:
                 "toml: line 1: files cannot contain NULL bytes; probably using UTF-16; TOML files must be UTF-8"
             )
 
-    # What goes wrong, and in which line.
+    # Errors and their lines.
 
     def complain(self, message: str) -> NoReturn:
-        """About the word that was read last."""
+        """Raise an error at the last token."""
         self._raise(self.token_line, message)
 
     def complain_of_key(self, message: str) -> NoReturn:
-        """About the key that was read last."""
+        """Raise an error at the last key."""
         self._raise(self.key_line, message)
 
     def fail(self, message: str) -> NoReturn:
-        """About this place."""
+        """Raise an error at the current position."""
         line = self._line()
         if self.at_end and self.text[self.position - 1 : self.position] == "\n":
             line -= 1
         self._raise(line, message)
 
     def fail_before(self, message: str) -> NoReturn:
-        """About the line before."""
+        """Raise an error at the line before."""
         self._raise(self._line() - 1, message)
 
     def _line(self) -> int:
@@ -73,7 +73,7 @@ class TomlScanner:
     # Characters.
 
     def take(self) -> str:
-        """The next character, or "" at the end."""
+        """Return the next character, "" at the end."""
         if self.position >= len(self.text):
             self.at_end = True
             return ""
@@ -110,7 +110,7 @@ class TomlScanner:
             self.position += 1
 
     def skip_space(self) -> str:
-        """Passes over blanks, line breaks and comments, and gives what comes next."""
+        """Skip blanks, line breaks and comments; return the next character."""
         while True:
             character = self.peek()
             if character == "#":
@@ -169,7 +169,7 @@ class TomlScanner:
             self.fail(f"expected end of table array name delimiter ']', but got {self.shown(character)} instead")
 
     def key(self, quoted_text: QuotedText) -> tuple[str, ...]:
-        """A dotted key and the "=" behind it."""
+        """Read a dotted key and the "=" after it."""
         self.skip_blanks()
         character = self.peek()
         if character in ("", "="):
@@ -209,7 +209,7 @@ class TomlScanner:
     # Values.
 
     def value_start(self) -> tuple[str, str]:
-        """The kind of a value and its text: "[" and "{" only begin; texts are named by their quotes."""
+        """Return kind and text of a value; "[" and "{" have no text, the kind of a string is its quotes."""
         self.skip_blanks()
         self.token_line = self._line()
         character = self.take()
@@ -366,7 +366,7 @@ class TomlScanner:
                 number = {2: "two", 4: "four", 8: "eight"}[digits]
                 self.fail(f"expected {number} hexadecimal digits after '\\{escape}', but got {quote(found)} instead")
 
-    # What stands between the parts of lists and inline tables.
+    # Separators in lists and inline tables.
 
     def to_next_element(self) -> bool:
         character = self.skip_space()
@@ -376,7 +376,7 @@ class TomlScanner:
         return not self.accept("]")
 
     def after_element(self) -> bool:
-        """Whether another element may follow."""
+        """Return whether another element may follow."""
         self.skip_space()
         character = self.take()
         if character == "]":

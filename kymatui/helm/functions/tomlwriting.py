@@ -1,4 +1,4 @@
-"""TOML as BurntSushi/toml 1.6 writes it: plain values first, then tables, keys in order, two spaces a level."""
+"""TOML encoding as BurntSushi/toml 1.6: plain values before tables, sorted keys, two spaces per level."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _ESCAPED: Final = re.compile('[\x00-\x1f"\\\\\x7f]')
 
 
 class TomlError(ValueError):
-    """A value that TOML does not have; the text is Go's."""
+    """A value that TOML cannot represent; the message is Go's."""
 
 
 def encode_toml(value: Any) -> str:
-    """toml.Encoder.Encode; TomlError has Go's text."""
+    """Return toml.Encoder.Encode. Raise TomlError with Go's message."""
     return _Writer().document(value)
 
 
@@ -39,13 +39,13 @@ def _is_table(value: Any) -> bool:
 
 
 def _is_table_array(value: Any) -> bool:
-    """A list of nothing but tables; a nil in any list is an error."""
+    """Return whether a list has only tables; a nil in any list is an error."""
     if not isinstance(value, list) or not value:
         return False
     if any(is_nil(item) for item in value):
         raise TomlError("toml: cannot encode array with nil element")
     for item in value:
-        _is_table_array(item)  # its nils count, too
+        _is_table_array(item)  # a nil in a nested list is an error too
     return all(map(_is_table, value))
 
 
@@ -147,7 +147,7 @@ class _Writer:
 
 
 def _ordered(table: Any) -> list[tuple[bool, str, Any]]:
-    """Whether it is a table of its own, name and value: first what is none."""
+    """Return (is a table, name, value) of the entries, plain values first."""
     entries = _entries(table)
     names = entries if isinstance(table, Object) else sorted_keys(entries)
     found = [

@@ -1,4 +1,4 @@
-"""urlParse and urlJoin, by the rules of Go's net/url."""
+"""urlParse and urlJoin as in Go's net/url."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PORT: Final = re.compile(r"(?::[0-9]*)?")
 
 
 class UrlError(ValueError):
-    """What net/url complains about."""
+    """An error of net/url."""
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Url:
 
     @property
     def hostname(self) -> str:
-        """The host without its port and without an address's brackets."""
+        """Return the host without port and brackets."""
         colon = self.host.rfind(":")
         host = self.host[:colon] if colon >= 0 and _PORT.fullmatch(self.host[colon:]) else self.host
         return host[1:-1] if host.startswith("[") and host.endswith("]") else host
@@ -74,12 +74,12 @@ class Url:
 
 
 def escape(text: str, plain: frozenset[int]) -> str:
-    """Percent-encodes every byte that is not plain."""
+    """Percent-encode every byte that is not in `plain`."""
     return "".join(chr(byte) if byte in plain else f"%{byte:02X}" for byte in to_bytes(text))
 
 
 def unescape(text: str, *, host: bool = False, zone: bool = False) -> str:
-    """Decodes percent-encoding, as strictly as net/url does for this part of a URL."""
+    """Decode percent-encoding as strictly as net/url for this part of a URL."""
     data = to_bytes(text)
     decoded = bytearray()
     position = 0
@@ -104,7 +104,7 @@ def unescape(text: str, *, host: bool = False, zone: bool = False) -> str:
 
 
 def parse(text: str) -> Url:
-    """url.Parse; UrlError has Go's text."""
+    """Return url.Parse. Raise UrlError with Go's message."""
     before, _, fragment = text.partition("#")
     try:
         url = _parse(before)
@@ -186,7 +186,7 @@ def _check_port(text: str) -> None:
 
 
 def _parse_address(host: str) -> str:
-    """[address]:port"""
+    """Parse [address]:port."""
     closing = host.rfind("]")
     if closing < 0:
         raise UrlError("missing ']' in host")

@@ -11,7 +11,7 @@ from kymatui.helm.semver import methods  # noqa: F401 - gives versions their met
 from kymatui.helm.semver.constraints import parse_constraint
 from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
 
-# charts ask the same few questions again and again
+# Charts repeat the same few comparisons.
 _constraint: Final = lru_cache(maxsize=512)(parse_constraint)
 _version: Final = lru_cache(maxsize=512)(parse_version)
 

@@ -1,1 +1,1 @@
-"""Go's values in Python: types, truth, comparison, printing. See `types` for the table of what stands for what."""
+"""Go values in Python: types, truth, comparison, printing; `types` has the table of representations."""

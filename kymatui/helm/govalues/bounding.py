@@ -1,4 +1,4 @@
-"""Values that share their parts are exponentially larger written out than in memory: `list $x $x`, again and again."""
+"""Size limit for values that share parts: written out, nested `list $x $x` grows exponentially."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEPTH_LIMIT: Final = 5_000
 
 
 def hold_value(value: Any, what: str) -> None:
-    """Refuses a value that would have more than PART_LIMIT parts, were all that it shares written out."""
+    """Raise FunctionError if a value has more than PART_LIMIT parts with shared ones written out."""
     level: list[Any] = [value] if isinstance(value, (list, dict)) else []
     left, depth = PART_LIMIT, 0
     while level:

@@ -25,14 +25,14 @@ _NILLABLE: Final = frozenset({"map", "slice", "ptr", "func", "interface"})
 
 
 def is_nil(value: Any) -> bool:
-    """Whether a value is nil: of an interface, or a nil map, slice or pointer."""
+    """Return whether a value is nil: an interface, map, slice or pointer."""
     if value is None or value is INVALID or isinstance(value, NilPointer):
         return True
     return isinstance(value, (TypedList, TypedMap)) and value.is_nil
 
 
 def equal(first: Any, second: Any) -> bool:
-    """`eq` of two values; FunctionError where Go's eq refuses the pair."""
+    """Return `eq` of two values. Raise FunctionError for pairs that Go's eq refuses."""
     cls = first.__class__
     if cls is second.__class__ and cls in _SCALARS:
         return bool(first == second)
@@ -70,14 +70,14 @@ def _equal_others(first: Any, second: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """A reflect.Value under %s: fmt prints what it holds, with every part under %s."""
+    """Return a reflect.Value under %s, which prints its content with every part under %s."""
     from kymatui.helm.govalues.printf import sprintf
 
     return sprintf("%s", value)
 
 
 def less(first: Any, second: Any) -> bool:
-    """`lt` of two values; FunctionError where Go's lt refuses the pair."""
+    """Return `lt` of two values. Raise FunctionError for pairs that Go's lt refuses."""
     one, two = _BASIC.get(kind(first)), _BASIC.get(kind(second))
     if one is None or two is None:
         raise FunctionError(BAD_COMPARISON)
@@ -93,7 +93,7 @@ def less(first: Any, second: Any) -> bool:
 
 
 def deep_equal(first: Any, second: Any) -> bool:
-    """reflect.DeepEqual: the same types and the same values all the way down."""
+    """Return reflect.DeepEqual: equal types and values at every depth."""
     hold_value(first, "the comparison")
     hold_value(second, "the comparison")
     return _deep_equal(first, second)

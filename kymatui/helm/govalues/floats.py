@@ -1,4 +1,4 @@
-"""Numbers as texts, by the rules of Go's strconv: FormatFloat, ParseFloat, ParseInt, ParseUint."""
+"""Go's strconv for numbers: FormatFloat, ParseFloat, ParseInt, ParseUint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OUT_OF_RANGE: Final = "value out of range"
 
 
 def format_float(number: float, verb: str = "g", precision: int = -1, bits: int = 64) -> str:
-    """strconv.FormatFloat; precision -1 is the fewest digits that read back as the same number."""
+    """Return strconv.FormatFloat; precision -1 means the fewest digits that parse to the same number."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
@@ -34,7 +34,7 @@ def format_float(number: float, verb: str = "g", precision: int = -1, bits: int 
 
 
 def shortest_digits(number: float, bits: int = 64) -> tuple[str, int]:
-    """The fewest decimal digits that read back as this number, and the exponent of the first of them."""
+    """Return the fewest decimal digits that parse to this number, and the exponent of the first."""
     if number == 0:
         return "0", 0
     text = repr(abs(number)) if bits == 64 else _shortest32(abs(number))
@@ -97,7 +97,7 @@ def _hexadecimal(number: float, precision: int) -> str:
 
 
 def _rounded(bits: int, exponent: int, precision: int) -> tuple[int, int]:
-    """53 bits rounded, half to even, to a leading 1 and so many hexadecimal digits."""
+    """Round 53 bits, half to even, to a leading 1 and `precision` hexadecimal digits."""
     shift = 52 - 4 * precision
     if shift == 0:
         return bits, exponent
@@ -115,7 +115,7 @@ _SPECIAL: Final = deferred(r"[+-]?(?:inf|infinity)\Z|nan\Z", re.IGNORECASE)
 
 
 def underscores_ok(text: str) -> bool:
-    """Whether underscores only stand between digits, or between a base's prefix and a digit."""
+    """Return whether all underscores are between digits, or between a base prefix and a digit."""
     previous, rest = "^", text[1:] if text[:1] in ("+", "-") else text
     hexadecimal = False
     if len(rest) >= 2 and rest[0] == "0" and rest[1].lower() in "box":
@@ -135,7 +135,7 @@ def underscores_ok(text: str) -> bool:
 
 
 def parse_float(text: str) -> float:
-    """strconv.ParseFloat(text, 64); ValueError has Go's text."""
+    """Return strconv.ParseFloat(text, 64). Raise ValueError with Go's message."""
     if text.isascii() and ("_" not in text or underscores_ok(text)):
         bare = text.replace("_", "")
         if _DECIMAL.match(text):
@@ -154,7 +154,7 @@ def parse_float(text: str) -> float:
 
 
 def parse_int(text: str, base: int = 10, bits: int = 64) -> int:
-    """strconv.ParseInt; ValueError has Go's text."""
+    """Return strconv.ParseInt. Raise ValueError with Go's message."""
     number = _whole(text, base, "ParseInt", text[:1] in ("+", "-"))
     if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
         raise ValueError(f"strconv.ParseInt: parsing {_quoted(text)}: {OUT_OF_RANGE}")
@@ -162,7 +162,7 @@ def parse_int(text: str, base: int = 10, bits: int = 64) -> int:
 
 
 def parse_uint(text: str, base: int = 10, bits: int = 64) -> int:
-    """strconv.ParseUint; ValueError has Go's text."""
+    """Return strconv.ParseUint. Raise ValueError with Go's message."""
     number = _whole(text, base, "ParseUint", False)
     if number >> bits:
         raise ValueError(f"strconv.ParseUint: parsing {_quoted(text)}: {OUT_OF_RANGE}")

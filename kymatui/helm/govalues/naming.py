@@ -1,6 +1,6 @@
-"""Go's type names: their parts, what underlies a named type, and what can be assigned to what.
+"""Go type names: their parts, underlying types, and assignability.
 
-Types are known by the name that reflect prints. The few named types that templates meet are declared here.
+Types are identified by the name that reflect prints. The few named types of templates are declared here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def underlying(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def type_kind(name: str) -> str:
-    """reflect's Kind of a type, from its name."""
+    """Return reflect's Kind of a type name."""
     under = underlying(name)
     if under in _BASIC:
         return under
@@ -49,7 +49,7 @@ def type_kind(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def elem_type(name: str) -> str:
-    """The type of a slice's or map's elements, or of what a pointer points to."""
+    """Return the element type of a slice or map, or the target type of a pointer."""
     under = underlying(name)
     if under.startswith("map["):
         return under[_closing(under, 3) + 1 :]
@@ -60,7 +60,7 @@ def elem_type(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def key_type(name: str) -> str:
-    """The type of a map's keys."""
+    """Return the key type of a map."""
     under = underlying(name)
     return under[4 : _closing(under, 3)]
 
@@ -76,7 +76,7 @@ def _closing(text: str, opening: int) -> int:
 
 @lru_cache(maxsize=4096)
 def assignable(source: str, target: str) -> bool:
-    """Whether a value of one type goes into a variable of another as it is (Go's assignability)."""
+    """Return whether a value of one type is assignable to a variable of another (Go's assignability)."""
     if source == target or target == ANY:
         return True
     if target == REFLECT or underlying(source) != underlying(target):
@@ -85,11 +85,11 @@ def assignable(source: str, target: str) -> bool:
 
 
 def is_unnamed(name: str) -> bool:
-    """Whether the type has no name of its own: map[…]…, []…, *…, func(…)."""
+    """Return whether the type has no name: map[…]…, []…, *…, func(…)."""
     return name.startswith(("map[", "[", "*", "func(", "interface {", "struct {"))
 
 
 @lru_cache(maxsize=1024)
 def can_be_nil(name: str) -> bool:
-    """Whether nil can stand for a value of this type."""
+    """Return whether nil is a value of this type."""
     return name == REFLECT or type_kind(name) in {"interface", "map", "ptr", "slice", "func", "chan"}

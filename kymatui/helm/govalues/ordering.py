@@ -1,4 +1,4 @@
-"""The order of a map's keys in Go's printing and ranging (internal/fmtsort)."""
+"""The order of map keys in Go's printing and ranging (internal/fmtsort)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RANKS: Final[dict[type, int]] = {type(None): 0, bool: 1, int: 2, float: 3, str:
 
 
 def sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
-    """A map's keys as Go orders them: strings by their bytes, numbers by size, mixed keys by type."""
+    """Return a map's keys in Go's order: strings by bytes, numbers by size, mixed keys by type."""
     keys = list(mapping)
     try:
         keys.sort()

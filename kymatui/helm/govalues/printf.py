@@ -1,4 +1,4 @@
-"""Go's Sprintf: verbs, flags, widths, argument indexes, and the notations for what does not fit."""
+"""Go's Sprintf: verbs, flags, widths, argument indexes, and error notations."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _LIMIT: Final = 1_000_000
 
 
 def sprintf(template: str, *args: Any) -> str:
-    """fmt.Sprintf."""
+    """Return fmt.Sprintf."""
     return _Formatter(template, args).run()
 
 
 class _Formatter:
-    """One run over a format: where it stands in the text and among the arguments."""
+    """One formatting run: its positions in the format and the arguments."""
 
     def __init__(self, template: str, args: Sequence[Any]) -> None:
         self.template = template
@@ -62,7 +62,7 @@ class _Formatter:
         return join_bounded(self.out)
 
     def _directive(self) -> bool:
-        """One verb with what stands before it; False where the format ends within."""
+        """Format one verb with its flags; return False if the format ends within."""
         self.good_index = True
         flags = self._flags()
         self._argument_number()
@@ -100,7 +100,7 @@ class _Formatter:
         return flags
 
     def _argument_number(self) -> None:
-        """[n] before a width, a precision or a verb."""
+        """Read [n] before a width, a precision or a verb."""
         if self.template[self.position : self.position + 1] != "[":
             self.after_index = False
             return
@@ -151,7 +151,7 @@ class _Formatter:
         flags.precision = 0 if number is None else number
 
     def _number(self) -> int | None:
-        """Digits at the position; a number that is too large swallows the rest of the format."""
+        """Read digits; a number that is too large consumes the rest of the format."""
         start = self.position
         number = 0
         while self.position < len(self.template) and "0" <= self.template[self.position] <= "9":
@@ -201,7 +201,7 @@ def _decimal(text: str) -> int | None:
 
 
 def format_argument(flags: Flags, value: Any, verb: str) -> str:
-    """One argument under one verb, as printArg does it."""
+    """Return one argument under one verb, as printArg."""
     if value.__class__ is str and verb == "s" and flags.width is None and flags.precision is None:
         return str(value)
     if value is None or value is INVALID:
@@ -216,14 +216,14 @@ def format_argument(flags: Flags, value: Any, verb: str) -> str:
 
 
 def bad_verb(flags: Flags, value: Any, verb: str) -> str:
-    """%!d(string=x)"""
+    """Return the error notation, such as %!d(string=x)."""
     if value is None or value is INVALID:
         return f"%!{verb}(<nil>)"
     return f"%!{verb}({go_type(value)}={format_part(flags, value, 'v', 0, plain=True)})"
 
 
 def format_part(flags: Flags, value: Any, verb: str, depth: int, *, plain: bool = False) -> str:
-    """A value or a part of one; `plain` leaves String() and Error() alone, as Go does within %!."""
+    """Return a value or a part of one; `plain` skips String() and Error(), as Go does within %!."""
     if value is None or value is INVALID:
         return _nil(flags, verb)
     if not plain and not flags.sharp_v and verb in "vsxXq" and (text := stringer(value)) is not None:
@@ -245,7 +245,7 @@ def format_part(flags: Flags, value: Any, verb: str, depth: int, *, plain: bool 
 def _nil(flags: Flags, verb: str) -> str:
     if flags.sharp_v:
         return "interface {}(nil)"
-    # A nil inside of an interface is written as it is, whatever the verb and the width.
+    # A nil inside an interface ignores verb and width.
     return "<nil>" if verb else ""
 
 
@@ -377,7 +377,7 @@ def _struct(flags: Flags, value: Object, verb: str, depth: int) -> str:
     return f"{mark}{name}{{{(', ' if flags.sharp_v else ' ').join(items)}}}"
 
 
-# Addresses differ from run to run in Go; here they are one, so that renderings can be repeated.
+# Go's addresses differ between runs; here they are constant, so that renderings are repeatable.
 _ADDRESS: Final = 0xC000000000
 
 

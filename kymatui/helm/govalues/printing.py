@@ -1,4 +1,4 @@
-"""Go's default format (%v) of any value, and Sprint and Sprintln."""
+"""Go's default format (%v), Sprint and Sprintln."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DECIMALS: Final = tuple(map(str, range(256)))
 
 
 def format_value(value: Any, depth: int = 0) -> str:
-    """What %v prints: `map[a:1 b:[x y]]`, `<nil>`, `1e+06`; pointers within other values print as addresses."""
+    """Return %v: `map[a:1 b:[x y]]`, `<nil>`, `1e+06`; nested pointers print as addresses."""
     cls = value.__class__
     if cls is str:
         return str(value)
@@ -34,7 +34,7 @@ def format_value(value: Any, depth: int = 0) -> str:
 
 
 def format_map(value: dict[Any, Any]) -> str:
-    """A map with its keys in Go's order."""
+    """Return a map with its keys in Go's order."""
     items = [f"{format_value(key, 1)}:{format_value(value[key], 1)}" for key in sorted_keys(value)]
     return "map[" + join_bounded(items, " ") + "]"
 
@@ -47,7 +47,7 @@ def _format_other(value: Any, depth: int) -> str:
     if isinstance(value, dict):
         return format_map(value)
     if isinstance(value, TypedList):
-        if value.go_type == BYTES:  # a file of some megabytes, say
+        if value.go_type == BYTES:  # may be a file of several megabytes
             return "[" + join_bounded(list(map(_DECIMALS.__getitem__, value)), " ") + "]"
         return "[" + join_bounded([format_value(item, 1) for item in value], " ") + "]"
     if isinstance(value, Object):
@@ -63,13 +63,13 @@ def _format_other(value: Any, depth: int) -> str:
 
 
 def stringer(value: Any) -> str | None:
-    """The text of a value whose Go type has String() or Error(), else None."""
+    """Return the text of a value whose Go type has String() or Error(), else None."""
     method = getattr(type(value), "go_string", None)
     return None if method is None else str(method(value))
 
 
 def format_struct(value: Object, depth: int) -> str:
-    """A struct's fields in braces, a pointer to one with & before it."""
+    """Return a struct's fields in braces, with & for a pointer."""
     if value.go_kind == "ptr" and depth:
         return "0xc000000000"
     fields = " ".join([format_value(value.read_field(name), 1) for name in value.go_fields])
@@ -84,7 +84,7 @@ def format_printable(value: Any) -> str:
 
 
 def sprint(*values: Any) -> str:
-    """fmt.Sprint: spaces between operands where neither is a string."""
+    """Return fmt.Sprint: spaces between operands if neither is a string."""
     if len(values) == 1:
         return format_value(values[0])
     pieces: list[str] = []
@@ -99,5 +99,5 @@ def sprint(*values: Any) -> str:
 
 
 def sprintln(*values: Any) -> str:
-    """fmt.Sprintln: spaces between all operands, and a newline."""
+    """Return fmt.Sprintln: spaces between all operands, and a newline."""
     return join_bounded([format_value(value) for value in values], " ") + "\n"

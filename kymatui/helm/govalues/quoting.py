@@ -1,4 +1,4 @@
-"""Go's quoted strings and characters: strconv's Quote, Unquote and their kin."""
+"""Go's quoted strings and characters: strconv.Quote, Unquote and related functions."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _PLAIN: Final = re.compile(r"[ !#-\[\]-~]*\Z")
 
 
 def is_print(char: str) -> bool:
-    """strconv.IsPrint: letters, marks, numbers, punctuation, symbols, and the ASCII space."""
+    """Return strconv.IsPrint: letters, marks, numbers, punctuation, symbols, and the ASCII space."""
     return char.isprintable()
 
 
 def quote(text: str, *, ascii_only: bool = False) -> str:
-    """strconv.Quote (%q), or QuoteToASCII (%+q)."""
+    """Return strconv.Quote (%q), or QuoteToASCII (%+q)."""
     if _PLAIN.match(text):
         return f'"{text}"'
     return '"' + "".join([_escaped(c, '"', ascii_only) for c in normalize(text)]) + '"'
 
 
 def quote_rune(rune: int, *, ascii_only: bool = False) -> str:
-    """strconv.QuoteRune (%q of a number); what is no character is U+FFFD."""
+    """Return strconv.QuoteRune (%q of a number); an invalid rune is U+FFFD."""
     if not 0 <= rune <= 0x10FFFF or 0xD800 <= rune <= 0xDFFF:
         rune = 0xFFFD
     return "'" + _escaped(chr(rune), "'", ascii_only) + "'"
@@ -46,7 +46,7 @@ def _escaped(char: str, mark: str, ascii_only: bool) -> str:
 
 
 def can_backquote(text: str) -> bool:
-    """strconv.CanBackquote: one line, no control characters but tab, no backquote, valid UTF-8, no byte order mark."""
+    """Return strconv.CanBackquote: one valid UTF-8 line without control characters, backquote or BOM."""
     return not any(
         c == "`" or (c < " " and c != "\t") or c == "\x7f" or c == "\ufeff" or "\udc80" <= c <= "\udcff" for c in text
     )
@@ -57,7 +57,7 @@ _CODED: Final = {"x": 2, "u": 4, "U": 8}
 
 
 def unquote(text: str) -> str:
-    """strconv.Unquote of a string in double or back quotes; ValueError "invalid syntax"."""
+    """Return strconv.Unquote of a string in double or back quotes. Raise ValueError "invalid syntax"."""
     if len(text) < 2 or text[0] != text[-1] or text[0] not in "`\"'":
         raise ValueError("invalid syntax")
     mark, body = text[0], text[1:-1]
@@ -86,7 +86,7 @@ def _unescape(body: str, mark: str) -> str:
 
 
 def unquote_char(text: str, position: int, mark: str) -> tuple[int, bool, int]:
-    """strconv.UnquoteChar: the code, whether it is a byte (\\x, octal) and not a character, and what comes next."""
+    r"""Return strconv.UnquoteChar: code, whether it is a byte (\x, octal), and the next position."""
     failure = ValueError("invalid syntax")
     if position >= len(text) or (text[position] == mark and mark in "'\""):
         raise failure
