@@ -7,33 +7,33 @@
         print(manifest.path, manifest.kind, manifest.content)
 
 Charts
-    load_chart(path) -> Chart       a folder (.helmignore counts) or a packed chart
+    load_chart(path) -> Chart       a folder (without files in .helmignore) or a packed chart
     load_archive(data) -> Chart     a packed chart's bytes
     Chart.from_files(files)         {path within the chart: text or bytes}
-    check_dependencies(chart)       HelmError for what Chart.yaml declares and charts/ has not
+    check_dependencies(chart)       HelmError if charts/ lacks a dependency of Chart.yaml
 
 Values
-    merge_values(...) -> dict       what -f, --set, --set-string, --set-json, --set-file and --set-literal make together
-    load_yaml(text)                 the first document as Helm's YAML reader has it; numbers are floats (whole numbers
+    merge_values(...) -> dict       the values of -f, --set, --set-string, --set-json, --set-file and --set-literal
+    load_yaml(text)                 the first document as Helm reads it; numbers are floats (whole numbers
                                     from 2**53 on are int, with the digits that Go prints)
-    dump_yaml(value) -> str         YAML as `toYaml` writes it, with a newline at its end
+    dump_yaml(value) -> str         YAML as `toYaml` writes it, with a trailing newline
 
 Rendering
     render(...) -> Rendered         .manifests .hooks .notes .crds .files (path: text) .values
     Manifest, Hook, CrdFile         documents with .path and .content; hooks with .events, .weight, .delete_policies
-    sort_hooks(hooks, event)        those that run at an event, in helm's order
-    INSTALL_ORDER, UNINSTALL_ORDER  kinds as helm installs and removes them
-    Environment                     what a rendering gets from outside: clock, random bytes, `lookup`, names
-    Limits                          what it may use at most: depth, steps, characters, seconds
+    sort_hooks(hooks, event)        the hooks of an event, in helm's order of execution
+    INSTALL_ORDER, UNINSTALL_ORDER  kinds in helm's order of installation and removal
+    Environment                     external inputs of a rendering: clock, random bytes, `lookup`, host names
+    Limits                          limits of a rendering: depth, steps, characters, seconds
     TemplateCache(FUNCTIONS)        compiled templates, in memory and in a folder, for render(cache=...)
-    DEFAULT_API_VERSIONS            what .Capabilities.APIVersions has without a cluster
+    DEFAULT_API_VERSIONS            .Capabilities.APIVersions without a cluster
 
-HelmError is everything that goes wrong, in Helm's words where Helm has them; `str(error)` says what and where,
-`error.hint` what to do. Modules beside these: `linting` (helm lint), `releases` (the Secrets that helm keeps),
+Every failure is a HelmError, with Helm's message where Helm has one; `str(error)` says what failed and where,
+`error.hint` what to do. Further modules: `linting` (helm lint), `releases` (the Secrets of helm's releases),
 `repositories` (index.yaml), `provenance` (.prov files).
 
-Nothing here writes a file (but for a TemplateCache's folder), asks a network or runs a program. Charts, values and
-archives are taken for hostile.
+This package writes no files (except in a TemplateCache's folder), uses no network and runs no programs. It treats
+charts, values and archives as hostile.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-""".helmignore: which files of a directory are no part of the chart."""
+""".helmignore: the files of a directory that do not belong to the chart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kymatui.helm.globbing import PatternError, match_path
 
 
 class Rule(NamedTuple):
-    """A line: whether it is turned around (`!`), for directories only (`/` at its end), and where it matches."""
+    """One line: whether it is negated (`!`), for directories only (trailing `/`), and where it matches."""
 
     pattern: str
     negated: bool
@@ -22,7 +22,10 @@ class Rule(NamedTuple):
 
 
 class IgnoreRules:
-    """The rules of a .helmignore, with Helm's own: dot files in templates/. The first rule that decides counts."""
+    """The rules of a .helmignore and Helm's rule for dot files in templates/.
+
+    The first decisive rule wins.
+    """
 
     def __init__(self, text: str = "") -> None:
         lines = text.removeprefix("\ufeff").split("\n")

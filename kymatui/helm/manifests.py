@@ -1,4 +1,4 @@
-"""What is rendered, cut into documents, told apart into manifests and hooks, in Helm's order of installation."""
+"""Rendered output split into documents, manifests and hooks in Helm's installation order."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ _WHOLE: Final = deferred(r"[+-]?[0-9]{1,19}\Z", re.ASCII)
 
 
 class ManifestError(HelmError):
-    """What a template rendered is no manifest; `path` is the template."""
+    """Template output that is no manifest; `path` is the template."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"YAML parse error on {path}: {problem}")
@@ -128,7 +128,7 @@ class ManifestError(HelmError):
 
 
 class Head(NamedTuple):
-    """The beginning of a manifest: what Helm reads of it."""
+    """The fields of a manifest that Helm reads."""
 
     api_version: str = ""
     kind: str = ""
@@ -137,7 +137,7 @@ class Head(NamedTuple):
 
 
 class RenderedManifest(NamedTuple):
-    """A document to install: the template that it comes from, its kind ("" where it has none) and its text."""
+    """A document to install: its template, kind ("" if missing) and text."""
 
     path: str
     kind: str
@@ -146,9 +146,9 @@ class RenderedManifest(NamedTuple):
 
 
 class Hook(NamedTuple):
-    """A document that Helm runs at events of a release ("pre-install", …), by weight, then kind, then name.
+    """A document that Helm runs at release events ("pre-install", …), by weight, kind, name.
 
-    delete_policies: "before-hook-creation", "hook-succeeded", "hook-failed", or whatever the chart says.
+    `delete_policies` are "before-hook-creation", "hook-succeeded", "hook-failed", or other words of the chart.
     """
 
     name: str
@@ -165,7 +165,7 @@ Kinded = TypeVar("Kinded", RenderedManifest, Hook)
 
 
 def sort_manifests(files: Mapping[str, str]) -> tuple[list[RenderedManifest], list[Hook]]:
-    """Manifests and hooks of what was rendered ({path: text}), in the order of installation. Raises ManifestError."""
+    """Return manifests and hooks of rendered {path: text} in installation order. Raise ManifestError."""
     manifests: list[RenderedManifest] = []
     hooks: list[Hook] = []
     for path in sorted(files, key=to_bytes):
@@ -181,7 +181,7 @@ def sort_manifests(files: Mapping[str, str]) -> tuple[list[RenderedManifest], li
 
 
 def split_manifests(content: str) -> list[str]:
-    """The documents of a file (Helm's SplitManifests): empty ones are left out, spaces around them too."""
+    """Return the documents of a file without empty ones, stripped (Helm's SplitManifests)."""
     rest = content.strip(GO_SPACE)
     documents: list[str] = []
     at = _after(rest, 3) if rest.startswith("---") else 0
@@ -199,19 +199,19 @@ def _after(content: str, at: int) -> int:
 
 
 def sort_by_kind(items: list[Kinded], order: tuple[str, ...] = INSTALL_ORDER) -> list[Kinded]:
-    """Items by the order of kinds; those of one kind stay as they are."""
+    """Sort items by kind; items of one kind keep their order."""
     ranks = {kind: rank for rank, kind in enumerate(order)}
     return sorted(items, key=lambda item: (ranks.get(item.kind, len(order)), "" if item.kind in ranks else item.kind))
 
 
 def sort_hooks(hooks: list[Hook], event: str) -> list[Hook]:
-    """The hooks of an event as Helm executes them: by weight, those of one weight by kind, then by name."""
+    """Return the hooks of an event in Helm's order of execution: by weight, then kind, then name."""
     chosen = sort_by_kind([hook for hook in hooks if event in hook.events])
     return sorted(chosen, key=lambda hook: (hook.weight, hook.name))
 
 
 def _hook(path: str, document: str, head: Head, annotations: Mapping[str, str]) -> Hook | None:
-    """None for a hook of an event that Helm does not know: it is left out."""
+    """Return the hook, None for an unknown event, which Helm skips."""
     events = tuple(HOOK_EVENTS.get(word, "") for word in _words(annotations, "helm.sh/hook"))
     if "" in events:
         return None
@@ -252,7 +252,7 @@ _HEAD = struct("util.SimpleHead", {"apiVersion": text, "kind": text, "metadata":
 
 
 class _HeadCache:
-    """Heads of documents by the digest of their text: rendering a chart again reads most of them again."""
+    """Heads of documents by digest, since repeated renderings produce mostly the same documents."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -260,7 +260,7 @@ class _HeadCache:
         self._heads: OrderedDict[bytes, Head | str] = OrderedDict()
 
     def read(self, document: str) -> Head | str:
-        """The head, or what is wrong with the document."""
+        """Return the head, or the error of the document."""
         data = to_bytes(document)
         key = hashlib.blake2b(data, digest_size=20).digest()
         with self._lock:

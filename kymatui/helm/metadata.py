@@ -1,4 +1,4 @@
-"""Chart.yaml, requirements.yaml and their locks: what they say, and Helm's checks of it."""
+"""Chart.yaml, requirements.yaml and lock files, with Helm's validation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Maintainer:
 
 
 class Dependency:
-    """An entry of `dependencies`: which chart, which versions, and when it is in."""
+    """An entry of `dependencies`: chart, version range, and conditions."""
 
     __slots__ = ("alias", "condition", "enabled", "import_values", "name", "repository", "tags", "version")
 
@@ -58,7 +58,7 @@ class Dependency:
 
 
 class Metadata:
-    """Chart.yaml; the dependencies of a v1 chart come from requirements.yaml. None: no `dependencies` at all."""
+    """Chart.yaml; a v1 chart's dependencies are in requirements.yaml. None: no `dependencies` at all."""
 
     __slots__ = (
         "annotations",
@@ -93,7 +93,7 @@ class Metadata:
         self.dependencies: list[Dependency] | None = None
 
     def copy(self) -> Metadata:
-        """A copy whose dependencies can be changed."""
+        """Return a copy with its own dependencies."""
         made = copy(self)
         if self.dependencies is not None:
             made.dependencies = [copy(one) for one in self.dependencies]
@@ -101,7 +101,7 @@ class Metadata:
 
 
 class Lock(NamedTuple):
-    """Chart.lock or requirements.lock: when it was made, of which requirements (a digest), and the versions chosen."""
+    """Chart.lock or requirements.lock: creation time, digest of the requirements, resolved versions."""
 
     generated: str
     digest: str
@@ -161,7 +161,7 @@ NESTED_FIELDS: Final = {
 
 
 def _generated(value: Any, _field: str) -> str:
-    """A time.Time: RFC 3339, told about as it stands in JSON."""
+    """Return a time.Time in RFC 3339. Raise YamlError with Go's JSON message."""
     if not isinstance(value, str):
         raise YamlError(f"{DECODING}Time.UnmarshalJSON: input is not a JSON string")
     try:
@@ -184,7 +184,7 @@ _NAMES: Final = {"apiVersion": "api_version", "appVersion": "app_version", "kube
 
 
 def read_into(metadata: Metadata, data: bytes) -> None:
-    """Chart.yaml (or requirements.yaml) over what is known already. Raises YamlError."""
+    """Read Chart.yaml (or requirements.yaml) over existing metadata. Raise YamlError."""
     for name, value in (decode_yaml(data, _METADATA) or {}).items():
         setattr(metadata, _NAMES.get(name, name), value)
 
@@ -195,7 +195,7 @@ def read_lock(data: bytes) -> Lock:
 
 
 def check_metadata(metadata: Metadata) -> None:
-    """Helm's Metadata.Validate: cleans texts, refuses what is missing or not allowed."""
+    """Clean texts and check fields (Helm's Metadata.Validate). Raise HelmError."""
     for name in ("name", "description", "home", "icon", "condition", "tags", "app_version", "kube_version"):
         setattr(metadata, name, clean(getattr(metadata, name)))
     metadata.sources = [clean(one) for one in metadata.sources]
@@ -249,7 +249,7 @@ def _check_dependencies(dependencies: Iterable[Dependency]) -> None:
 
 
 def clean(value: str) -> str:
-    """Spaces of all kinds become one kind; what cannot be printed goes."""
+    """Replace all kinds of white space by spaces and remove unprintable characters."""
     if value.isascii() and value.isprintable():
         return value
     return "".join(" " if _is_space(char) else char for char in value if _is_space(char) or is_print(char))

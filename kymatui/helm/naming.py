@@ -1,4 +1,4 @@
-"""Names of objects as Kubernetes wants them, by kind (apimachinery's validation), and names of releases."""
+"""Name rules: of Kubernetes objects by kind (apimachinery's validation), and of releases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONGEST_RELEASE: Final = 53
 
 
 def check_release_name(name: str) -> None:
-    """HelmError for what helm takes for no name of a release."""
+    """Raise HelmError for an invalid release name."""
     if len(name) > LONGEST_RELEASE or not re.fullmatch(_SUBDOMAIN, name):
         raise HelmError(
             f'release name check failed: release name "{name}": invalid release name, must match regex'
@@ -28,7 +28,7 @@ def check_release_name(name: str) -> None:
 
 
 def name_problems(kind: str, name: str) -> Iterator[str]:
-    """What Kubernetes would say of a name, by the kind's own rule."""
+    """Yield Kubernetes' messages for a name, by the kind's rule."""
     match kind.lower():
         case "certificatesigningrequest":
             return

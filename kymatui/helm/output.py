@@ -1,4 +1,4 @@
-"""Rendered charts as the text that `helm template` prints, and as the files that it writes."""
+"""Output of `helm template`: one text, or files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Part = tuple[str, str]
 
 
 def parts(rendered: Rendered, *, hooks: bool = True, tests: bool = True) -> list[Part]:
-    """What is printed, in order: CRDs where they were asked for, manifests in the order of installation, hooks."""
+    """Return the printed parts in order: requested CRDs, manifests in installation order, hooks."""
     found = [(crd.path, crd.content) for crd in rendered.crds]
     found += [(manifest.path, manifest.content) for manifest in rendered.manifests]
     if hooks:
@@ -25,7 +25,7 @@ def parts(rendered: Rendered, *, hooks: bool = True, tests: bool = True) -> list
 
 
 def manifest_text(rendered: Rendered, *, hooks: bool = True, tests: bool = True) -> str:
-    """All of it as one text of YAML documents, each with the template that it comes from."""
+    """Return all YAML documents as one text, each with its template's path."""
     release = [*((crd.path, crd.content) for crd in rendered.crds), *((m.path, m.content) for m in rendered.manifests)]
     text = "".join(_document(path, content) for path, content in release).strip() + "\n"
     if hooks:
@@ -39,9 +39,9 @@ def _document(path: str, content: str) -> str:
 
 
 def only(text: str, wanted: Sequence[str]) -> str:
-    """The documents of the templates that are named (`--show-only`); a pattern takes `*`, `?` and `[…]` within a path.
+    """Return the documents of the named templates (`--show-only`). Raise HelmError for an unknown name.
 
-    Raises HelmError for a name that no document comes from.
+    Patterns support `*`, `?` and `[…]` within a path element.
     """
     documents = split_manifests(text)
     shown: list[str] = []
@@ -62,7 +62,7 @@ def _comes_from(document: str, pattern: str) -> bool:
 
 
 def files(found: Iterable[Part]) -> dict[str, str]:
-    """One text a template, as `--output-dir` writes them."""
+    """Return one text per template, as `--output-dir` writes them."""
     texts: dict[str, str] = {}
     for path, content in found:
         texts[path] = texts.get(path, "") + _document(path, content)

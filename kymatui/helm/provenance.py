@@ -1,7 +1,7 @@
-"""Provenance files: who signed this archive, and is it the one that was signed.
+"""Provenance files: verification of a chart's signature and digest.
 
-A `.prov` file is a clear-signed text (OpenPGP) with the chart's `Chart.yaml` and the SHA-256 of the archive. Signatures
-are checked by Sequoia through the optional `pysequoia`; without it verification is refused, never passed over.
+A `.prov` file is a clear-signed text (OpenPGP) with the chart's `Chart.yaml` and the SHA-256 of the archive. Sequoia
+verifies signatures through the optional `pysequoia`; without it, verification fails and is never skipped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LARGEST = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a verified provenance says; `signers` are the fingerprints of the certificates, `users` their user ids."""
+    """A verified provenance; `signers` are certificate fingerprints, `users` their user ids."""
 
     signers: tuple[str, ...]
     users: tuple[str, ...]
@@ -28,9 +28,9 @@ class Provenance:
 
 
 def verify(archive: bytes, filename: str, provenance: bytes, keyring: bytes) -> Provenance:
-    """Checks the signature against the certificates of `keyring` (armored or binary), then the archive's digest.
+    """Verify the signature with a certificate of `keyring` (armored or binary), then the digest.
 
-    `filename` is the archive's own name, as it stands in the provenance. Raises HelmError where anything does not hold.
+    `filename` is the archive's name in the provenance. Raise HelmError if anything does not match.
     """
     certificates = _certificates(keyring)
     text, signers = _signed_text(provenance, certificates)
@@ -78,7 +78,7 @@ def _signed_text(provenance: bytes, certificates: list[Any]) -> tuple[str, tuple
 
 
 def _parts(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The chart's metadata and the digests of files, which a line of three dots parts."""
+    """Return the chart's metadata and the digests of files, separated by a line of three dots."""
     head, dots, tail = text.partition("\n...\n")
     sums = load_yaml(tail) if dots else None
     metadata = load_yaml(head)

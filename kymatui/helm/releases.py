@@ -1,8 +1,8 @@
-"""Releases as Helm keeps them in a cluster: Secrets `sh.helm.release.v1.NAME.vN`, read and written here as data.
+"""Releases stored as Helm does: Secrets `sh.helm.release.v1.NAME.vN`, encoded and decoded here.
 
-A Secret of type helm.sh/release.v1 carries one revision: JSON, packed by gzip, in base64 (and in base64 again, as all
-data of Secrets), with labels that tell name, owner, status and version. What is made here, the helm command reads, and
-the other way round; the engine does the writing.
+A Secret of type helm.sh/release.v1 holds one revision: JSON, gzipped, in base64 (and again in base64, as all data of
+Secrets), with labels for name, owner, status and version. It is compatible with the helm command in both directions;
+the engine writes the Secrets.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NO_TIME: Final = "0001-01-01T00:00:00Z"
 
 
 class Status(enum.StrEnum):
-    """Where a revision stands."""
+    """The status of a revision."""
 
     UNKNOWN = "unknown"
     DEPLOYED = "deployed"
@@ -51,13 +51,13 @@ class Status(enum.StrEnum):
 
     @property
     def is_pending(self) -> bool:
-        """Whether somebody is (or was, when it was cut off) at work on it."""
+        """Return whether an operation on it is in progress or was interrupted."""
         return self in (Status.PENDING_INSTALL, Status.PENDING_UPGRADE, Status.PENDING_ROLLBACK)
 
 
 @dataclass(frozen=True, slots=True)
 class HookRun:
-    """When a hook ran last, and how: "Unknown", "Running", "Succeeded", "Failed", or "" for never."""
+    """The last run of a hook: "Unknown", "Running", "Succeeded", "Failed", or "" for never."""
 
     phase: str = ""
     started_at: datetime | None = None
@@ -66,7 +66,7 @@ class HookRun:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseHook:
-    """A hook of a release with its last run."""
+    """A hook of a release and its last run."""
 
     hook: Hook
     last_run: HookRun = HookRun()
@@ -79,7 +79,7 @@ class Release:
     chart     the chart as Helm stores it: {"metadata": {…}, "templates": [{"name", "data"}], "values": {…}, …}
     config    the user's values
     manifest  all manifests as one text (see join_manifests)
-    labels    of the user, beside Helm's own
+    labels    the user's labels, without Helm's own
     """
 
     name: str
@@ -108,19 +108,19 @@ def secret_name(name: str, version: int) -> str:
 
 
 def join_manifests(manifests: Iterable[RenderedManifest]) -> str:
-    """The text of a release's manifests: each under a line that tells its template."""
+    """Return the text of a release's manifests, each after a comment with its template."""
     return "".join(f"---\n# Source: {one.path}\n{one.content}\n" for one in manifests)
 
 
 def encode_release(release: Release) -> bytes:
-    """What the key `release` of the Secret holds: base64 over gzip over JSON."""
+    """Return the content of the Secret's key `release`: base64 of gzipped JSON."""
     body = json.dumps(_document(release), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     packed = gzip.compress(body.encode("utf-8", "replace"), compresslevel=9, mtime=0)
     return base64.b64encode(packed)
 
 
 def decode_release(data: bytes | str, labels: Mapping[str, str] | None = None) -> Release:
-    """The release in the key `release` of a Secret; `labels` are those of the Secret. Raises HelmError."""
+    """Return the release from a Secret's key `release` and labels. Raise HelmError."""
     try:
         packed = base64.b64decode(data, validate=True)
         body = _unpack(packed) if packed.startswith(b"\x1f\x8b\x08") else packed
@@ -136,7 +136,7 @@ def decode_release(data: bytes | str, labels: Mapping[str, str] | None = None) -
 
 
 def to_secret(release: Release, *, created_at: datetime | None = None, modified_at: datetime | None = None) -> Any:
-    """The Secret of a revision, as an object to send to a cluster."""
+    """Return the Secret of a revision."""
     labels = {**release.labels, "name": release.name, "owner": "helm", "status": release.status.value}
     labels["version"] = str(release.version)
     if created_at is not None:
@@ -153,7 +153,7 @@ def to_secret(release: Release, *, created_at: datetime | None = None, modified_
 
 
 def from_secret(secret: Mapping[str, Any]) -> Release:
-    """The revision that a Secret carries. Raises HelmError."""
+    """Return the revision in a Secret. Raise HelmError."""
     name = secret.get("metadata", {}).get("name", "?")
     if secret.get("type") != RELEASE_TYPE:
         raise HelmError(f"Secret {name} is no release: its type is {secret.get('type')!r}")
@@ -165,7 +165,7 @@ def from_secret(secret: Mapping[str, Any]) -> Release:
 
 
 def deployed(history: Iterable[Release]) -> Release | None:
-    """The newest revision that is deployed."""
+    """Return the newest deployed revision."""
     return max((one for one in history if one.status is Status.DEPLOYED), key=lambda one: one.version, default=None)
 
 
@@ -174,7 +174,10 @@ def next_version(history: Iterable[Release]) -> int:
 
 
 def surplus(history: Sequence[Release], limit: int = HISTORY_LIMIT) -> list[Release]:
-    """What Helm removes before it writes one more revision, oldest first; the deployed one always stays."""
+    """Return the revisions that Helm deletes before it writes another, oldest first.
+
+    The deployed revision always stays.
+    """
     if limit <= 0:
         return []
     kept = deployed(history)
@@ -185,7 +188,7 @@ def surplus(history: Sequence[Release], limit: int = HISTORY_LIMIT) -> list[Rele
 
 
 def chart_document(node: ChartNode) -> dict[str, Any]:
-    """A chart as a release keeps it: without its dependencies, whose values are in its own."""
+    """Return a chart as a release stores it: without dependencies, whose values are merged into its own."""
     chart = node.chart
     schema = None if chart.schema is None else base64.b64encode(chart.schema).decode()
     return {
@@ -249,12 +252,12 @@ def _lock_document(lock: Lock) -> dict[str, Any]:
 
 
 def _filled(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Go's omitempty."""
+    """Apply Go's omitempty."""
     return {name: value for name, value in document.items() if value}
 
 
 def _as_json(value: Any) -> Any:
-    """Values as Go writes them: whole floats without a point, bytes that are no text replaced."""
+    """Return values as Go writes them: whole floats without a point, invalid UTF-8 replaced."""
     if isinstance(value, dict):
         return {_as_json(key): _as_json(part) for key, part in value.items()}
     if isinstance(value, list):

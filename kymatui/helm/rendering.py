@@ -1,4 +1,4 @@
-"""A chart and values become manifests, hooks and notes: helm install's way from values to what would be installed."""
+"""Rendering of a chart with values to manifests, hooks and notes, as helm install does it."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ _KEPT_WITH_CHART: Final = 4
 
 
 class CrdFile(NamedTuple):
-    """A file below crds/: its path in what is rendered, and its text, which is no template."""
+    """A file below crds/: its path and its text, which is no template."""
 
     path: str
     content: str
 
 
 class Rendered(NamedTuple):
-    """What a chart renders to.
+    """The result of a rendering.
 
-    files      {path of the template: text}, NOTES.txt and empty files included, partials not
-    manifests  what is installed, in that order
-    hooks      what runs at events, in the order of installation
+    files      {path of the template: text}, with NOTES.txt and empty files, without partials
+    manifests  the documents to install, in installation order
+    hooks      the documents to run at events, in installation order
     notes      NOTES.txt
-    crds       files below crds/, of the chart and of its dependencies, where they were asked for
-    values     the values that the templates had, with those of all charts
-    root       the chart with the dependencies that were in, as a release keeps it
+    crds       files below crds/ of the chart and its dependencies, if requested
+    values     the values of the templates, with those of all charts
+    root       the chart with its enabled dependencies, as a release stores it
 
-    A chart whose templates render something else than manifests into a file that is not named as one (.txt, say) has
-    `files` all the same; `manifests` and `hooks` raise ManifestError then.
+    If a template renders something other than manifests into a file without a manifest suffix (.txt, say), `files` is
+    available all the same; `manifests` and `hooks` raise ManifestError then.
     """
 
     files: dict[str, str]
@@ -85,17 +85,17 @@ def render(
     environment: Environment | None = None,
     cache: TemplateCache | None = None,
 ) -> Rendered:
-    """Renders a chart as Helm does for an installation (or an upgrade).
+    """Render a chart as Helm does for an installation or upgrade.
 
-    values        the user's (see merge_values); they stay as they are. Whole numbers of Python count as JSON's, that
-                  is as floats; Int64 stays what it is
-    api_versions  come on top of those that Helm knows by itself
-    served        what a cluster serves ("apps/v1", "apps/v1/Deployment"), instead of what Helm knows by itself
-    check_manifests  whether text that is no manifest fails at once, or when `manifests` and `hooks` are asked for
+    values        the user's (see merge_values); unchanged. Python's whole numbers are JSON numbers, which
+                  are floats; Int64 stays Int64
+    api_versions  added to Helm's default API versions
+    served        the API versions of a cluster ("apps/v1", "apps/v1/Deployment"), instead of the defaults
+    check_manifests  fail at once for text that is no manifest, instead of on access to `manifests` and `hooks`
     environment   clock, random bytes, `lookup`, and the limits of the rendering
-    cache         keeps compiled templates, also in a folder if it has one, so that a new process need not parse them
+    cache         caches compiled templates, also in its folder if any, so that a new process need not parse them
 
-    Raises HelmError, with Helm's words where Helm has them.
+    Raise HelmError, with Helm's message where Helm has one.
     """
     capabilities = Capabilities(kube_version, api_versions, served)
     root, coalesced = _prepare(chart, values, check_schema)
@@ -118,7 +118,7 @@ def render(
 def render_to_lint(
     chart: Chart, values: Mapping[str, Any], *, namespace: str, kube_version: str, check_schema: bool
 ) -> dict[str, str]:
-    """{path of the template: text} as helm lint has it: of no installation, whatever the cluster, nothing required."""
+    """Return rendered {path: text} as helm lint does: without installation or cluster, nothing required."""
     root, coalesced = _prepare(chart, values, check_schema)
     release = {
         "Name": "test-release",
@@ -142,7 +142,7 @@ def _sort(files: Mapping[str, str], strict: bool) -> tuple[list[RenderedManifest
 
 
 def _prepare(chart: Chart, values: Mapping[str, Any], check_schema: bool) -> tuple[ChartNode, dict[str, Any]]:
-    """The dependencies that are in, and the values of all charts."""
+    """Return the enabled dependencies, and the values of all charts."""
     try:
         given = plain_values(values)
         root = process_dependencies(chart, given)
@@ -155,7 +155,7 @@ def _prepare(chart: Chart, values: Mapping[str, Any], check_schema: bool) -> tup
 
 
 def plain_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy whose whole numbers are floats, as in all values that come out of YAML or JSON."""
+    """Return a copy with floats for whole numbers, as in all values from YAML or JSON."""
     return {key: _plain(value) for key, value in values.items()}
 
 
@@ -187,7 +187,7 @@ def _execute(root: ChartNode, scopes: Scopes, environment: Environment, cache: T
 
 
 def _compiled(root: ChartNode, scopes: Scopes, cache: TemplateCache) -> TemplateSet:
-    """The templates of a tree; a chart that stays loaded keeps those of its last choices of dependencies."""
+    """Return the template set of a tree; a loaded chart caches those of its last dependency choices."""
     kept = root.chart.compiled
     shape = (cache, *_shape(root))
     found = kept.get(shape)
@@ -201,7 +201,7 @@ def _compiled(root: ChartNode, scopes: Scopes, cache: TemplateCache) -> Template
 
 
 def _shape(node: ChartNode) -> Iterator[tuple[str, int]]:
-    """Which charts are where; those of a tree live as long as the tree."""
+    """Yield the paths and identities of a tree's charts, which live as long as the tree."""
     yield node.path, id(node.chart)
     for child in node.dependencies:
         yield from _shape(child)

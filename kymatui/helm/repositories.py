@@ -1,6 +1,6 @@
-"""Chart repositories: what an `index.yaml` offers, and which version a request means.
+"""Chart repositories: parsing of `index.yaml` and resolution of versions.
 
-Pure: texts go in, entries come out; fetching is the adapters' part. The rules are those of Helm's `repo.IndexFile`.
+This module reads text only; adapters download it. The rules are those of Helm's `repo.IndexFile`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True)
 class ChartVersion:
-    """One packed chart that a repository offers; `digest` is the SHA-256 of the archive in hex, or ""."""
+    """One packed chart of a repository; `digest` is the hexadecimal SHA-256 of the archive, or ""."""
 
     name: str
     version: str
@@ -35,14 +35,14 @@ class ChartVersion:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryIndex:
-    """The charts of a repository by name, each with its versions, the newest first."""
+    """The charts of a repository by name, each with its versions, newest first."""
 
     charts: Mapping[str, tuple[ChartVersion, ...]] = field(repr=False)
 
     def find(self, name: str, version: str = "") -> ChartVersion:
-        """The version that is meant: exactly that one, else the newest that a range allows; "" is the newest stable.
+        """Return the exact version, else the newest in a range; "" means the newest stable one.
 
-        Raises HelmError where the repository has none.
+        Raise HelmError if the repository has none.
         """
         offered = self.charts.get(name)
         if not offered:
@@ -60,7 +60,7 @@ class RepositoryIndex:
 
 
 def read_index(text: str, *, source: str = "index.yaml") -> RepositoryIndex:
-    """Reads an `index.yaml`. Entries that are no charts are left out, as Helm does; what is no index is refused."""
+    """Parse an `index.yaml`. Invalid entries are skipped, as in Helm. Raise HelmError for other files."""
     body = load_yaml(text)
     if not isinstance(body, dict) or not body.get("apiVersion"):
         raise HelmError(f"{source} is no index of a chart repository: no API version specified")
@@ -74,9 +74,9 @@ def read_index(text: str, *, source: str = "index.yaml") -> RepositoryIndex:
 
 
 def archive_url(repository: str, entry: ChartVersion) -> str:
-    """Where the archive is: the first URL of the entry, relative ones against the repository's own.
+    """Return the archive's URL: the entry's first one, relative to the repository. Raise HelmError.
 
-    Only http, https and oci are followed: an index is somebody else's text.
+    Only http, https and oci are allowed, because an index is untrusted.
     """
     if not entry.urls:
         raise HelmError(f"chart {entry.name}-{entry.version} has no downloadable URLs")
@@ -89,7 +89,7 @@ def archive_url(repository: str, entry: ChartVersion) -> str:
         url = entry.urls[0]
     if parts.scheme not in ("http", "https", "oci"):
         raise HelmError(f"chart {entry.name}-{entry.version}: {url!r} is no URL that can be fetched")
-    is_own = own[:2] == parts[:2]  # a query may hold a token
+    is_own = own[:2] == parts[:2]  # a query may contain a token
     return f"{url}?{own.query}" if own.query and not parts.query and is_own else url
 
 
@@ -118,7 +118,7 @@ def _parsed(text: str) -> SemanticVersion | None:
 
 
 def _newest_first(one: ChartVersion, other: ChartVersion) -> int:
-    """What is no version comes last."""
+    """Compare for sorting: newest first, invalid versions last."""
     left, right = _parsed(one.version), _parsed(other.version)
     if left is None or right is None:
         return (left is None) - (right is None)

@@ -1,4 +1,4 @@
-"""What templates see as dot: .Values, .Chart, .Files, .Release, .Capabilities, .Template and .Subcharts."""
+"""Dot of templates: .Values, .Chart, .Files, .Release, .Capabilities, .Template and .Subcharts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kymatui.helm.yaml.writing import dump_yaml
 
 
 class Files(TypedMap):
-    """.Files: bytes by path. Templates get a file's bytes as []byte only where they ask for one."""
+    """.Files: bytes by path. Templates receive []byte only for a file they access."""
 
     __slots__ = ("_contents", "_slices")
 
@@ -70,7 +70,7 @@ class Files(TypedMap):
         data = self._contents.get(name)
         if data is None:
             return TypedList("[]string", [])
-        if not data:  # Helm looks at the last character
+        if not data:  # Helm accesses the last character
             raise Panic("runtime error: index out of range [-1]")
         return TypedList("[]string", from_bytes(data).removesuffix("\n").split("\n"))
 
@@ -103,7 +103,7 @@ def files_of(files: Iterable[ChartFile]) -> Files:
 
 
 def chart_map(metadata: Metadata, *, is_root: bool) -> dict[str, Any]:
-    """.Chart: Chart.yaml under the names that its fields have in Go."""
+    """Return .Chart: Chart.yaml with Go's field names."""
     annotations = metadata.annotations
     return {
         "Name": metadata.name,
@@ -145,14 +145,14 @@ def _dependency_map(one: Dependency) -> dict[str, Any]:
 
 
 def scope_templates(root: ChartNode, values: dict[str, Any], release: dict[str, Any], capabilities: Any) -> Scopes:
-    """Dot for every chart of the tree, and the templates with the chart that each belongs to."""
+    """Return dot for every chart of the tree, and the templates with their charts."""
     scopes = Scopes()
     scopes.add(root, Values(values), release, capabilities)
     return scopes
 
 
 class Scopes:
-    """All templates of a tree: {path: text}, and the dot and the folder that each is executed with."""
+    """All templates of a tree {path: text}, each with its dot and folder."""
 
     def __init__(self) -> None:
         self.sources: dict[str, bytes] = {}
@@ -171,7 +171,7 @@ class Scopes:
         for child in node.dependencies:
             try:
                 inner = values.find_table(child.name)
-            except FunctionError:  # a name with a dot in it is a path to Helm
+            except FunctionError:  # Helm treats a name with a dot as a path
                 inner = Values({})
             subcharts[child.name] = self.add(child, inner, release, capabilities)
         self.add_templates(node, Values(dot))
@@ -189,7 +189,7 @@ class Scopes:
             self.places[place] = (dot, folder)
 
     def enter(self, place: str) -> Values:
-        """Dot of a template, .Template included."""
+        """Return dot of a template, with .Template."""
         dot, folder = self.places[place]
         dot["Template"] = Values({"Name": place, "BasePath": folder})
         return dot

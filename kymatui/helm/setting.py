@@ -1,9 +1,9 @@
-"""The lines of --set and its kin: Helm's strvals, character by character.
+r"""Parser of --set and related flags: Helm's strvals, character by character.
 
-    a.b=1,c={x,y},d[0].e=z,f\\.g=h
+    a.b=1,c={x,y},d[0].e=z,f\.g=h
 
-The four kinds differ in what a value is: typed (true, null, whole numbers), a string, JSON, a file's content, or
-everything to the end of the line as it stands.
+The flags differ in the type of a value: typed (true, null, whole numbers), a string, JSON, a file's content, or the
+literal rest of the line.
 """
 
 from __future__ import annotations
@@ -29,39 +29,39 @@ _WORDS: Final = {"true": True, "false": False, "null": None}
 
 
 class _EndError(Exception):
-    """The line is at its end (Go's io.EOF)."""
+    """The end of the line (Go's io.EOF)."""
 
 
 class _NotListError(Exception):
-    """What comes is no list in braces."""
+    """The value is no list in braces."""
 
 
 class SetError(HelmError):
-    """A line of --set that Helm does not take."""
+    """A --set line that Helm refuses."""
 
 
 def set_values(target: Values, line: str) -> None:
-    """--set: words and whole numbers have their types. Raises SetError."""
+    """Apply --set: words and whole numbers are typed. Raise SetError."""
     _parse(_Parser(line, _typed), target, "--set")
 
 
 def set_strings(target: Values, line: str) -> None:
-    """--set-string: every value is a string. Raises SetError."""
+    """Apply --set-string: every value is a string. Raise SetError."""
     _parse(_Parser(line, str), target, "--set-string")
 
 
 def set_files(target: Values, line: str, read: Callable[[str], str]) -> None:
-    """--set-file: every value is the content of the file that is named. Raises HelmError."""
+    """Apply --set-file: every value is the content of the named file. Raise HelmError."""
     _parse(_Parser(line, read), target, "--set-file")
 
 
 def set_literal(target: Values, line: str) -> None:
-    """--set-literal: the value is the rest of the line. Raises SetError."""
+    """Apply --set-literal: the value is the rest of the line. Raise SetError."""
     _parse(_LiteralParser(line, str), target, "--set-literal")
 
 
 def set_json(base: Values, line: str, merge: Callable[[Values, Values], Values]) -> Values:
-    """--set-json: an object that goes over everything, or name=JSON. Raises SetError."""
+    """Apply --set-json: an object merged into all values, or name=JSON. Raise SetError."""
     stripped = line.strip()
     if stripped.startswith("{"):
         try:
@@ -77,7 +77,7 @@ def set_json(base: Values, line: str, merge: Callable[[Values, Values], Values])
 
 
 def loads(text: str) -> Any:
-    """JSON as Go reads it: all numbers are floats, and there are no NaN and no infinities."""
+    """Return JSON as Go decodes it: all numbers are floats, without NaN and infinities."""
     try:
         return _DECODER.decode(text)
     except RecursionError as error:
@@ -122,7 +122,7 @@ def _parse(parser: _Parser, target: Values, flag: str) -> None:
 
 
 def _as(kind: type, value: Any, name: str) -> Any:
-    """Go's type assertion; it panics, and the parser says so."""
+    """Return the value if it has the type. Raise SetError with Go's panic message."""
     if isinstance(value, kind):
         return value
     found = "nil" if value is None else go_type(value)
@@ -143,7 +143,7 @@ def _put_at(items: list[Any], index: int, value: Any) -> list[Any]:
 
 
 class _Parser:
-    """One pass over a line; names that stop at `=`, `[`, `,` and `.`, with backslashes before what is meant."""
+    """Parses a line; names end at `=`, `[`, `,` and `.`, and a backslash escapes."""
 
     key_stops: frozenset[str] = frozenset("=[,.")
     escapes = True
@@ -154,7 +154,7 @@ class _Parser:
         self.convert = convert
 
     def until(self, stops: frozenset[str]) -> tuple[str, str]:
-        """The characters before the next stop, and the stop; "" at the end of the line."""
+        """Return the characters before the next stop, and the stop; "" at the end of the line."""
         found: list[str] = []
         line = self.line
         while self.at < len(line):
@@ -218,7 +218,7 @@ class _Parser:
             _put(target, name, self.convert(self.until(_COMMA)[0]))
 
     def list_value(self) -> list[Any]:
-        """A list in braces; a comma after it is part of it."""
+        """Read a list in braces and a comma after it."""
         if self.at >= len(self.line):
             raise _EndError
         if self.line[self.at] != "{":
@@ -247,7 +247,7 @@ class _Parser:
     strict_end = False
 
     def item(self, items: list[Any], index: int, nesting: int) -> tuple[list[Any], Exception | None]:
-        """The list with what stands behind its index put in; a failure comes with the list as far as it got."""
+        """Return the list with the value at its index; a failure comes with the partial list."""
         try:
             return self.filled(items, index, nesting), None
         except (_EndError, SetError) as failure:
@@ -291,7 +291,7 @@ class _Parser:
 
 
 class _JsonParser(_Parser):
-    """name=JSON,name=JSON; an empty value is null."""
+    """Parses name=JSON,name=JSON; an empty value is null."""
 
     def assign(self, target: Values, name: str) -> None:
         _put(target, name, self.item_value())
@@ -308,7 +308,7 @@ class _JsonParser(_Parser):
         return value
 
     def empty(self) -> bool:
-        """Skips spaces and one comma; whether nothing else was there."""
+        """Skip spaces and one comma; return whether there was nothing else."""
         while self.at < len(self.line):
             char = self.line[self.at]
             if char == ",":
@@ -321,7 +321,7 @@ class _JsonParser(_Parser):
 
 
 class _LiteralParser(_Parser):
-    """Names without escapes; the value is all the rest."""
+    """Parses names without escapes; the value is the whole rest."""
 
     key_stops = frozenset("=[.")
     escapes = False

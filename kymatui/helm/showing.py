@@ -1,4 +1,4 @@
-"""What a chart says of itself, as `helm show` prints it."""
+"""Output of `helm show`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _READMES = ("readme.md", "readme.txt", "readme")
 
 
 def shown(chart: Chart, what: What) -> str:
-    """The text of `helm show`; nothing where the chart has none of it."""
+    """Return the text of `helm show`, "" if the chart lacks that part."""
     everything = what == "all"
     text = ""
     if what in ("all", "chart"):
@@ -51,7 +51,7 @@ def _crd(file: ChartFile) -> str:
 
 
 def metadata_fields(metadata: Metadata) -> dict[str, Any]:
-    """Chart.yaml's fields by their names there, without the empty ones."""
+    """Return Chart.yaml's fields by their names, without empty ones."""
     fields: dict[str, Any] = {
         "name": metadata.name,
         "home": metadata.home,

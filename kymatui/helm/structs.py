@@ -1,7 +1,7 @@
-"""JSON objects as fields of Go structs, with the coercions and the refusals of sigs.k8s.io/yaml and encoding/json.
+"""Decoding of JSON objects to Go structs, as sigs.k8s.io/yaml and encoding/json.
 
-Numbers and booleans of the YAML go into string fields as text; names of fields match without regard to case; what does
-not fit is an error in Go's words. `None` leaves a field as it is.
+String fields accept YAML numbers and booleans as text; field names match in any case; a mismatch is an error with
+Go's message. `None` leaves a field unchanged.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KINDS: Final[tuple[tuple[type, str], ...]] = (
 
 
 def decode_yaml(text: str | bytes, decoder: Decoder) -> Any:
-    """yaml.Unmarshal into a Go type; None for an empty document. Raises YamlError."""
+    """Return yaml.Unmarshal into a Go type, None for an empty document. Raise YamlError."""
     value = load_exactly(text)
     return None if value is None else decoder(value, "")
 
@@ -40,7 +40,7 @@ def mismatch(value: Any, go_type: str, field: str) -> YamlError:
 
 
 def text(value: Any, field: str) -> str:
-    """A string field: numbers and booleans become text, as Go prints them (floats with 32 bits)."""
+    """Return a string field: numbers and booleans as Go prints them (floats with 32 bits)."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -59,7 +59,7 @@ def boolean(value: Any, field: str) -> bool:
 
 
 def anything(value: Any, _field: str) -> Any:
-    """An interface{}: whole numbers are floats."""
+    """Return an interface{}: whole numbers are floats."""
     if isinstance(value, dict):
         return {key: anything(part, "") for key, part in value.items()}
     if isinstance(value, list):
@@ -68,7 +68,7 @@ def anything(value: Any, _field: str) -> Any:
 
 
 def sequence(item: Decoder, go_type: str, empty: Callable[[], Any]) -> Decoder:
-    """A slice; `empty` makes what stands for null in it."""
+    """Return the decoder of a slice; `empty` makes the replacement of null."""
 
     def decode(value: Any, field: str) -> list[Any]:
         if not isinstance(value, list):
@@ -79,14 +79,17 @@ def sequence(item: Decoder, go_type: str, empty: Callable[[], Any]) -> Decoder:
 
 
 def string_map(value: Any, field: str) -> dict[str, str]:
-    """A map[string]string."""
+    """Return a map[string]string."""
     if not isinstance(value, dict):
         raise mismatch(value, "map[string]string", field)
     return {key: "" if part is None else text(part, field) for key, part in value.items()}
 
 
 def struct(name: str, fields: Mapping[str, Decoder], make: Callable[[dict[str, Any]], Any]) -> Decoder:
-    """A struct: {JSON name: decoder}; `make` builds it from what was there. `name` is its type, "v2.Metadata" say."""
+    """Return the decoder of a struct: {JSON name: decoder}; `make` builds it from the fields.
+
+    `name` is its Go type, such as "v2.Metadata".
+    """
     folded = {field.lower(): field for field in fields}
     short = "" if name.startswith("struct {") else name.rpartition(".")[2]
 
@@ -98,7 +101,7 @@ def struct(name: str, fields: Mapping[str, Decoder], make: Callable[[dict[str, A
             known = key if key in fields else folded.get(key.lower())
             if known is None or value[key] is None:
                 continue
-            # Go names the innermost struct, then the whole way to the field.
+            # Go names the innermost struct, then the full path of the field.
             way = field.partition(".")[2]
             found[known] = fields[known](value[key], f"{short}.{way}.{known}" if way else f"{short}.{known}")
         return make(found)

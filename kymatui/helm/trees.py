@@ -1,4 +1,4 @@
-"""A chart with its dependencies as one rendering has them: aliases, conditions and imports change this alone."""
+"""A chart tree of one rendering; aliases, conditions and imports change only this tree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kymatui.helm.metadata import Metadata
 
 
 class ChartNode:
-    """One chart in its place: its own name (an alias), its own values (imports), its own choice of dependencies."""
+    """One chart in the tree: with its own name (alias), values (imports) and dependencies."""
 
     __slots__ = ("chart", "dependencies", "metadata", "parent", "values")
 
@@ -22,7 +22,7 @@ class ChartNode:
 
     @classmethod
     def of(cls, chart: Chart) -> ChartNode:
-        """The whole tree below a chart, as it was loaded."""
+        """Return the whole tree of a loaded chart."""
         node = cls(chart, chart.metadata.copy(), chart.values)
         node.adopt([cls.of(child) for child in chart.dependencies])
         return node
@@ -33,7 +33,7 @@ class ChartNode:
             child.parent = self
 
     def renamed(self, alias: str) -> ChartNode:
-        """A copy under an alias, or under its own name where that is empty, with copies of its dependencies."""
+        """Return a copy under an alias (or the same name for ""), with copies of its dependencies."""
         metadata = self.metadata.copy()
         if alias:
             metadata.name = alias
@@ -56,5 +56,5 @@ class ChartNode:
 
     @property
     def path(self) -> str:
-        """Where its files are in what is rendered: "parent/charts/name"."""
+        """Return the path of its files in rendered output: "parent/charts/name"."""
         return f"{self.parent.path}/charts/{self.name}" if self.parent else self.name

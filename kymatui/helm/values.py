@@ -1,4 +1,4 @@
-"""Values: files of one or several documents, and how later ones go over earlier ones."""
+"""Values: files of one or more documents, flags, and their merge order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SEPARATOR: Final = b"---"
 
 
 def load_mapping(text: str | bytes) -> dict[str, Any]:
-    """yaml.Unmarshal into a map[string]interface {}; nothing is {}. Raises YamlError."""
+    """Return yaml.Unmarshal into a map[string]interface {}, {} for nothing. Raise YamlError."""
     value = load_yaml(text)
     if value is None:
         return {}
@@ -27,7 +27,7 @@ def load_mapping(text: str | bytes) -> dict[str, Any]:
 
 
 def load_values(data: bytes) -> dict[str, Any]:
-    """A values file: its documents, later ones over earlier ones. Raises YamlError."""
+    """Return a values file: later documents override earlier ones. Raise YamlError."""
     values: dict[str, Any] = {}
     for document in split_documents(data):
         try:
@@ -38,9 +38,9 @@ def load_values(data: bytes) -> dict[str, Any]:
 
 
 def split_documents(data: bytes) -> list[bytes]:
-    """The documents of a file as k8s.io/apimachinery's YAMLReader cuts them: at lines that begin with `---`.
+    """Split a file at lines that begin with `---`, as YAMLReader of k8s.io/apimachinery.
 
-    Every line of a document ends with one newline, the last too, and carriage returns at the ends of lines are gone.
+    Every line of a document ends with one newline, also the last, and carriage returns at line ends are removed.
     """
     if not data:
         return []
@@ -68,7 +68,7 @@ def split_documents(data: bytes) -> list[bytes]:
 
 
 def merge_maps(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """A map with what both have; maps are merged, of everything else the second counts."""
+    """Return both maps merged recursively; of other values, the second wins."""
     out = dict(first)
     for key, value in second.items():
         before = out.get(key)
@@ -85,10 +85,10 @@ def merge_values(
     set_file: Iterable[str] = (),
     base: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The values of helm's flags -f, --set-json, --set, --set-string, --set-file and --set-literal, in that order.
+    """Merge helm's -f, --set-json, --set, --set-string, --set-file and --set-literal in this order.
 
-    `base` are values beneath all of them; they stay as they are.
-    Whole numbers of --set are Int64, all other numbers float, as Go has them. Raises HelmError.
+    `base` are the values below all of them; they stay unchanged. Whole numbers of --set are Int64, all other numbers
+    float, as in Go. Raise HelmError.
     """
     try:
         plain: dict[str, Any] = copy_plain(dict(base or {}))
@@ -139,10 +139,10 @@ def _read_text(path: str) -> str:
         return from_bytes(Path(path).read_bytes())
     except OSError as error:
         raise HelmError(f"failed parsing --set-file data: open {path}: {_reason(error)}") from error
-    except ValueError as error:  # a name that no file can have
+    except ValueError as error:  # an impossible file name
         raise HelmError(f"failed parsing --set-file data: open {path!r}: {error}") from error
 
 
 def _reason(error: OSError) -> str:
-    """As Go says it: in small letters."""
+    """Return the reason in lower case, as in Go."""
     return (error.strerror or str(error)).lower()

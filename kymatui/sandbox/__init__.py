@@ -1,1 +1,1 @@
-"""An embedded Kubernetes API server with controllers, an OCI registry and a sample world, on loopback only."""
+"""An embedded Kubernetes API server with controllers, OCI registry and sample world, on loopback only."""

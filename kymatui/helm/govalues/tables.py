@@ -1,7 +1,7 @@
-"""Helm's common.Values: the type of .Values and of dot, a map[string]interface {} under a name of its own.
+"""Helm's common.Values: the type of .Values and of dot, a named map[string]interface {}.
 
-Go's named map and the plain one that it was made of are the same map: what a template of a subchart sets in .Values is
-there in the parent's .Values.subchart. So a Values holds nothing itself; it is a view of its `table`.
+In Go, a named map and the plain map that it was converted from are the same map: a change of .Values in a subchart's
+template is visible in the parent's .Values.subchart. So Values holds no data; it is a view of its `table`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ VALUES: Final = "common.Values"
 
 
 class Values(TypedMap):
-    """A plain map seen as common.Values, with the methods that Helm's type has."""
+    """A plain map viewed as common.Values, with the methods of Helm's type."""
 
     __slots__ = ("table",)
     __hash__ = None  # type: ignore[assignment]
@@ -67,11 +67,11 @@ class Values(TypedMap):
         return dict(self.table)
 
     def as_map(self) -> dict[str, Any]:
-        """The plain map itself; an empty one is another than .Values."""
+        """Return the plain map itself; for an empty one, a new map."""
         return self.table or {}
 
     def find_table(self, path: str) -> Values:
-        """The map at a path, its names parted by dots."""
+        """Return the map at a dotted path."""
         table = self.table
         for name in path.split("."):
             found = table.get(name)
@@ -81,7 +81,7 @@ class Values(TypedMap):
         return Values(table)
 
     def path_value(self, path: str) -> Any:
-        """The value at a path that is no map."""
+        """Return the value at a path, if it is no map."""
         if not path:
             raise FunctionError("YAML path cannot be empty")
         above, _, key = path.rpartition(".")
@@ -99,7 +99,7 @@ class Values(TypedMap):
         return must_to_yaml(self.table) + "\n"
 
     def encode(self, writer: None) -> None:
-        """Templates have no io.Writer to give."""
+        """Panic, because templates have no io.Writer."""
         raise Panic("runtime error: invalid memory address or nil pointer dereference")
 
     go_methods: ClassVar[Mapping[str, Function]] = {

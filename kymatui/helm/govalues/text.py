@@ -1,7 +1,7 @@
-"""Go strings: bytes that are mostly UTF-8.
+"""Go strings: bytes that are mostly UTF-8, represented as str.
 
-A str carries them; bytes that are no UTF-8 are lone surrogates U+DC80 to U+DCFF (`surrogateescape`). Cutting and
-joining at byte positions can make or heal such bytes, so whoever does that goes through `to_bytes` and `from_bytes`.
+Bytes that are not UTF-8 are lone surrogates U+DC80 to U+DCFF (`surrogateescape`). Slicing and joining at byte
+positions can break or complete characters, so do it with `to_bytes` and `from_bytes`.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ MAX_TEXT: Final = 64_000_000
 
 
 def join_bounded(pieces: list[str], separator: str = "") -> str:
-    """The pieces in one text; HelmError where that would be longer than MAX_TEXT, before it is made."""
+    """Return the joined pieces. Raise HelmError before the text exceeds MAX_TEXT."""
     check_size(sum(map(len, pieces)) + len(separator) * len(pieces))
     return separator.join(pieces)
 
 
 def check_size(size: int) -> None:
-    """HelmError where a text of so many characters is longer than MAX_TEXT."""
+    """Raise HelmError if a text of that size would exceed MAX_TEXT."""
     if size > MAX_TEXT:
         raise HelmError(f"a template makes a text of more than {MAX_TEXT} characters")
 
 
 def to_bytes(text: str) -> bytes:
-    """The bytes of a Go string."""
+    """Return the bytes of a Go string."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def from_bytes(data: bytes) -> str:
-    """The Go string of these bytes."""
+    """Return the Go string of these bytes."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def is_valid(text: str) -> bool:
-    """Whether the string is UTF-8 throughout."""
+    """Return whether the whole string is UTF-8."""
     if text.isascii():
         return True
     try:
@@ -50,15 +50,15 @@ def is_valid(text: str) -> bool:
 
 
 def normalize(text: str) -> str:
-    """The same bytes in the one form that equal bytes have: pieces of a character that came together are one again."""
+    """Return the canonical form: bytes that joined to a character become that character."""
     return text if is_valid(text) else from_bytes(to_bytes(text))
 
 
 def byte_length(text: str) -> int:
-    """What Go's len says of a string."""
+    """Return Go's len of a string."""
     return len(text) if text.isascii() else len(to_bytes(text))
 
 
 def runes(text: str) -> str:
-    """The string as Go's `range` and `[]rune` see it: every byte that is no UTF-8 is U+FFFD."""
+    """Return the string as Go's `range` and `[]rune` see it: a byte that is not UTF-8 is U+FFFD."""
     return text if is_valid(text) else "".join(RUNE_ERROR if "\udc80" <= c <= "\udcff" else c for c in text)

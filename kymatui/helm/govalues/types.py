@@ -1,25 +1,25 @@
-"""Go's values as Python has them, and their Go types.
+"""Go values, their Python representation and their Go types.
 
 ====================  ==========================================================================================
 Go                    here
 ====================  ==========================================================================================
 nil (of interface{})  None
 bool, float64         bool, float
-string                str; bytes that are no UTF-8 stand as surrogates, as `surrogateescape` makes them
+string                str; bytes that are not UTF-8 are surrogates, as with `surrogateescape`
 int                   int
-int64, uint8, …       Int64, Uint8, …: subclasses of int that know their type (arithmetic gives plain int again)
+int64, uint8, …       Int64, Uint8, …: typed subclasses of int (arithmetic returns plain int)
 complex128            complex
 []interface {}        list
-another slice         TypedList("[]string", …): a list that knows its type
+another slice         TypedList("[]string", …): a typed list
 map[string]any        dict
-another map           TypedMap("map[string]string", …): a dict that knows its type; named maps are subclasses
-a struct or pointer   a subclass of Object: what templates may read of it is listed, nothing else exists for them
+another map           TypedMap("map[string]string", …): a typed dict; named maps are subclasses
+a struct or pointer   a subclass of Object: templates can read only its listed fields and methods
 ====================  ==========================================================================================
 
-A class made for Go says so by class attributes: `go_type` (what %T prints), `go_kind` (what reflect's Kind prints),
-`go_methods` (what a template may call on it), and by a method `go_string()` where the Go type has String() or Error().
-Where only the pointer to a struct has String(), and values hold the struct, it is `go_address_string()`: actions
-print by it, `print` and `printf` do not.
+A class for a Go type has class attributes: `go_type` (%T), `go_kind` (reflect's Kind), `go_methods` (methods for
+templates), and a method `go_string()` if the Go type has String() or Error(). If only the pointer to a struct has
+String(), and values hold the struct, the method is `go_address_string()`: actions print it, `print` and `printf` do
+not.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ REFLECT: Final = "reflect.Value"
 
 
 class FunctionError(Exception):
-    """A function of a template fails, as a Go function does that returns an error; the text is Go's."""
+    """A template function failed like a Go function that returns an error; the message is Go's."""
 
 
 class Panic(FunctionError):
-    """A Go function panics: templates turn that into an error of the call, except where Go says otherwise."""
+    """A Go function panicked; templates report it as an error of the call, unless Go says otherwise."""
 
 
 class Invalid:
@@ -61,14 +61,14 @@ class Invalid:
 
 
 class Function(NamedTuple):
-    """Something that a template can call: a function, or a method (then `call` takes the receiver first).
+    """A callable for templates: a function, or a method (`call` receives the receiver first).
 
     name      as templates write it
     params    Go type names of the parameters, without the receiver: "string", "int", "bool", "float64",
-              "interface {}", "[]interface {}", "map[string]interface {}", "*semver.Version", …; "reflect.Value" takes
-              what is there without a conversion, and INVALID where Go has the zero Value
+              "interface {}", "[]interface {}", "map[string]interface {}", "*semver.Version", …; "reflect.Value" accepts
+              values without conversion, and INVALID for Go's zero Value
     variadic  the last parameter repeats (its name is that of one element)
-    call      takes the arguments, checked and converted, by position; raises FunctionError
+    call      receives the checked and converted arguments by position; raises FunctionError
     takes_environment  the first argument of `call` is the Environment of the rendering (clock, random, lookup)
     """
 
@@ -84,7 +84,7 @@ INVALID: Final = Invalid()
 
 
 class Int(int):
-    """The root of the integer types other than int (Go's int is Python's)."""
+    """The base of the integer types except int (Go's int is Python's)."""
 
     __slots__ = ()
     go_type: ClassVar[str] = "int"
@@ -156,7 +156,7 @@ class Float32(float):
 
 
 class TypedList(list[Any]):
-    """A slice that is not []interface {}; `is_nil` tells the nil slice from an empty one."""
+    """A slice other than []interface {}; `is_nil` distinguishes the nil slice from an empty one."""
 
     __slots__ = ("go_type", "is_nil")
     go_kind: ClassVar[str] = "slice"
@@ -172,7 +172,7 @@ class TypedList(list[Any]):
 
 
 class TypedMap(dict[Any, Any]):
-    """A map that is not map[string]interface {}; keys are of the key's type, as Go would have them."""
+    """A map other than map[string]interface {}; keys have the key type, as in Go."""
 
     __slots__ = ("go_type", "is_nil")
     go_kind: ClassVar[str] = "map"
@@ -192,8 +192,8 @@ class TypedMap(dict[Any, Any]):
 class Object:
     """A struct, or a pointer to one (`go_kind` "struct" or "ptr", `go_type` with its leading "*").
 
-    `go_fields` lists, in Go's order, the exported fields; `read_field` gives one of them. A template reaches these and
-    `go_methods`, and nothing else.
+    `go_fields` lists the exported fields in Go's order; `read_field` returns one of them. Templates can access these
+    and `go_methods`, nothing else.
     """
 
     __slots__ = ()
@@ -206,7 +206,7 @@ class Object:
         return True
 
     def read_field(self, name: str) -> Any:
-        """The value of a field that is in `go_fields`."""
+        """Return the value of a field from `go_fields`."""
         raise KeyError(name)
 
 
@@ -238,18 +238,18 @@ PLAIN: Final[Mapping[type, tuple[str, str]]] = {
 
 
 def go_type(value: Any) -> str:
-    """What %T prints: "string", "[]interface {}", "*semver.Version", and "<nil>" for nil."""
+    """Return %T: "string", "[]interface {}", "*semver.Version", and "<nil>" for nil."""
     plain = PLAIN.get(type(value))
     return plain[0] if plain else str(value.go_type)
 
 
 def kind(value: Any) -> str:
-    """What reflect's Kind prints: "invalid", "bool", "int64", "float64", "string", "slice", "map", "struct", "ptr"."""
+    """Return reflect's Kind: "invalid", "bool", "int64", "string", "slice", "map", "struct", "ptr", …."""
     plain = PLAIN.get(type(value))
     return plain[1] if plain else str(value.go_kind)
 
 
 def wrap_integer(number: int, bits: int = 64, signed: bool = True) -> int:
-    """What is left of a whole number in so many bits: Go's integers wrap around."""
+    """Return the number wrapped around to `bits`, as Go's integers do."""
     number &= (1 << bits) - 1
     return number - (1 << bits) if signed and number >> (bits - 1) else number

@@ -1,4 +1,4 @@
-"""The single values of Go's fmt under their flags: padding, integers, floats, strings, characters."""
+"""Go's fmt for single values under flags: padding, integers, floats, strings, characters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DIGITS: Final = {2: "b", 8: "o", 10: "d", 16: "x"}
 
 
 class Flags:
-    """What stands between % and the verb; width and precision are None where they are not given."""
+    """The flags between % and the verb; width and precision are None if not given."""
 
     __slots__ = ("minus", "plus", "plus_v", "precision", "sharp", "sharp_v", "space", "width", "zero")
 
@@ -26,14 +26,14 @@ class Flags:
         return ("0" if self.zero and not self.minus else " ") * count
 
     def pad(self, text: str) -> str:
-        """The text brought to the width, counted in runes."""
+        """Pad the text to the width, counted in runes."""
         if not self.width:
             return text
         fill = self.padding(max(0, self.width - len(normalize(text))))
         return text + fill if self.minus else fill + text
 
     def pad_spaces(self, text: str) -> str:
-        """As `pad`, where zeros do not fill."""
+        """Pad the text as `pad`, but never with zeros."""
         if not self.width:
             return text
         fill = " " * max(0, self.width - len(text))
@@ -41,7 +41,7 @@ class Flags:
 
 
 def format_integer(flags: Flags, number: int, verb: str, base: int, *, upper: bool = False) -> str:
-    """%d %b %o %O %x %X."""
+    """Return %d %b %o %O %x %X."""
     if flags.precision == 0 and number == 0:
         return " " * (flags.width or 0)
     width = flags.precision or 0
@@ -63,7 +63,7 @@ def _marked(digits: str, base: int) -> str:
 
 
 def format_unicode(flags: Flags, code: int) -> str:
-    """%U: U+0078, and with # the character too."""
+    """Return %U: U+0078, with # also the character."""
     code &= (1 << 64) - 1
     text = "U+" + f"{code:X}".rjust(max(4, flags.precision or 0), "0")
     if flags.sharp and code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF and is_print(chr(code)):
@@ -72,18 +72,18 @@ def format_unicode(flags: Flags, code: int) -> str:
 
 
 def format_character(flags: Flags, code: int) -> str:
-    """%c."""
+    """Return %c."""
     valid = 0 <= code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF
     return flags.pad(chr(code) if valid else "\ufffd")
 
 
 def format_quoted_character(flags: Flags, code: int) -> str:
-    """%q of a number."""
+    """Return %q of a number."""
     return flags.pad(quote_rune(code, ascii_only=flags.plus))
 
 
 def format_real(flags: Flags, number: float, bits: int, verb: str, precision: int) -> str:
-    """%e %f %g and their kin; `precision` is the verb's own, which an explicit one overrules."""
+    """Return %e %f %g and similar; an explicit precision overrides the verb's `precision`."""
     if flags.precision is not None:
         precision = flags.precision
     text = format_float(number, verb, precision, bits)
@@ -104,7 +104,7 @@ def format_real(flags: Flags, number: float, bits: int, verb: str, precision: in
 
 
 def _with_point(text: str, verb: str, precision: int) -> str:
-    """The # flag: a decimal point always, and the zeros that %g drops."""
+    """Apply the # flag: always a decimal point, and the zeros that %g drops."""
     digits = (6 if precision == -1 else precision) if verb in "vgGx" else 0
     marks = "pP" if verb in "xX" else "eEpP"
     end = next((i for i, c in enumerate(text) if i and c in marks), len(text))
@@ -119,19 +119,19 @@ def _with_point(text: str, verb: str, precision: int) -> str:
 
 
 def truncate(flags: Flags, text: str) -> str:
-    """So many runes as the precision says."""
+    """Return as many runes as the precision allows."""
     if flags.precision is None or flags.precision >= len(text):
         return text
     return normalize(text)[: flags.precision]
 
 
 def format_string(flags: Flags, text: str) -> str:
-    """%s."""
+    """Return %s."""
     return flags.pad(truncate(flags, text))
 
 
 def format_quoted(flags: Flags, text: str) -> str:
-    """%q: with # a raw string where it can be one, with + only ASCII."""
+    """Return %q: with # a raw string if possible, with + only ASCII."""
     text = truncate(flags, text)
     if flags.sharp and can_backquote(text):
         return flags.pad("`" + text + "`")
@@ -139,7 +139,7 @@ def format_quoted(flags: Flags, text: str) -> str:
 
 
 def format_hexadecimal(flags: Flags, data: bytes, *, upper: bool) -> str:
-    """%x and %X of a string or bytes."""
+    """Return %x and %X of a string or bytes."""
     if flags.precision is not None:
         data = data[: flags.precision]
     if not data:

@@ -1,1 +1,1 @@
-"""Go's text/template with Helm's settings: lexing, parsing, compiling to Python functions, executing."""
+"""Go's text/template with Helm's settings: lexer, parser, compiler to Python functions, runtime."""

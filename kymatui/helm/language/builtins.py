@@ -1,4 +1,4 @@
-"""The functions that text/template brings itself: comparison, indexing, length, printing and escaping."""
+"""The built-in functions of text/template: comparison, indexing, length, printing, escaping."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _ZERO_VALUE: Final = "reflect: call of reflect.Value.Type on zero Value"
 
 
 def _truth_only(*values: Any) -> Any:
-    """`and`, `or` and `not` are compiled where they stand; as values of their own they do not exist."""
+    """Stand for `and`, `or` and `not`, which are compiled inline and never called."""
     raise Panic("unreachable")
 
 
 def equals_any(first: Any, *others: Any) -> bool:
-    """eq: whether the first is one of the others."""
+    """Return eq: whether `first` equals one of the others."""
     if not others:
         raise FunctionError("missing argument for comparison")
     return any(comparing.equal(first, other) for other in others)
@@ -60,7 +60,7 @@ def greater_or_equal(first: Any, second: Any) -> bool:
 
 
 def length(item: Any) -> int:
-    """len: of a string in bytes, of a map, of a slice."""
+    """Return len: of a string in bytes, of a map, of a slice."""
     if item.__class__ in (list, dict):
         return len(item)
     if item is None or isinstance(item, NilPointer):
@@ -85,7 +85,7 @@ def _index_number(number: Any, capacity: int) -> int:
 
 
 def index(item: Any, *indexes: Any) -> Any:
-    """index x 1 "a": x[1]["a"]"""
+    """Return x[1]["a"] for index x 1 "a"."""
     if item is None or item is INVALID:
         raise FunctionError("index of untyped nil")
     for position in indexes:
@@ -130,7 +130,7 @@ def _is_int(name: str) -> bool:
 
 
 def slice_item(item: Any, *indexes: Any) -> Any:
-    """slice x 1 2: x[1:2]"""
+    """Return x[1:2] for slice x 1 2."""
     if item is None or item is INVALID:
         raise FunctionError("slice of untyped nil")
     if isinstance(item, NilPointer):
@@ -158,14 +158,14 @@ def slice_item(item: Any, *indexes: Any) -> Any:
 
 
 def call(name: str, callee: Any, *_: Any) -> Any:
-    """call: templates never hold functions as values, so it always refuses. `name` is how the callee is written."""
+    """Fail always: templates hold no functions as values. `name` is the source text of the callee."""
     if callee is None or callee is INVALID:
         raise FunctionError("call of nil")
     raise FunctionError(f"non-function {name} of type {go_type(callee)}")
 
 
 def _joined(values: tuple[Any, ...]) -> str:
-    """evalArgs: what the escapers see of their arguments."""
+    """Return evalArgs: the text that the escape functions receive."""
     if len(values) == 1 and isinstance(values[0], str):
         return values[0]
     return sprint(*map(_escapable, values))
@@ -177,7 +177,7 @@ def _escapable(value: Any) -> Any:
     return format_printable(value) if isinstance(value, Object) else value
 
 
-# The ampersand comes first: the others bring one.
+# The ampersand comes first, since the other replacements contain one.
 _HTML: Final = (("&", "&amp;"), ('"', "&#34;"), ("'", "&#39;"), ("<", "&lt;"), (">", "&gt;"), ("\0", "\ufffd"))
 
 

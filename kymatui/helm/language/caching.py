@@ -1,7 +1,7 @@
-"""Sets of templates that are kept: the last used ones in memory, and their compiled code in a folder.
+"""Cache of template sets: recent ones in memory, compiled code in a folder.
 
-A file of the folder is named by the digest of everything that went into it: paths, texts, functions, this version of
-the compiler and of Python. See `storing` for whom a folder must belong to.
+The name of a file is the digest of all its inputs: paths, texts, functions, versions of the compiler and of Python.
+See `storing` for the required owner of the folder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kymatui.helm.language.units import Entry
 
 
 class TemplateCache:
-    """Template sets by what they are made of. Threads and processes may share the folder."""
+    """Template sets by content. Threads and processes may share the folder."""
 
     def __init__(self, functions: Mapping[str, Function], *, size: int = 16, folder: Path | None = None) -> None:
         self.functions = functions
@@ -35,7 +35,7 @@ class TemplateCache:
         self._lock = threading.Lock()
 
     def get(self, files: Mapping[str, str | bytes]) -> TemplateSet:
-        """The set of these files {path: text}, parsed if it must be; HelmError where that fails."""
+        """Return the set of the files {path: text}, parsed if necessary. Raise HelmError."""
         key = self.digest(files)
         with self._lock:
             if (found := self._sets.get(key)) is not None:
@@ -54,7 +54,7 @@ class TemplateCache:
         return made
 
     def keep(self, templates: TemplateSet) -> None:
-        """Writes what has been compiled of a set since it was read; a folder that cannot be written is no error."""
+        """Store the newly compiled templates of a set; an unwritable folder is no error."""
         if self.folder is None:
             return
         key = templates.key
@@ -68,7 +68,7 @@ class TemplateCache:
                 self._kept[key] = compiled, frozenset(given)
 
     def digest(self, files: Mapping[str, str | bytes]) -> str:
-        """What the code of these files depends on, as a file's name."""
+        """Return the digest of everything the code depends on, as a file name."""
         summary = hashlib.sha256(self._compiler)
         for path in sorted(files):
             for part in (path, files[path]):
@@ -81,7 +81,7 @@ class TemplateCache:
         return _digest_compiler(self.functions)
 
     def _load(self, key: str) -> tuple[dict[str, list[Entry]] | None, dict[str, list[Entry]]]:
-        """What is kept of the files, None where nothing is, and of the texts that `tpl` was given."""
+        """Return the stored templates of the files (None without any), and those of texts for `tpl`."""
         content = self.folder.read(key) if self.folder else None
         if content is None:
             return None, {}
@@ -94,7 +94,7 @@ def _compiled(entries: Mapping[str, list[Entry]]) -> int:
 
 
 def _digest_compiler(functions: Mapping[str, Function]) -> bytes:
-    """The functions' signatures, this Python, and this version of the compiler."""
+    """Return the digest of function signatures, Python version and compiler version."""
     summary = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.hexversion}".encode())
     summary.update(signature_of_sources(os.path.dirname(__file__)))
     if callable(fingerprint := getattr(functions, "fingerprint", None)):
@@ -107,7 +107,7 @@ def _digest_compiler(functions: Mapping[str, Function]) -> bytes:
 
 
 def signature_of_sources(folder: str) -> bytes:
-    """Which version of its modules a folder has, by names, sizes and times, as Python itself tells of .pyc files."""
+    """Return names, sizes and times of a folder's modules, as Python checks .pyc files."""
     found = [
         (entry.name, status.st_size, status.st_mtime_ns)
         for entry in os.scandir(folder)

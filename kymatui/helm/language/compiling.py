@@ -1,8 +1,8 @@
-"""From trees to Python functions.
+"""Compiler from parse trees to Python functions.
 
-Each template becomes one function `t(R, w, dot)`: R is the scope (what is defined, limits, environment), w takes pieces
-of output, dot is the template's argument. Nothing nests deeper than the template's own blocks do, and those that nest
-too deep become functions of their own. The code that runs has no builtins and reaches only what `runtime` lists.
+Each template becomes one function `t(R, w, dot)`: R is the scope (definitions, limits, environment), w accepts pieces
+of output, dot is the template's argument. The code nests no deeper than the template's blocks, and very deep blocks
+become separate functions. The code runs without builtins and can access only the names in `runtime`.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from kymatui.helm.language.emitting import Emitter
 from kymatui.helm.language.expressions import Expressions, Local, Value
 from kymatui.helm.language.nodes import ActionNode, Branch, Call, Jump, ListNode, Node, Text
 
-# Python nests blocks and indents only so far; deeper blocks become functions of their own.
+# Python limits the nesting of blocks and indents; deeper blocks become separate functions.
 EXTRACTED_DEPTH: Final = 12
 
 
 def compile_template(name: str, tree: ListNode, functions: Mapping[str, Function]) -> tuple[CodeType, Emitter]:
-    """Compiles a template into code that defines the function `t`, and what stands behind each of its lines."""
+    """Return code that defines a template's function `t`, and the emitter with the origins of its lines."""
     emitter = Emitter()
     _Compiler(emitter, functions).template(tree)
     return compile(emitter.source(), f"<template {name}>", "exec", dont_inherit=True), emitter
 
 
 class _Compiler(Expressions):
-    """Writes one template."""
+    """Compiles one template."""
 
     def __init__(self, emitter: Emitter, functions: Mapping[str, Function]) -> None:
         super().__init__(emitter, functions)
@@ -129,7 +129,10 @@ class _Compiler(Expressions):
             self.nested(node.otherwise)
 
     def loop_locals(self, node: Branch, value: Value) -> list[Local]:
-        """The locals of a range's variables. Go first gives each the whole value, which {{else}} can see."""
+        """Return the locals of a range's variables.
+
+        Go first sets each to the whole value, visible in {{else}}.
+        """
         found = []
         for variable in node.pipe.variables:
             name = variable.names[0]
@@ -145,7 +148,7 @@ class _Compiler(Expressions):
         return found
 
     def nested(self, block: ListNode) -> None:
-        """A block within a block, as a function of its own where it would nest too deep."""
+        """Emit a block within a block, as a separate function if it would nest too deep."""
         mark = len(self.locals)
         self.depth += 1
         self.out.indent += 1
@@ -161,7 +164,7 @@ class _Compiler(Expressions):
         del self.locals[mark:]
 
     def extracted(self, block: ListNode) -> None:
-        """The block as a function that takes the visible locals and gives back those that it may have changed."""
+        """Emit the block as a function that receives the visible locals and returns the changed ones."""
         function = self.out.name("b")
         seen = [*self.locals, Local("", self.dot.code, self.dot.container)]
         taken = sorted(({local.code for local in seen} | {local.container for local in seen}) - {"C"})
@@ -180,7 +183,7 @@ class _Compiler(Expressions):
         self.leave(result)
 
     def leave(self, result: str) -> None:
-        """A break or continue within an extracted block leaves the loop around it, here or further out."""
+        """Emit the exit of the enclosing loop after a break or continue in an extracted block."""
         if self.loops:
             self.out.line(f"if {result} == 'break': break")
             self.out.line(f"if {result} == 'continue': continue")

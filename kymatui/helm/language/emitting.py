@@ -1,6 +1,6 @@
-"""The Python text that a template becomes, line by line, and which node of the template stands behind each line.
+"""Generated Python code of a template, with the template node behind each line.
 
-Errors look their node up by the line that failed, so nothing is paid for them while all goes well.
+Errors look up their node by the failed line, so there is no cost without errors.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ MAX_INDENT = 90
 
 
 class LineOrigin(NamedTuple):
-    """What stands behind a line: the node that errors name (or the local that knows its number in `nodes`), and the
-    function or method that the line calls, "" where it calls none."""
+    """The origin of a line: the node for errors (or the local with its number), and the called function.
+
+    `called` is "" if the line calls none.
+    """
 
     node: Node | str
     called: str = ""
 
 
 class Emitter:
-    """Collects lines; functions that are made on the way are put before those that call them."""
+    """Collects lines; extracted functions precede their callers."""
 
     __slots__ = ("counter", "finished", "indent", "lines", "nodes", "origins")
 
@@ -35,7 +37,7 @@ class Emitter:
         self.counter = 0
 
     def name(self, prefix: str) -> str:
-        """A new local name."""
+        """Return a new local name."""
         self.counter += 1
         return f"{prefix}{self.counter}"
 
@@ -45,12 +47,12 @@ class Emitter:
         self.lines.append((" " * self.indent + code, origin))
 
     def number(self, node: Node) -> int:
-        """The number under which a local can hold a node."""
+        """Return the number by which a local refers to a node."""
         self.nodes.append(node)
         return len(self.nodes) - 1
 
     def finish(self, lines: list[tuple[str, LineOrigin | None]]) -> None:
-        """Puts the lines of one function behind those that stand."""
+        """Append the lines of a complete function."""
         for code, origin in lines:
             self.finished.append(code)
             if origin is not None:

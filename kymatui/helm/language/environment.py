@@ -1,4 +1,4 @@
-"""What a rendering takes from outside: clock, randomness, the cluster, names, and the limits it must keep."""
+"""External inputs of a rendering: clock, randomness, cluster, host names, limits."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def _local_now() -> datetime:
 
 
 class RenderLimits(NamedTuple):
-    """How much a chart's templates may use; each has a clear HelmError.
+    """Limits of a chart's templates; exceeding one raises a HelmError.
 
-    depth     templates within templates (Go allows 100,000; Python's stack less), besides Helm's own 1000 for one name
-    steps     actions, iterations and calls of templates in one rendering
-    output    characters written, all templates and includes counted
+    depth     templates within templates (Go allows 100,000, Python's stack fewer); Helm limits a name to 1000
+    steps     actions, iterations and template calls in one rendering
+    output    characters written, including all includes
     seconds   wall time of one rendering
     """
 
@@ -29,13 +29,13 @@ class RenderLimits(NamedTuple):
 
 
 class Environment(NamedTuple):
-    """Given by the caller of a rendering; a Function with `takes_environment` gets it as its first argument.
+    """The inputs of a rendering; a Function with `takes_environment` receives it as first argument.
 
-    random    so many random bytes (a seeded source makes renderings repeatable)
-    now       the time of day, with its zone
-    lookup    asks the cluster: (apiVersion, kind, namespace, name) → object or list; None: nothing is ever found
-    resolve   a host's address for getHostByName; None: "" without a look at the network
-    lint      helm lint's way: `required` and `fail` do not fail
+    random    returns random bytes (a seeded source makes renderings repeatable)
+    now       returns the current time with its zone
+    lookup    queries the cluster: (apiVersion, kind, namespace, name) → object or list; None: nothing is found
+    resolve   returns a host's address for getHostByName; None: "" without network access
+    lint      helm lint's mode: `required` and `fail` do not fail
     """
 
     random: Callable[[int], bytes] = os.urandom

@@ -1,8 +1,7 @@
-"""From expressions to lines of Python: pipelines, commands, fields, functions and their arguments, variables.
+"""Compiler of expressions to lines of Python: pipelines, commands, fields, functions, variables.
 
-A pipeline becomes a straight line of assignments to locals. While it writes, the compiler follows which node Go's
-executor would name in an error at that point (`self.current`, as exec.go's `s.at`); where that depends on a short
-circuit, a local holds it.
+A pipeline becomes a sequence of assignments to locals. The compiler tracks the node that Go's executor would name in
+an error at each point (`self.current`, as exec.go's `s.at`); where a short circuit decides, a local holds it.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ _RESULTS: Final = {
 
 
 class Value(NamedTuple):
-    """An expression's value: a local or a literal.
+    """The value of an expression: a local or a literal.
 
-    cls        the Python class it is known to have, or ""
-    container  the local that holds what the value was taken from ("C": it stands for itself), for names of types
-    pipelined  it left a pipeline: None counts as Go's zero Value
-    addressable  it is where it was found, not a copy that went through a function: a struct there has its pointer's
-                 methods, String() among them
+    cls        the known Python class, or ""
+    container  the local that contained the value ("C": none), for type names
+    pipelined  it left a pipeline: None is Go's zero Value
+    addressable  it is the original, not a copy from a function: a struct then has its pointer's
+                 methods, such as String()
     """
 
     code: str
@@ -59,9 +58,9 @@ class Value(NamedTuple):
 
 
 class Local:
-    """A variable of the template: its name there, the local that holds it, and what it ranges over.
+    """A variable of the template: its name, its Python local, and the container it ranges over.
 
-    `skippable`: a short circuit may pass its declaration over, so that it is not there when it is read.
+    `skippable`: a short circuit may skip its declaration, so that it is undefined when read.
     """
 
     __slots__ = ("code", "container", "name", "skippable")
@@ -74,7 +73,7 @@ class Local:
 
 
 class Expressions:
-    """Writes the expressions of one template."""
+    """Compiles the expressions of one template."""
 
     def __init__(self, emitter: Emitter, functions: Mapping[str, Function]) -> None:
         self.out = emitter
@@ -90,13 +89,13 @@ class Expressions:
         return LineOrigin(self.current, called)
 
     def store(self, code: str, called: str = "") -> str:
-        """A new local that holds the value of the code; an error in it names the current node."""
+        """Store the code's value in a new local; an error in it names the current node."""
         local = self.out.name("x")
         self.out.line(f"{local} = {code}", self.origin(called))
         return local
 
     def fail(self, text: str) -> Value:
-        """The evaluation fails here, when it gets here."""
+        """Emit an error at this point of the evaluation."""
         self.out.line(f"raise EVAL({text!r})", self.origin())
         return Value("None")
 
@@ -126,7 +125,7 @@ class Expressions:
             self.declare(name, value)
 
     def settled(self, value: Value) -> str:
-        """The value with a pipeline's nil as INVALID."""
+        """Return the value with INVALID for a pipeline's nil."""
         if value.pipelined and not value.cls:
             return f"INVALID if {value.code} is None else {value.code}"
         return value.code
@@ -166,7 +165,7 @@ class Expressions:
         return self.constant(first)
 
     def constant(self, node: Node) -> Value:
-        """A literal, or dot, where nothing says the type."""
+        """Return a literal or dot, without a required type."""
         self.current = node
         if isinstance(node, Dot):
             return self.dot
@@ -178,7 +177,7 @@ class Expressions:
             number = ideal(node)
             if number is None:
                 return self.fail(f"{node.source} overflows int")
-            # A literal is no object to ask for its class: (1).__class__ needs the parentheses.
+            # A literal is no object expression: (1).__class__ needs the parentheses.
             return Value(f"({number!r})", type(number).__name__)
         return self.fail(f"can't evaluate command {node.text()}")
 
@@ -215,7 +214,7 @@ class Expressions:
         return self.fields(value, node, node.names, args, final)
 
     def fields(self, value: Value, node: Node, names: list[str], args: list[Node], final: Value | None) -> Value:
-        """`.a.b.c`, the last with the arguments of the command if it has any."""
+        """Emit `.a.b.c`; the last name receives the command's arguments."""
         if len(args) <= 1 and final is None:
             return Value(self.store(f"CHAIN({value.code}, {value.container}, {tuple(names)!r})"))
         for name in names[:-1]:
@@ -223,7 +222,7 @@ class Expressions:
         return self.method(value, node, names[-1], args[1:], final)
 
     def method(self, value: Value, node: Node, name: str, args: list[Node], final: Value | None) -> Value:
-        """A method with arguments; what it is, and what it takes, is known when it runs."""
+        """Emit a method call with arguments; the method and its parameters are known only at run time."""
         count = len(args) + (final is not None)
         method = self.store(f"METHOD({value.code}, {name!r}, {value.container}, {len(args)}, {count})")
         values = []
@@ -237,7 +236,7 @@ class Expressions:
         return Value(result)
 
     def method_argument(self, arg: Node) -> tuple[str, str]:
-        """An argument's value, and how errors show it if it is a constant."""
+        """Return the argument's code, and its text in errors if it is a constant."""
         if isinstance(arg, Nil):
             self.current = arg
             return "INVALID", "'nil'"
@@ -249,7 +248,7 @@ class Expressions:
         return self.settled(self.evaluated(arg)), "''"
 
     def evaluated(self, arg: Node) -> Value:
-        """An argument that is no constant."""
+        """Return the value of a non-constant argument."""
         self.current = arg
         if isinstance(arg, Dot):
             return self.dot
@@ -291,7 +290,7 @@ class Expressions:
         return Value(result, _RESULTS.get(node.name, "") if known else "", addressable=False)
 
     def unindexed(self, value: Value, origin: LineOrigin) -> Value:
-        """`index` without an index: the value itself, where it was found."""
+        """Emit `index` without index: the value itself, still addressable."""
         result = self.out.name("x")
         self.out.line(f"{result} = f_index({self.converted(value, REFLECT)})", origin)
         return Value(result, addressable=value.addressable)
@@ -310,7 +309,7 @@ class Expressions:
         return f"f_{name}({', '.join(codes)})"
 
     def short_circuit(self, word: str, args: list[Node], final: Value | None) -> Value:
-        """`and` and `or`: the arguments one within the other, as far as truth goes."""
+        """Emit `and` and `or`: each argument is nested in the test of the one before."""
         result, place = self.out.name("x"), self.out.name("k")
         indent = self.out.indent
         self.circuits += 1
@@ -343,7 +342,7 @@ class Expressions:
         return self.evaluated(arg)
 
     def argument(self, arg: Node, kind: str) -> str:
-        """An argument as the parameter wants it."""
+        """Return the code of an argument for a parameter type."""
         if isinstance(arg, Nil):
             self.current = arg
             return f"ZERO({kind!r})" if can_be_nil(kind) else self.fail(f"cannot assign nil to {kind}").code
@@ -353,7 +352,7 @@ class Expressions:
         return self.converted(self.evaluated(arg), kind)
 
     def typed_constant(self, node: Bool | String | Number, kind: str) -> str:
-        """A literal for a parameter of some type: only what fits goes in."""
+        """Return the code of a literal for a parameter type, or an error if it does not fit."""
         wanted = type_kind(kind)
         code: str | None = None
         expected = ""
@@ -377,7 +376,7 @@ class Expressions:
         return code if kind in _CLASSES else f"TYPED({code}, {kind!r})"
 
     def converted(self, value: Value, kind: str) -> str:
-        """A value as a parameter of this type takes it; what Go's validateType refuses fails at the current node."""
+        """Return the code of a value for a parameter type; a type mismatch fails at the current node."""
         code = value.code
         if kind == REFLECT:
             return code if not value.pipelined or value.cls else f"({self.settled(value)})"
@@ -394,5 +393,5 @@ class Expressions:
 
 
 def parameter(function: Function, index: int) -> str:
-    """The type of an argument: the last of a variadic function's repeats."""
+    """Return the type of an argument; a variadic function's last type repeats."""
     return function.params[min(index, len(function.params) - 1)] if function.variadic else function.params[index]

@@ -1,8 +1,8 @@
-"""Errors of executing templates, as Go chains them, and as Helm writes the chain for people.
+"""Errors of template execution, chained as in Go and formatted as in Helm.
 
-Go wraps: every call of `include` or `template` that fails puts its own line in front of the text of what failed within.
-Helm's engine takes the chain apart again and writes one paragraph for each link, unless the innermost error is not a
-template's own (a function's, say), when Go's one line stays as it is. Source: helm v4 pkg/engine/engine.go.
+In Go, every failing call of `include` or `template` puts its own line in front of the inner message. Helm's engine
+splits the chain and writes one paragraph per link, unless the innermost error is not a template's own (a function's,
+say); then Go's single line stays. Source: helm v4 pkg/engine/engine.go.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _WARNING: Final = re.compile(WARN_START + r"(.*)" + WARN_END, re.DOTALL)
 
 
 class ParseError(Exception):
-    """A template that does not parse; the text is text/template's, "template: NAME:LINE: …"."""
+    """A template that does not parse; the message is text/template's, "template: NAME:LINE: …"."""
 
 
 class TooDeepError(Exception):
-    """A template nests deeper than Python's compiler allows."""
+    """A template nested deeper than Python's compiler allows."""
 
 
 class EvalError(Exception):
-    """Something in an expression cannot be evaluated; the text is what Go has after "at <…>: "."""
+    """A failed evaluation; the message is Go's after "at <…>: "."""
 
 
 class MethodError(Exception):
-    """A method that was called as a field fails; errors name the method."""
+    """A failed method that was called as a field; errors name the method."""
 
     def __init__(self, method: str, cause: FunctionError) -> None:
         super().__init__(method)
@@ -40,7 +40,7 @@ class MethodError(Exception):
 
 
 class WrappedError(FunctionError):
-    """An error that says something in front of another's text (Go's %w). The text is put together when it is read."""
+    """An error with a prefix to another error's message (Go's %w); the text is built on demand."""
 
     def __init__(self, head: str, cause: FunctionError | None = None) -> None:
         super().__init__(head)
@@ -60,16 +60,16 @@ class ExecError(WrappedError):
     """A template failed to execute: Go's ExecError."""
 
     def own_text(self) -> str:
-        """The text as far as Helm reads it: another template's error that follows is cut off at its first word."""
+        """Return the text that Helm parses: an inner template error is cut off after its first word."""
         return self.head + "template: " if isinstance(self.cause, ExecError) else str(self)
 
 
 class NoTemplateError(FunctionError):
-    """`include` of a name that nothing defines; Helm reads its text as a template's own."""
+    """`include` of an undefined name; Helm treats its message as a template's own."""
 
 
 def describe(file: str, error: ExecError) -> str:
-    """What Helm says of a failed template: reformatExecErrorMsg."""
+    """Return Helm's message for a failed template: reformatExecErrorMsg."""
     whole = str(error)
     tokens = whole.split(": ", 2)
     if len(tokens) != 3:
@@ -97,7 +97,7 @@ def _paragraph(location: str, executed: str, message: str) -> str:
 
 
 def _parse(text: str) -> tuple[str, str, str] | None:
-    """Location, what was executed and the message, of one link of the chain; None where the text is another's."""
+    """Return location, expression and message of one link, None for a message of another origin."""
     if not text.startswith("template: "):
         return None
     rest = text[len("template: ") :]
@@ -122,7 +122,7 @@ def _parse_executing(rest: str) -> tuple[str, str, str] | None:
 
 
 def describe_parse_error(file: str, text: str) -> str:
-    """What Helm says of a template that does not parse: cleanupParseError."""
+    """Return Helm's message for a template that does not parse: cleanupParseError."""
     tokens = text.split(": ")
     if len(tokens) == 1:
         return f"parse error in ({file}): {runes(text)}"

@@ -1,4 +1,4 @@
-"""From a template's text to tokens, as text/template/parse/lex.go cuts it."""
+"""Lexer of templates, as text/template/parse/lex.go."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEYWORDS: Final = frozenset(
 
 
 class Token(NamedTuple):
-    """`kind` is one of the words below, or a keyword itself.
+    """One token; `kind` is one of the following words, or a keyword itself.
 
     error bool char character complex = := eof field identifier {{ ( number | raw }} ) space string text variable .
     """
@@ -25,7 +25,7 @@ class Token(NamedTuple):
     value: str
 
     def shown(self) -> str:
-        """The token as errors quote it."""
+        """Return the token as errors quote it."""
         if self.kind == "eof":
             return "EOF"
         if self.kind == "error":
@@ -69,12 +69,12 @@ _WORDS: Final = {**{word: word for word in KEYWORDS}, "true": "bool", "false": "
 
 
 def tokenize(source: str) -> list[Token]:
-    """All tokens of a template; the last is "eof" or "error" (whose value is the text of the error)."""
+    """Return all tokens; the last is "eof" or "error" (its value is the message)."""
     return _Lexer(source).run()
 
 
 def show_rune(char: str) -> str:
-    """%#U: U+0041 'A'"""
+    """Return %#U: U+0041 'A'."""
     code = 0xFFFD if "\udc80" <= char <= "\udcff" else ord(char)
     return f"U+{code:04X}" + (f" '{chr(code)}'" if is_print(chr(code)) else "")
 
@@ -84,7 +84,7 @@ def _is_alphanumeric(char: str) -> bool:
 
 
 class _LexError(Exception):
-    """Carries where the token that fails began, and the text."""
+    """The start of the invalid token, and the message."""
 
     def __init__(self, position: int, text: str) -> None:
         super().__init__(text)
@@ -113,7 +113,7 @@ class _Lexer:
         self.position = end
 
     def _text(self) -> bool:
-        """Text up to the next action's left delimiter, comments passed over; False at the end."""
+        """Read text up to the next action, skipping comments; return False at the end."""
         source = self.source
         while True:
             start = self.position
@@ -151,7 +151,7 @@ class _Lexer:
         return source.startswith("-}}", position + 1) and source[position] in SPACES
 
     def _close(self) -> int:
-        """Passes the right delimiter and the space that it trims; where the delimiter itself began."""
+        """Skip the right delimiter and trimmed space; return the start of the delimiter."""
         trims = not self.source.startswith("}}", self.position)
         start = self.position + (2 if trims else 0)
         self.position = start + 2
@@ -160,7 +160,7 @@ class _Lexer:
         return start
 
     def _action(self) -> None:
-        """The tokens up to the right delimiter, and that."""
+        """Read the tokens up to and including the right delimiter."""
         while True:
             self._common()
             if self._right_delimiter():
@@ -174,7 +174,7 @@ class _Lexer:
         self.position = position
 
     def _common(self) -> None:
-        """As many of the common tokens as follow each other."""
+        """Read a run of common tokens."""
         source, append, match = self.source, self.tokens.append, _COMMON.match
         position = self.position
         while found := match(source, position):

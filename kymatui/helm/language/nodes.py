@@ -1,4 +1,4 @@
-"""The parse tree of a template, with Go's own way of writing each node back (errors quote it)."""
+"""Parse tree nodes, with Go's String() of each, which errors quote."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SPACES: Final = " \t\r\n"
 
 
 class Node:
-    """`position` is the offset in characters in the file's text."""
+    """A node; `position` is the offset in characters in the file."""
 
     __slots__ = ("position",)
 
@@ -18,7 +18,7 @@ class Node:
         self.position = position
 
     def text(self) -> str:
-        """The node as Go's String() writes it."""
+        """Return the node as Go's String()."""
         return ""
 
 
@@ -72,7 +72,7 @@ class Bool(Node):
 
 
 class Number(Node):
-    """A number under every type that can hold it; None where none can."""
+    """A number in every type that can hold it, None for the others."""
 
     __slots__ = ("imaginary", "integer", "real", "source", "unsigned")
 
@@ -131,7 +131,7 @@ class Field(Node):
 
 
 class Variable(Node):
-    """A variable, perhaps with fields: the first name has its dollar sign."""
+    """A variable with optional fields; the first name includes the dollar sign."""
 
     __slots__ = ("names",)
 
@@ -144,7 +144,7 @@ class Variable(Node):
 
 
 class Chain(Node):
-    """Fields of a parenthesized pipeline, or of a function's result."""
+    """Fields of a parenthesized pipeline or of a function's result."""
 
     __slots__ = ("names", "node")
 
@@ -215,7 +215,7 @@ class Branch(Node):
 
 
 class Call(Node):
-    """{{template "name" pipeline}}"""
+    """{{template "name" pipeline}}."""
 
     __slots__ = ("name", "pipe")
 
@@ -256,7 +256,7 @@ class End(Node):
 
 
 def is_empty(node: Node) -> bool:
-    """Whether a tree has nothing but space in it: such a definition does not replace another."""
+    """Return whether a tree has only white space: such a definition does not replace another."""
     if isinstance(node, ListNode):
         return all(map(is_empty, node.nodes))
     return isinstance(node, Text) and not node.value.strip(_GO_SPACE)

@@ -1,4 +1,4 @@
-"""Number constants: one text, and every type that can hold it (parse.NumberNode)."""
+"""Number constants in every type that can hold them (parse.NumberNode)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kymatui.helm.language.nodes import Number
 
 
 class NumberError(Exception):
-    """A number that is none; the text is Go's."""
+    """An invalid number; the message is Go's."""
 
 
 _COMPLEX: Final = re.compile(r"(?P<real>.*[^eEpP+-])(?P<imaginary>[+-].*)i\Z", re.DOTALL)
 
 
 def parse_number(position: int, text: str, kind: str) -> Number:
-    """A "number", "character" or "complex" token; NumberError where Go refuses it."""
+    """Return the number of a "number", "character" or "complex" token. Raise NumberError."""
     number = Number(position, text)
     if kind == "character":
         return _character(number, text)
@@ -103,7 +103,7 @@ def _integers(real: float) -> tuple[int | None, int | None]:
 
 
 def ideal(number: Number) -> int | float | complex | None:
-    """The value where nothing says the type: a float if it is written as one, else an int; None overflows int."""
+    """Return the untyped value: a float if written as one, else an int; None if it overflows int."""
     if number.imaginary is not None:
         return number.imaginary
     text = number.source

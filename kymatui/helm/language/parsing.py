@@ -1,4 +1,4 @@
-"""From tokens to trees, as text/template/parse/parse.go reads them, with its errors."""
+"""Parser from tokens to trees, as text/template/parse/parse.go, with its messages."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _OPERANDS: Final = frozenset(
     {"bool", "character", "complex", ".", "field", "identifier", "number", "nil", "raw", "string", "variable", "("}
 )
 _CONSTANTS: Final = (Bool, Dot, Nil, Number, String)
-# Go allows 10,000; each level costs some frames of Python's stack here and in the compiler.
+# Go allows 10,000; each level costs several frames of Python's stack here and in the compiler.
 MAX_PARENTHESES: Final = 100
 
 
 def parse(name: str, source: str, functions: Container[str]) -> dict[str, ListNode]:
-    """The trees of a file by name: its own, and those that it defines."""
+    """Return the trees of a file by name: its own, and those it defines."""
     trees: dict[str, ListNode] = {}
     _Parser(name, source, functions, trees).parse()
     return trees
@@ -92,7 +92,7 @@ class _Parser:
         return self.source.count("\n", 0, position) + 1
 
     def fail(self, text: str) -> ParseError:
-        """Go names the line of the token that it has read last."""
+        """Return a parse error with the line of the last token, as in Go."""
         return ParseError(f"template: {self.name}:{self.line(self.tokens[self.furthest].position)}: {text}")
 
     def unexpected(self, token: Token, context: str) -> ParseError:
@@ -150,7 +150,7 @@ class _Parser:
         self.add(name, self.nested(context))
 
     def nested(self, context: str) -> ListNode:
-        """The body of a define or block, which knows nothing of the variables and loops around it."""
+        """Parse the body of a define or block, without the outer variables and loops."""
         around = self.variables, self.range_depth, self.action_start
         self.variables, self.range_depth, self.action_start = ["$"], 0, -1
         root, end = self.item_list()

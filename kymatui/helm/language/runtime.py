@@ -1,4 +1,4 @@
-"""What compiled templates call while they run: fields, methods, conversions, loops, printing, errors."""
+"""Run-time functions of compiled templates: fields, methods, conversions, loops, printing, errors."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ CONCRETE: Final = object()
 
 
 class Spender(Protocol):
-    """The part of a scope that loops need."""
+    """The part of a scope that loops use."""
 
     def spend(self, steps: int) -> None: ...
 
 
 def static_type(container: Any, value: Any) -> str:
-    """The Go type of the place that a value was taken from: an element of []interface {} is an interface {}."""
+    """Return the Go type of a value's place: an element of []interface {} is an interface {}."""
     if container is CONCRETE or isinstance(container, Object):
         return go_type(value)
     if isinstance(container, (dict, list)):
@@ -41,7 +41,7 @@ def static_type(container: Any, value: Any) -> str:
 
 
 def fields(value: Any, container: Any, names: tuple[str, ...]) -> Any:
-    """`.a.b.c` of a value."""
+    """Return `.a.b.c` of a value."""
     for name in names:
         cls = value.__class__
         if cls is dict:
@@ -54,7 +54,7 @@ def fields(value: Any, container: Any, names: tuple[str, ...]) -> Any:
 
 
 def field(value: Any, name: str, container: Any) -> Any:
-    """`.name` of a value: a method, a field, an entry of a map."""
+    """Return `.name` of a value: a method, a field, or an entry of a map."""
     if value is INVALID:
         return INVALID
     if value is None:
@@ -81,7 +81,7 @@ def field(value: Any, name: str, container: Any) -> Any:
 
 
 def check_count(method: Function, given: int, count: int) -> None:
-    """Go's count of arguments; `count` includes the one that comes from the pipeline."""
+    """Raise EvalError for a wrong number of arguments; `count` includes the pipeline's."""
     wanted = len(method.params)
     if method.variadic:
         if count < wanted - 1:
@@ -91,7 +91,7 @@ def check_count(method: Function, given: int, count: int) -> None:
 
 
 def find_method(value: Any, name: str, container: Any, given: int, count: int) -> Function | None:
-    """The method that is called with arguments; None where a nil swallows the call."""
+    """Return the method to call with arguments, None if the receiver is nil."""
     if value is INVALID:
         return None
     if value is None:
@@ -111,7 +111,7 @@ def find_method(value: Any, name: str, container: Any, given: int, count: int) -
 
 
 def method_argument(method: Function | None, index: int, given: Any, constant: tuple[str, str] | str) -> Any:
-    """An argument as the method takes it; `constant` says which literal it is written as."""
+    """Return an argument converted for the method; `constant` describes a literal."""
     if method is None:
         return None
     wanted = method.params[min(index, len(method.params) - 1)]
@@ -147,12 +147,12 @@ def _constant(given: Any, node: str, text: str, wanted: str) -> Any:
 
 
 def call_method(method: Function | None, receiver: Any, args: Sequence[Any]) -> Any:
-    """The method's result; INVALID where there was nothing to call it on."""
+    """Return the method's result, INVALID without a receiver."""
     return INVALID if method is None else method.call(receiver, *args)
 
 
 def convert(value: Any, wanted: str) -> Any:
-    """validateType: the value for a parameter of this type."""
+    """Return the value for a parameter of this type (validateType)."""
     if value is INVALID:
         if not can_be_nil(wanted):
             raise EvalError(f"invalid value; expected {wanted}")
@@ -174,7 +174,7 @@ def convert(value: Any, wanted: str) -> Any:
 
 
 class Watched:
-    """A long sequence whose steps and time are counted while it is gone through, for it may be left early."""
+    """A long sequence that counts steps and time during iteration, since it may be left early."""
 
     __slots__ = ("items", "scope")
 
@@ -204,7 +204,7 @@ def _refused(value: Any) -> EvalError:
 
 
 def values_of(scope: Spender, value: Any) -> Iterable[Any]:
-    """What a range with one variable, or none, goes over."""
+    """Return the items for a range with one variable or none."""
     if isinstance(value, list):
         return _counted(scope, value)
     if isinstance(value, dict):
@@ -219,7 +219,7 @@ def values_of(scope: Spender, value: Any) -> Iterable[Any]:
 
 
 def pairs_of(scope: Spender, value: Any) -> Iterable[tuple[Any, Any]]:
-    """What a range with two variables goes over."""
+    """Return the pairs for a range with two variables."""
     if isinstance(value, list):
         return _counted(scope, list(enumerate(value)))
     if isinstance(value, dict):
@@ -232,7 +232,7 @@ def pairs_of(scope: Spender, value: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def printed(value: Any) -> str:
-    """What an action writes of its value."""
+    """Return the text that an action prints."""
     if value is None or value is INVALID:
         return "<no value>"
     by_address = getattr(value.__class__, "go_address_string", None)
@@ -240,7 +240,7 @@ def printed(value: Any) -> str:
 
 
 class Failing(Protocol):
-    """A compiled template, as errors need it."""
+    """A compiled template, as far as errors need it."""
 
     @property
     def name(self) -> str: ...
@@ -252,13 +252,13 @@ class Failing(Protocol):
 
 
 class Placing(Protocol):
-    """A file, as errors need it."""
+    """A file, as far as errors need it."""
 
     def place(self, position: int) -> str: ...
 
 
 def fault(template: Failing, error: Exception) -> NoReturn:
-    """Raises Go's error for what failed in a line of a compiled template."""
+    """Raise Go's error for a failed line of a compiled template."""
     node, called = template.node(error)
     place = template.unit.place(node.position)
     where = f"template: {place}: executing {quote(template.name)} at <{node.text()}>: "
@@ -270,7 +270,7 @@ def fault(template: Failing, error: Exception) -> NoReturn:
         called, error = error.method, error.cause
     if called and isinstance(error, FunctionError):
         raise ExecError(f"{where}error calling {called}: ", error) from None
-    # {{template}} adds nothing to the error of the template that it runs.
+    # {{template}} adds nothing to the inner template's error.
     raise error
 
 

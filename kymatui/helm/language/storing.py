@@ -1,7 +1,7 @@
-"""A folder of compiled code, believed only where nobody but the user can have written it.
+"""A folder of compiled code, trusted only if no other user can write to it.
 
-Whoever can write a file of it can run Python as the user, as with folders of .pyc files. So the folder and its files
-must be the user's own, without rights of writing for others; anything else is neither read nor written.
+Write access to its files allows running Python as the user, as with folders of .pyc files. So the folder and its
+files must belong to the user and be unwritable for others; otherwise they are neither read nor written.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _NO_LINKS: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class CodeFolder:
-    """Contents by key. Threads and processes may share it: a file is written beside and renamed."""
+    """Content by key. Threads and processes may share it: files are written aside and renamed."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def read(self, key: str) -> bytes | None:
-        """What was written under a key; None where there is nothing, or nothing to be believed."""
+        """Return the content of a key; None if it is missing or not trusted."""
         place = os.path.join(self.path, key)
         try:
             if not self._is_ours():
@@ -43,7 +43,7 @@ class CodeFolder:
         return content
 
     def write(self, key: str, content: bytes) -> None:
-        """Keeps content; a folder that is not there is made, one that cannot be written or is not ours is left."""
+        """Store content; create a missing folder, ignore one that is unwritable or not trusted."""
         with suppress(OSError):
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if self._is_ours():
@@ -66,7 +66,7 @@ class CodeFolder:
             raise
 
     def _prune(self) -> None:
-        """The files that were not used for the longest time make room."""
+        """Delete the least recently used files."""
         names = os.listdir(self.path)
         if len(names) <= MOST_FILES:
             return
@@ -76,5 +76,5 @@ class CodeFolder:
 
 
 def _is_private(status: os.stat_result) -> bool:
-    """Whether only the user writes it. Other systems than POSIX keep such rights elsewhere: there it is the profile."""
+    """Return whether only the user can write it. Outside POSIX, the user profile is protected by default."""
     return os.name != "posix" or (status.st_uid == os.geteuid() and not status.st_mode & 0o022)

@@ -33,8 +33,8 @@ ROOT_NAME: Final = "gotpl"
 RECURSION_LIMIT: Final = 1000
 """How often one name may be included within itself (Helm's recursionMaxNums)."""
 
-# Every so many templates within templates the next one runs in a thread of its own, whose stack begins anew: Python's
-# limit of recursion is per thread, and stays as the caller has set it.
+# After a number of nested templates, the next one runs in a new thread with a fresh stack: Python's recursion limit
+# is per thread, and the caller's limit stays unchanged.
 THREAD_DEPTH: Final = 25
 
 MOST_TEXTS: Final = 4096
@@ -45,7 +45,7 @@ KEPT_TEXTS: Final = 256
 
 
 class RenderState:
-    """What one rendering has used so far; shared by all scopes of it."""
+    """The resources used by one rendering, shared by all of its scopes."""
 
     __slots__ = ("deadline", "depth", "environment", "included", "most_output", "output", "steps")
 
@@ -60,7 +60,7 @@ class RenderState:
 
 
 class Scope:
-    """The templates that are defined at some point of a rendering (`tpl` adds its own), with the rendering's state."""
+    """The templates defined at a point of a rendering (`tpl` adds its own), and the rendering's state."""
 
     __slots__ = ("environment", "set", "state", "templates")
 
@@ -71,7 +71,7 @@ class Scope:
         self.environment = state.environment
 
     def spend(self, steps: int) -> None:
-        """Counts steps; HelmError where the rendering has used up its share or its time."""
+        """Count steps. Raise HelmError beyond the limits of steps or time."""
         state, limits = self.state, self.environment.limits
         state.steps += steps
         if state.steps > limits.steps:
@@ -82,17 +82,17 @@ class Scope:
             )
 
     def write(self, size: int) -> None:
-        """Counts output; HelmError where there is too much of it."""
+        """Count output. Raise HelmError beyond the limit."""
         self.state.output += size
         if self.state.output > self.environment.limits.output:
             raise HelmError(f"templates wrote more than {self.environment.limits.output} characters")
 
     def print(self, w: Callable[[str], object], value: Any) -> None:
-        """Writes an action's value, taken from where it is."""
+        """Write an action's addressable value."""
         self.print_copy(w, value if value.__class__ is str else printed(value))
 
     def print_copy(self, w: Callable[[str], object], value: Any) -> None:
-        """Writes an action's value that a function gave."""
+        """Write an action's value that a function returned."""
         text = value if value.__class__ is str else "<no value>" if value is None else format_printable(value)
         state = self.state
         state.output += len(text)
@@ -101,7 +101,7 @@ class Scope:
         w(text)
 
     def call(self, template: Template, w: Callable[[str], object], dot: Any) -> None:
-        """Runs a template with its argument."""
+        """Run a template with its argument."""
         state = self.state
         state.depth += 1
         self.spend(1)
@@ -116,7 +116,7 @@ class Scope:
         state.depth -= 1
 
     def capture(self, template: Template, dot: Any) -> str:
-        """What a template writes."""
+        """Return the output of a template."""
         pieces: list[str] = []
         self.call(template, pieces.append, dot)
         size = sum(map(len, pieces))
@@ -126,7 +126,7 @@ class Scope:
         return text if text.isascii() else normalize(text)
 
     def find(self, name: str) -> Template:
-        """For {{template}}."""
+        """Return the template of a {{template}} action. Raise EvalError."""
         found = self.templates.get(name)
         if found is None:
             raise EvalError(f"template {quote(name)} not defined")
@@ -150,7 +150,7 @@ def _in_thread(run: Runner, scope: Scope, w: Callable[[str], object], dot: Any) 
 
 
 def include(scope: Scope, name: str, data: Any) -> str:
-    """Helm's include: the text of a template, with Helm's own limit of recursion."""
+    """Return Helm's include: the output of a template, with Helm's recursion limit."""
     included = scope.state.included
     count = included.get(name, 0)
     if count > RECURSION_LIMIT:
@@ -165,7 +165,7 @@ def include(scope: Scope, name: str, data: Any) -> str:
 
 
 def tpl(scope: Scope, text: str, values: Any) -> str:
-    """Helm's tpl: a text as a template, which sees all templates and can define its own."""
+    """Return Helm's tpl: a text rendered as template, which sees all templates and can define more."""
     if "{{" not in text:
         return text.replace("<no value>", "")
     try:
@@ -183,7 +183,7 @@ def tpl(scope: Scope, text: str, values: Any) -> str:
 
 
 def required(environment: Environment, warning: str, value: Any) -> Any:
-    """Helm's required."""
+    """Return Helm's required."""
     if value is None or value == "":
         if environment.lint:
             return ""
@@ -192,14 +192,14 @@ def required(environment: Environment, warning: str, value: Any) -> Any:
 
 
 def fail(environment: Environment, message: str) -> str:
-    """Helm's fail."""
+    """Run Helm's fail."""
     if environment.lint:
         return ""
     raise FunctionError(f"{WARN_START}{message}{WARN_END}")
 
 
 def lookup(environment: Environment, version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
-    """Helm's lookup: what the caller's function finds, nothing where there is none."""
+    """Return Helm's lookup: the result of the Environment's function, {} without one."""
     if environment.lookup is None or environment.lint:
         return {}
     return environment.lookup(version, kind, namespace, name)
@@ -218,7 +218,10 @@ ENGINE: Final[Mapping[str, Function]] = {
 
 
 def install(templates: dict[str, Template], unit: Unit) -> Template:
-    """Adds what a unit defines, and gives the unit's own template; an empty definition does not replace another."""
+    """Add the definitions of a unit and return its own template.
+
+    An empty definition does not replace another.
+    """
     for template in unit.templates:
         if template.name not in templates or not template.empty:
             templates[template.name] = template
@@ -226,7 +229,7 @@ def install(templates: dict[str, Template], unit: Unit) -> Template:
 
 
 class Layers(Mapping[str, Function]):
-    """Functions of several tables, the first that has a name first; nothing is asked of a table before it must be."""
+    """Functions of several tables by precedence; it accesses a table only when necessary."""
 
     def __init__(self, tables: tuple[Mapping[str, Function], ...]) -> None:
         self.tables = tables
@@ -249,10 +252,10 @@ class Layers(Mapping[str, Function]):
 
 
 class TemplateSet:
-    """All templates of a chart and its dependencies, as Helm parses them into one set.
+    """All templates of a chart and its dependencies, parsed into one set as in Helm.
 
-    `order` has every file in Helm's order of execution; `key` is what a cache knows the set by. The set does not change
-    once it is made, so threads may render from it at the same time.
+    `order` lists all files in Helm's order of execution; `key` is the cache key. A set is immutable, so threads may
+    render from it in parallel.
     """
 
     def __init__(self, functions: Mapping[str, Function]) -> None:
@@ -273,9 +276,9 @@ class TemplateSet:
         entries: Mapping[str, list[Entry]] | None = None,
         texts: Mapping[str, list[Entry]] | None = None,
     ) -> TemplateSet:
-        """Parses {path: text}; HelmError has Helm's text.
+        """Parse {path: text}. Raise HelmError with Helm's message.
 
-        `entries` of the same files save the parsing; `texts` are those of texts that `tpl` was given before.
+        `entries` of the same files replace the parsing; `texts` are those of earlier texts for `tpl`.
         """
         made = cls(functions)
         made._known = dict(texts or {})
@@ -290,7 +293,7 @@ class TemplateSet:
         return made
 
     def text_unit(self, text: str) -> Unit:
-        """A text given to `tpl`, parsed once."""
+        """Return a text for `tpl`, parsed once."""
         unit = self._texts.get(text)
         if unit is None:
             unit = Unit(ROOT_NAME, text, self.functions, self.names, self._known.get(text))
@@ -300,20 +303,20 @@ class TemplateSet:
         return unit
 
     def entries(self) -> dict[str, list[Entry]]:
-        """What a cache keeps: the compiled templates of every file."""
+        """Return the compiled templates of every file for a cache."""
         return {unit.name: [template.entry for template in unit.templates] for unit in self.units}
 
     def text_entries(self) -> dict[str, list[Entry]]:
-        """The same of the texts that `tpl` was given last."""
+        """Return the compiled templates of the last texts for `tpl`."""
         last = list(self._texts.items())[-KEPT_TEXTS:]
         return {text: [template.entry for template in unit.templates] for text, unit in last}
 
     def start(self, environment: Environment) -> Rendering:
-        """One rendering of a chart: its files share limits and counts."""
+        """Return a rendering of the chart, whose files share limits and counts."""
         return Rendering(self, environment)
 
     def execute(self, name: str, root: dict[str, Any], environment: Environment) -> str:
-        """One file on its own."""
+        """Render one file on its own."""
         return self.start(environment).execute(name, root)
 
 
@@ -324,7 +327,7 @@ class Rendering:
         self.scope = Scope(owner, owner.templates, RenderState(environment))
 
     def execute(self, name: str, root: dict[str, Any]) -> str:
-        """What a file renders to, `<no value>` taken out as Helm does; HelmError has Helm's text."""
+        """Return a file's output without `<no value>`, as in Helm. Raise HelmError with Helm's message."""
         template = self.scope.templates.get(name)
         if template is None:
             raise HelmError(f"template: no template {quote(name)} associated with template {quote(ROOT_NAME)}")
@@ -342,10 +345,10 @@ class Rendering:
         except HelmError:
             raise
         except Exception as error:
-            # Helm turns the panics of its engine into this text; nothing but HelmError leaves a rendering.
+            # Helm converts panics of its engine to this message; a rendering raises nothing but HelmError.
             raise HelmError(f"rendering template failed: {type(error).__name__}: {error}") from error
 
 
 def sort_templates(files: Mapping[str, str]) -> list[str]:
-    """Helm's order: deep paths before shallow ones, the last in the alphabet first."""
+    """Return Helm's order: deep paths before shallow ones, then reverse alphabetical."""
     return sorted(files, key=lambda path: (path.count("/"), path.encode("utf-8", "surrogateescape")), reverse=True)

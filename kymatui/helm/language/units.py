@@ -1,6 +1,6 @@
-"""Files of templates, and the templates that they define; each is compiled when it first runs.
+"""Template files and the templates they define, each compiled on its first run.
 
-The parser and the compiler are imported when they are needed: where a cache has the code of a chart, they are not.
+Parser and compiler are imported on demand: a chart whose code is cached needs neither.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Entry = tuple[str, bool, bytes | None]
 
 
 class Unit:
-    """One file, or one text given to `tpl`: its source, and what it defines.
+    """One file, or one text for `tpl`: its source and its definitions.
 
-    It is parsed at once, for what does not parse must say so, or later where a cache knows that it does.
+    It is parsed at once to report errors, or later if a cache knows that it parses.
     """
 
     __slots__ = ("_trees", "functions", "name", "names", "source", "templates")
@@ -54,7 +54,7 @@ class Unit:
 
     @property
     def trees(self) -> dict[str, ListNode]:
-        """The parse trees by the templates' names; ParseError has text/template's text."""
+        """Return the parse trees by template name. Raise ParseError with text/template's message."""
         from kymatui.helm.language.parsing import parse
 
         if self._trees is None:
@@ -65,15 +65,17 @@ class Unit:
         return self._trees
 
     def place(self, position: int) -> str:
-        """NAME:LINE:COLUMN of a character, the column in bytes from 0 as Go has it."""
+        """Return NAME:LINE:COLUMN of a character; the column is in bytes from 0, as in Go."""
         line = self.source.count("\n", 0, position)
         start = self.source.rfind("\n", 0, position) + 1
         return f"{self.name}:{line + 1}:{byte_length(self.source[start:position])}"
 
 
 def _deferred(name: str, names: dict[str, Any], functions: Mapping[str, Function]) -> Callable[..., Any]:
-    """A function that is looked up when it is first called: the modules of some families cost more than a rendering,
-    and templates hold many calls that they do not come to."""
+    """Return a function that is looked up on its first call.
+
+    Importing some families costs more than a rendering, and templates contain many calls that are never reached.
+    """
 
     def call(*arguments: Any) -> Any:
         found = names[name] = functions[name[2:]].call
@@ -83,7 +85,7 @@ def _deferred(name: str, names: dict[str, Any], functions: Mapping[str, Function
 
 
 class Template:
-    """A template by name. `run(scope, write, dot)` executes it."""
+    """A named template; `run(scope, write, dot)` executes it."""
 
     __slots__ = ("_code", "_emitter", "empty", "name", "run", "unit")
 
@@ -97,7 +99,7 @@ class Template:
 
     @property
     def entry(self) -> Entry:
-        """What a cache keeps of it."""
+        """Return the cache entry."""
         code = self._code
         return self.name, self.empty, marshal.dumps(code) if isinstance(code, CodeType) else code
 
@@ -109,7 +111,7 @@ class Template:
         elif isinstance(code, bytes):
             code = marshal.loads(code)  # noqa: S302 - TemplateCache has checked where it comes from
         self._provide(code)
-        # One dict a template: its own names here, everybody's as its builtins.
+        # One dict per template: its own names here, the shared ones as its builtins.
         module: dict[str, Any] = {"__builtins__": self.unit.names, "TEMPLATE": self}
         exec(code, module)  # noqa: S102 - our own compiler wrote it, and it reaches only `names`
         run: Runner = module["t"]
@@ -117,7 +119,7 @@ class Template:
         run(scope, write, dot)
 
     def _provide(self, code: CodeType) -> None:
-        """Puts the functions that the code calls where it finds them."""
+        """Provide the functions that the code calls."""
         names = self.unit.names
         for function in [code, *[part for part in code.co_consts if isinstance(part, CodeType)]]:
             for name in function.co_names:
@@ -135,17 +137,17 @@ class Template:
 
     @property
     def emitter(self) -> Emitter:
-        """What stands behind each line of the code; made again where the code came from a cache."""
+        """Return the origins of the code's lines, compiled again if the code came from a cache."""
         if self._emitter is None:
             self._emitter = self._compile()[1]
         return self._emitter
 
     def node(self, error: Exception) -> tuple[Node, str]:
-        """The node whose line failed, and the function or method that the line calls, "" where it calls none."""
+        """Return the node of the failed line, and the function or method it calls ("" for none)."""
         trace = error.__traceback__
         if trace is None:
             raise error
-        # Blocks that were taken out into functions of their own follow in the traceback.
+        # Extracted blocks appear as further frames in the traceback.
         while (inner := trace.tb_next) and inner.tb_frame.f_globals is trace.tb_frame.f_globals:
             if not inner.tb_frame.f_code.co_name.startswith("b"):
                 break

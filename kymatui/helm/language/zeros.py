@@ -1,4 +1,4 @@
-"""Values for a type: its zero, a number of it, and whether a value can be assigned to it."""
+"""Values of a Go type: zero value, typed literals, assignability."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _NUMBERS: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 def typed(value: Any, name: str) -> Any:
-    """A literal's value as this type holds it."""
+    """Return a literal's value in this type."""
     convert = _NUMBERS.get(underlying(name))
     return value if convert is None else convert(value)
 
 
 def zero(name: str) -> Any:
-    """reflect.Zero of a type."""
+    """Return reflect.Zero of a type."""
     if name == REFLECT:
         return INVALID
     if name == ANY:
@@ -60,7 +60,7 @@ def zero(name: str) -> Any:
 
 
 def assignable_value(value: Any, name: str) -> bool:
-    """Whether the value can be assigned to a variable of the type."""
+    """Return whether the value is assignable to a variable of the type."""
     return _assignable(go_type(value), name)
 
 

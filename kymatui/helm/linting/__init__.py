@@ -1,6 +1,6 @@
-"""Charts examined as `helm lint` examines them: what will fail is an error, what breaks with convention a warning.
+"""`helm lint`: errors for what would fail, warnings for broken conventions.
 
-`lint(path, values, Linting())` reads a folder or an archive and gives back its messages, in helm's order and words.
+`lint(path, values, Linting())` reads a folder or an archive and returns messages in helm's order and wording.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["LintResult", "LintSeverity", "Linting", "Message", "lint"]
 
 
 def lint(path: str | Path, values: Mapping[str, Any] | None = None, linting: Linting | None = None) -> LintResult:
-    """Examines a folder or an archive; what cannot be read is a result too, never an exception."""
+    """Lint a folder or an archive; an unreadable one is a result, never an exception."""
     place = Path(path)
     try:
         files = _read(place)

@@ -36,7 +36,7 @@ def examine_chart_file(examined: Examination) -> None:
 
 
 def _unknown_field(fields: Mapping[str, Any]) -> str:
-    """The first field that Chart.yaml does not have, in the order of names; "" where there is none."""
+    """Return the first unknown field of Chart.yaml by name, "" if there is none."""
     for name in sorted(fields):
         inner = NESTED_FIELDS.get(name)
         if name not in FIELDS:
@@ -119,7 +119,7 @@ def _people_faults(metadata: Metadata) -> Iterator[str]:
 
 
 def _is_url(text: str) -> bool:
-    """What can be requested: a scheme and something behind it."""
+    """Return whether the text is a URL: a scheme followed by a host or path."""
     try:
         parts = urlsplit(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""helm lint on values.yaml, on the dependencies and on crds/."""
+"""helm lint on values.yaml, dependencies and crds/."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def examine_values_file(examined: Examination) -> None:
         merged = coalesce_tables(dict(examined.values), values, merge=False)
         problem = validate(merged, schema)
         if problem:
-            # a list of problems ends its last line, a single reason does not: as helm prints them
+            # A list of problems ends with a newline, a single reason does not, as in helm's output.
             examined.say(LintSeverity.ERROR, name, problem if problem.startswith("- ") else problem.rstrip("\n"))
 
 
@@ -59,7 +59,7 @@ def examine_dependencies(examined: Examination) -> None:
 
 
 def examine_definitions(examined: Examination) -> None:
-    """The chart's own crds/, and where it has that, those of the charts below it, under the same names."""
+    """Lint the chart's crds/ and, if it exists, those of its dependencies under the same names."""
     if not any(name.startswith("crds/") for name in examined.files):
         return
     try:

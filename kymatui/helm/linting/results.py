@@ -1,4 +1,4 @@
-"""What an examination says, and what it is about."""
+"""Messages and inputs of helm lint."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kymatui.helm.charts import Chart, load_files
 
 
 class LintSeverity(IntEnum):
-    """How bad it is, as helm ranks it."""
+    """The severity, ranked as in helm."""
 
     INFO = 1
     WARNING = 2
@@ -22,7 +22,7 @@ class LintSeverity(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One line of the report: `where` is a file of the chart, or "" for all of it."""
+    """One message; `where` is a file of the chart, or "" for the whole chart."""
 
     severity: LintSeverity
     where: str
@@ -34,23 +34,23 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class LintResult:
-    """Everything that was found; `problem` says why a path is no chart at all."""
+    """All messages; `problem` is the reason why the path is no chart."""
 
     messages: tuple[Message, ...] = ()
     problem: str = ""
 
     @property
     def is_noticed(self) -> bool:
-        """Whether there is anything worse than information."""
+        """Return whether there is a message above information."""
         return bool(self.problem) or any(message.severity > LintSeverity.INFO for message in self.messages)
 
     def failed(self, *, strict: bool = False) -> bool:
-        """Whether the chart fails; with `strict`, warnings are enough."""
+        """Return whether the chart fails; with `strict`, warnings fail too."""
         lowest = LintSeverity.WARNING if strict else LintSeverity.ERROR
         return bool(self.problem) or any(message.severity >= lowest for message in self.messages)
 
     def lines(self, *, quiet: bool = False) -> Iterator[str]:
-        """The report as helm prints it."""
+        """Yield the report as helm prints it."""
         if self.problem:
             yield f"Error {self.problem}"
         for message in self.messages:
@@ -60,7 +60,7 @@ class LintResult:
 
 @dataclass(frozen=True, slots=True)
 class Linting:
-    """For which namespace and which Kubernetes ("" for helm's own default) a chart is examined."""
+    """Namespace and Kubernetes version ("" for helm's default) for the lint."""
 
     namespace: str = "default"
     kube_version: str = ""
@@ -69,7 +69,7 @@ class Linting:
 
 @dataclass(slots=True)
 class Examination:
-    """One chart under examination."""
+    """The lint of one chart in progress."""
 
     path: Path
     files: dict[str, bytes]

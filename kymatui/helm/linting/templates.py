@@ -1,4 +1,4 @@
-"""helm lint on templates: they are rendered, and what they render to is looked at."""
+"""helm lint on templates: renders them and checks the results."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _render(chart: Chart, examined: Examination) -> dict[str, str]:
 
 
 def _template(examined: Examination, name: str, text: str) -> bool:
-    """False where the text cannot be read, which ends the examination of templates as in helm."""
+    """Check one rendered template; return False if it is unreadable, which ends the checks as in helm."""
     ending = Path(name).suffix
     if ending not in (".yaml", ".yml", ".tpl", ".txt"):
         message = f"file extension '{ending}' not valid. Valid extensions are .yaml, .yml, .tpl, or .txt"

@@ -1,5 +1,5 @@
-"""values.schema.json: whether values are what the charts ask for, in the words of Helm's library.
+"""Validation of values with values.schema.json, with the messages of Helm's library.
 
-The jsonschema library decides; patterns are RE2's, and nothing is ever fetched: a reference to another place is an
-error. Schemas without `$schema` are of 2020-12.
+The jsonschema library validates; patterns are RE2's, and nothing is downloaded: a reference to another file or URL is
+an error. Schemas without `$schema` are of draft 2020-12.
 """

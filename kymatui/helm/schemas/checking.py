@@ -1,4 +1,4 @@
-"""The values of a tree of charts against the schemas of those charts that have one."""
+"""Validation of a chart tree's values with the schemas of its charts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HEADLINE: Final = "values don't meet the specifications of the schema(s) in the
 
 
 def check_schemas(node: ChartNode, values: Mapping[str, Any]) -> None:
-    """The values of a chart and of its dependencies against their schemas. Raises HelmError."""
+    """Validate the values of a chart and its dependencies. Raise HelmError."""
     if problems := _problems(node, values):
         raise HelmError(_HEADLINE + problems)
 
@@ -21,7 +21,7 @@ def check_schemas(node: ChartNode, values: Mapping[str, Any]) -> None:
 def _problems(node: ChartNode, values: Mapping[str, Any]) -> str:
     found = ""
     if node.chart.schema is not None:
-        from kymatui.helm.schemas.validating import validate  # costs 60 ms, and most charts have no schema
+        from kymatui.helm.schemas.validating import validate  # takes 60 ms to import, and most charts have no schema
 
         problem = validate(values, node.chart.schema)
         found = f"{node.name}:\n{problem}" if problem else ""

@@ -1,4 +1,4 @@
-"""The drafts of JSON Schema as Go's library understands them: its numbers, its patterns, the words it counts."""
+"""JSON Schema drafts as Go's library implements them: numbers, patterns, counted keywords."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _draft(document: Any) -> Any:
 
 
 def metaschema_of(cls: Any) -> Any:
-    """The schema of schemas as Go's library has it, which wants the values of an enum to be different ones."""
+    """Return the metaschema as in Go's library, which requires unique values in an enum."""
     document = dict(cls.META_SCHEMA)
     if document.get("$id", "").startswith(("http://json-schema.org/draft-06/", "http://json-schema.org/draft-07/")):
         enum = {**document["properties"]["enum"], "minItems": 1, "uniqueItems": True}
@@ -63,7 +63,7 @@ def metaschema_of(cls: Any) -> Any:
 
 
 def class_for(document: Any) -> Any:
-    """The validators for the draft that a schema says it is of. ValueError where it cannot be known."""
+    """Return the validator class for a schema's draft. Raise ValueError if it is unknown."""
     return _extended(_draft(document))
 
 
@@ -82,7 +82,7 @@ def _extended(chosen: Any) -> Any:
 
 
 class _Followed(threading.local):
-    """The references that are being followed: their schema and the value it is held against."""
+    """The references in progress, with their schema and value."""
 
     def __init__(self) -> None:
         self.steps: set[tuple[int, int]] = set()
@@ -92,9 +92,9 @@ _FOLLOWED: Final = _Followed()
 
 
 def _counted(chosen: Any, follow: Any) -> Any:
-    """A reference as a step of its own, which the library leaves out of the paths of errors.
+    """Count a reference as a step in error paths, which the library leaves out.
 
-    One that leads back to itself with the same value is an error there, as in Go; the library would go on for ever.
+    A reference that leads back to itself with the same value is an error, as in Go; the library would loop forever.
     """
 
     def counted(validator: Any, target: Any, instance: Any, schema: Any) -> Iterator[Any]:
@@ -116,7 +116,7 @@ def _counted(chosen: Any, follow: Any) -> Any:
 
 
 def _beside(validator: Any, word: str, instance: Any, schema: Any) -> Iterator[Any]:
-    """What Go's library asks beside a reference, where drafts say that nothing counts there."""
+    """Check keywords beside a reference, which Go's library does although drafts ignore them there."""
     for error in validator.VALIDATORS[word](validator, schema[word], instance, schema) or ():
         error._set(validator=word, validator_value=schema[word], instance=instance, schema=schema, type_checker=None)
         error.schema_path.appendleft(word)
@@ -124,7 +124,7 @@ def _beside(validator: Any, word: str, instance: Any, schema: Any) -> Iterator[A
 
 
 def _placing(descend: Any) -> Any:
-    """The library's way down, which forgets where it is when the schema there is `false`."""
+    """Keep the path of errors below a `false` schema, which the library loses."""
 
     def placing(self: Any, instance: Any, schema: Any, path: Any = None, schema_path: Any = None, **more: Any) -> Any:
         for error in descend(self, instance, schema, path=path, schema_path=schema_path, **more):
@@ -194,7 +194,7 @@ def _multiple_of(_validator: Any, divisor: Any, instance: Any, _schema: Any) -> 
 
 
 def _dependencies(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    """Go's library knows them in every draft."""
+    """Check dependencies in every draft, as Go's library does."""
     for name, needed in wanted.items() if isinstance(instance, dict) else ():
         if isinstance(needed, list):
             yield from _dependent_required(validator, {name: needed}, instance, schema)
@@ -216,7 +216,7 @@ def _one_of(validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterato
 
 
 class _Descending:
-    """A validator that keeps what is wrong with the values that the library holds against one schema."""
+    """A validator that records the errors of one schema's checks."""
 
     def __init__(self, validator: Any, schema: Any) -> None:
         self.validator = validator
@@ -234,7 +234,7 @@ class _Descending:
 
 
 def _unevaluated_properties(find: Any) -> Any:
-    """Each property that nothing else looks at on its own: the library tells of all together, Go's of one by one."""
+    """Report each unevaluated property separately, as Go's library; jsonschema reports all at once."""
 
     def unevaluated(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
         if isinstance(instance, dict):

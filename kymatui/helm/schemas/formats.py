@@ -1,7 +1,6 @@
-"""What `format` asks of a string, as Helm's library (santhosh-tekuri/jsonschema v6) checks it.
+"""`format` checks of Helm's library (santhosh-tekuri/jsonschema v6).
 
-Each check takes the string and raises ValueError, with the library's words, where it is not of the format. A format
-that is not here permits everything.
+Each check receives a string and raises ValueError with the library's message. An unknown format allows everything.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def _require(holds: object, problem: str) -> None:
 
 
 def _only(pattern: re.Pattern[str], text: str, where: str = "") -> None:
-    """All of a text is of the pattern's characters."""
+    """Raise ValueError unless the pattern matches the whole text."""
     if found := pattern.match(text):
         _require(found.end() == len(text), f"invalid character {_rune(text[found.end() :][:1])}{where}")
 
@@ -76,7 +75,7 @@ def uuid(text: str) -> None:
 
 
 def duration(text: str) -> None:
-    """ISO 8601: P1DT12H, P3W."""
+    """Check an ISO 8601 duration: P1DT12H, P3W."""
     _require(text.startswith("P"), "must start with P")
     rest = text[1:]
     _require(rest, "nothing after P")
@@ -160,7 +159,7 @@ def date(text: str) -> None:
 
 
 def time(text: str) -> None:
-    """hh:mm:ss, a fraction, and a zone."""
+    """Check hh:mm:ss with an optional fraction, and a zone."""
     _require(byte_length(text) >= 9, "less than 9 characters long")
     _require(text[2] == text[5] == ":", "missing colon in correct place")
     parts = text[:8].split(":", 2)
@@ -181,7 +180,7 @@ def time(text: str) -> None:
 
 
 def _zone_minutes(zone: str) -> int:
-    """What must be added to come to UTC."""
+    """Return the minutes to add for UTC."""
     _require(byte_length(zone) == 6, "offset must be 6 characters long")
     _require(zone[0] in "+-", "offset must begin with plus/minus")
     _require(zone[3] == ":", "missing colon in offset in correct place")

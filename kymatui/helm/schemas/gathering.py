@@ -1,4 +1,4 @@
-"""The errors of a validation as the tree that Helm's library makes of them."""
+"""Conversion of validation errors to the error tree of Helm's library."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _INNER: Final = frozenset({"properties", "patternProperties", "items", "prefixIt
 
 @dataclass(slots=True)
 class _Failure:
-    """An error of the library with what is left of its paths, seen from some schema on the way."""
+    """An error of the library with its remaining paths, relative to a schema on the way."""
 
     rest: list[Any]
     place: list[Any]
@@ -39,7 +39,7 @@ class _Failure:
 
 @dataclass(slots=True)
 class _Entry:
-    """A node in the tree of errors that Helm's library makes."""
+    """A node in the error tree of Helm's library."""
 
     kind: str
     place: list[Any]
@@ -57,21 +57,21 @@ class _Entry:
 
 
 def describe(errors: Iterable[Any]) -> str:
-    """The library's errors, one line for each entry of the tree."""
+    """Return the library's errors, one line per node of the tree."""
     top = _gather([_Failure(list(one.schema_path), list(one.path), one) for one in errors], [])
     causes = top.causes if top.kind == "group" else [top]
     return "\n".join(line for cause in causes for line in cause.lines(0)) + "\n"
 
 
 def _gather(failures: list[_Failure], place: list[Any]) -> _Entry:
-    """The failures of one schema at one place as one entry, or as a group of them."""
+    """Return the failures of one schema and place as one node or a group."""
     if none := [one for one in failures if not one.rest]:  # the schema is `false`
         return _leaf(none[0], place)
     for word in _FIRST:
         if first := [one for one in failures if one.rest == [word]]:
             return _leaf(first[0], place)
     entries: list[_Entry] = []
-    # The library tells of each missing property, Go's of all at once.
+    # The library reports each missing property, Go's library all at once.
     missing = [one for one in failures if one.rest == ["required"]]
     failures = [one for one in failures if one not in missing[1:]]
     for _, found in groupby(sorted(failures, key=_order), key=_step):
@@ -90,7 +90,7 @@ def _order(failure: _Failure) -> tuple[Any, ...]:
 
 
 def _step(failure: _Failure) -> tuple[Any, ...]:
-    """What failures have in common that come from the same schema below."""
+    """Return the key that failures of the same subschema share."""
     word = failure.rest[0]
     if len(failure.rest) == 1:
         return (word, id(failure))
@@ -130,7 +130,7 @@ def _leaf(failure: _Failure, place: list[Any]) -> _Entry:
         grouped = [list(found) for _, found in groupby(parts, key=lambda one: one.rest[0])]
         entry.causes = [_gather(_cut(part, 1, 0), place) for part in grouped]
     if word == "propertyNames":
-        entry.place = []  # the library holds the name against its schema as a document of its own
+        entry.place = []  # the library validates the name as a document of its own
         names = _gather(
             [_Failure(list(one.relative_schema_path), list(one.relative_path), one) for one in error.context], []
         )

@@ -1,7 +1,7 @@
-"""What a schema refers to: all of it must be in the schema itself or among the metaschemas, for nothing is fetched.
+"""Check of schema references: all must be in the schema or a metaschema, since nothing is downloaded.
 
-Helm's library loads references when it compiles a schema, whether values ever get there or not; so one that cannot be
-loaded is an error here before anything is validated.
+Helm's library loads all references when it compiles a schema, used or not. So one that cannot be loaded is an error
+here before the validation.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _HOLDERS: Final = frozenset({"definitions", "$defs"})
 
 
 def check_references(document: Any, is_known: Callable[[str], bool], visit: Callable[[dict[str, Any]], None]) -> None:
-    """ValueError for a reference to something else than the document, its parts, a metaschema or a URN.
+    """Raise ValueError for a reference outside the document, the metaschemas and URNs.
 
-    `visit` is called with every schema that validation can get to.
+    `visit` is called with every reachable schema.
     """
     bases = set(_bases(document))
     seen: set[int] = set()
@@ -72,7 +72,7 @@ def _base_of(schema: Any, base: str) -> str:
 
 
 def _bases(document: Any) -> Iterator[str]:
-    """Every base that a part of the document declares."""
+    """Yield every base URI in the document."""
     waiting: list[tuple[Any, str]] = [(document, _BASE)]
     yield _BASE
     while waiting:

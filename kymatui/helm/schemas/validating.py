@@ -1,4 +1,4 @@
-"""Values against one schema."""
+"""Validation of values with one schema."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kymatui.helm.schemas.references import check_references
 
 
 def validate(values: Mapping[str, Any], schema: bytes) -> str:
-    """What is wrong with values, one line for each; "" where nothing is."""
+    """Return one line per error of the values, "" if they are valid."""
     try:
         validator = _validator(schema)
     except (ValueError, RecursionError) as error:
@@ -40,7 +40,7 @@ def _one_line(error: Exception) -> str:
 
 @lru_cache(maxsize=64)
 def _validator(schema: bytes) -> Any:
-    """A validator for a schema; ValueError where it is none."""
+    """Return a validator for a schema. Raise ValueError for an invalid schema."""
     try:
         document = json.loads(schema, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -57,7 +57,7 @@ def _no_constant(text: str) -> Any:
 
 
 def _json_problem(schema: bytes) -> str:
-    """What Go's decoder of streams says of a text that is no JSON."""
+    """Return Go's stream decoder message for invalid JSON."""
     if not schema.strip():
         return "EOF"
     try:
@@ -72,7 +72,7 @@ def _json_problem(schema: bytes) -> str:
 
 
 def _check_schema(cls: Any, document: Any, registry: Any) -> None:
-    """Patterns are Go's, not Python's, so no format is asked for here: see _check_patterns."""
+    """Validate the schema without formats; patterns are Go's, not Python's, see _check_patterns."""
     if errors := list(cls(_undeclared(metaschema_of(cls)), registry=registry).iter_errors(document)):
         metaschema = cls.ID_OF(cls.META_SCHEMA).rstrip("#")
         problem = f"jsonschema validation failed with '{metaschema}#'\n{describe(errors)}"
@@ -80,7 +80,7 @@ def _check_schema(cls: Any, document: Any, registry: Any) -> None:
 
 
 def _undeclared(schema: Any) -> Any:
-    """A schema that does not name its draft: where it does, the library looks the draft up again, and finds its own."""
+    """Return a schema without `$schema`, since the library would look up and use its own draft otherwise."""
     if isinstance(schema, dict):
         return {
             word: _undeclared(part) for word, part in schema.items() if word != "$schema" or not isinstance(part, str)
@@ -96,7 +96,7 @@ def _check_patterns(schema: dict[str, Any]) -> None:
 
 
 def _registry() -> Any:
-    """The metaschemas, and a true schema for every URN (Helm's: a name that nothing resolves permits everything)."""
+    """Return the metaschemas, and for every URN a schema that allows everything, as in Helm."""
     specifications, referencing = import_module("jsonschema_specifications"), import_module("referencing")
 
     def refuse(uri: str) -> Any:
@@ -108,7 +108,7 @@ def _registry() -> Any:
 
 
 def _format_checker(cls: Any) -> Any:
-    """Formats are asserted up to draft 7, and only annotate after it."""
+    """Return the checker: formats are validated up to draft 7, later drafts only annotate."""
     if not any(cls.META_SCHEMA == one.META_SCHEMA for one in (Draft4Validator, Draft6Validator, Draft7Validator)):
         return None
     made = FormatChecker(formats=())

@@ -1,4 +1,4 @@
-"""What is wrong with one value, in the words of Helm's library."""
+"""Messages of Helm's library for one invalid value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _shown(value: Any) -> str:
 
 
 def _number(value: Any) -> str:
-    """Numbers with separators of thousands, as the library's English has them."""
+    """Return numbers with thousands separators, as the library's English messages."""
     if isinstance(value, float) and not value.is_integer():
         whole, _, fraction = repr(value).partition(".")
         return f"{int(whole):,}.{fraction}" if whole.lstrip("-").isdigit() else repr(value)

@@ -1,5 +1,5 @@
-"""Versions and constraints as Masterminds/semver v3.4 reads them: `semverCompare`, dependency ranges, `kubeVersion`.
+"""Versions and constraints as in Masterminds/semver v3.4, for `semverCompare` and version ranges.
 
-`parse_version("v1.2")` is lenient, as Helm is: a leading v, missing parts, leading zeros. `parse_constraint(">=1.2-0")`
-gives something to `check` a version with. Both raise SemverError with the library's own text.
+`parse_version("v1.2")` is lenient, as in Helm: a leading v, missing parts, leading zeros.
+`parse_constraint(">=1.2-0")` returns a constraint with `check`. Both raise SemverError with the library's message.
 """

@@ -1,4 +1,4 @@
-"""What the operators of a constraint mean, for versions of which parts may be left open."""
+"""The operators of a constraint, for versions with missing parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kymatui.helm.semver.versions import SemanticVersion, compare_prereleases
 
 
 class Limit(Protocol):
-    """What a comparison looks at: the version, as text too, and which parts of it were left open."""
+    """The version of a comparison, its text, and its missing parts."""
 
     @property
     def version(self) -> SemanticVersion: ...
@@ -45,7 +45,7 @@ def _greater(version: SemanticVersion, wanted: Limit) -> str:
     if version.major != limit.major and wanted.dirty:
         greater = version.major > limit.major
     elif wanted.minor_dirty:
-        greater = False  # 11.1.0 is not above 11: 12 is
+        greater = False  # 11.1.0 is not greater than 11: 12 is
     elif wanted.patch_dirty:
         greater = version.minor > limit.minor
     else:

@@ -1,4 +1,4 @@
-"""Constraints: ranges and alternatives that a version must meet."""
+"""Constraints: ranges and alternatives of versions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 from kymatui.helm.semver.comparing import COMPARISONS
 from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
 
-# White space is RE2's \s. Quantifiers of single characters are possessive: a constraint comes from outside, and the
-# patterns as the library writes them would backtrack without end in Python. Those of groups are not: there Python up to
-# 3.11.2 forgets to go back. They cannot be given back in many ways, since each group has a first character of its own.
+# White space is RE2's \s. Quantifiers of single characters are possessive: constraints are untrusted, and the
+# library's patterns could backtrack without limit in Python. Quantifiers of groups are not possessive, because Python
+# up to 3.11.2 has a bug there; they backtrack little, since each group has a distinct first character.
 _WS: Final = r"[\t\n\f\r ]"
 _LOOSE_PART: Final = r"[0-9|xX*]++"
 _WANTED: Final = (
@@ -27,7 +27,7 @@ _WILD: Final = frozenset({"x", "X", "*"})
 
 
 class Wanted:
-    """One comparison of a constraint: an operator and a version of which parts may be left open ("1.x", "2")."""
+    """One comparison: an operator and a version with optional parts ("1.x", "2")."""
 
     __slots__ = ("dirty", "minor_dirty", "operator", "patch_dirty", "text", "version")
 
@@ -55,7 +55,7 @@ class Wanted:
         return self.operator + self.text
 
     def refusal(self, version: SemanticVersion, include_prereleases: bool) -> str:
-        """Why a version is not wanted, or ""."""
+        """Return the reason why a version does not match, or ""."""
         if version.prerelease and not include_prereleases:
             return f"{version} is a prerelease version and the constraint is only looking for release versions"
         reason = COMPARISONS[self.operator](version, self)
@@ -63,7 +63,7 @@ class Wanted:
 
 
 class Constraint:
-    """What a version must be: alternatives ("||"), each of comparisons that must all hold."""
+    """A constraint: alternatives ("||") of comparisons that must all match."""
 
     __slots__ = ("alternatives",)
 
@@ -74,14 +74,14 @@ class Constraint:
         return " || ".join(" ".join(map(str, wanted)) for wanted in self.alternatives)
 
     def check(self, version: SemanticVersion) -> bool:
-        """Whether the version will do; prereleases do only where an alternative itself names one."""
+        """Return whether the version matches; a prerelease matches only an alternative that names one."""
         return any(
             not any(wanted.refusal(version, _names_prerelease(alternative)) for wanted in alternative)
             for alternative in self.alternatives
         )
 
     def refusals(self, version: SemanticVersion) -> list[str]:
-        """Every reason why the version will not do; empty when it does."""
+        """Return all reasons why the version does not match, [] if it does."""
         found: list[str] = []
         for alternative in self.alternatives:
             reasons = [wanted.refusal(version, _names_prerelease(alternative)) for wanted in alternative]
@@ -96,7 +96,7 @@ def _names_prerelease(alternative: list[Wanted]) -> bool:
 
 
 def parse_constraint(text: str) -> Constraint:
-    """Reads ">=1.2.0, <2", "^1.2 || ~2.1", "1.2 - 3", "1.x"."""
+    """Parse ">=1.2.0, <2", "^1.2 || ~2.1", "1.2 - 3", "1.x". Raise SemverError."""
     if len(text) > _LONGEST:
         raise SemverError(f"improper constraint: {text[:40]}… is longer than {_LONGEST} characters")
     return Constraint([_alternative(part) for part in _rewrite_ranges(text).split("||")])

@@ -1,4 +1,4 @@
-"""The methods that templates call on versions; importing this gives them to the classes."""
+"""Methods of versions in templates; importing this module adds them to the classes."""
 
 from __future__ import annotations
 

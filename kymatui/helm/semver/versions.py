@@ -1,4 +1,4 @@
-"""Versions: how they are read, and their order of precedence."""
+"""Versions: parsing and precedence."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _IDENTIFIER: Final = deferred(r"[0-9A-Za-z-]+")
 
 
 class SemverError(HelmError):
-    """A version or a constraint that cannot be read."""
+    """An invalid version or constraint."""
 
 
 class SemanticVersion(Object):
-    """A pointer to a version, which is what `semver "1.2"` gives to a template; ordered by precedence."""
+    """A pointer to a version, the result of `semver "1.2"`; ordered by precedence."""
 
     __slots__ = ("major", "metadata", "minor", "original", "patch", "prerelease")
     go_type = "*semver.Version"
@@ -57,7 +57,7 @@ class SemanticVersion(Object):
         return str(self)
 
     def go_copy(self) -> SemanticVersion:
-        """What a deep copy keeps: nothing, for no field is exported."""
+        """Return a deep copy, which is empty because no field is exported."""
         return type(self)(0, 0, 0, original="")
 
     def read_field(self, name: str) -> Any:
@@ -69,14 +69,14 @@ class SemanticVersion(Object):
         return self.major, self.minor, self.patch
 
     def compare(self, other: SemanticVersion) -> int:
-        """-1, 0 or 1 by precedence; build metadata does not count."""
+        """Return -1, 0 or 1 by precedence; build metadata is ignored."""
         if self.numbers != other.numbers:
             return -1 if self.numbers < other.numbers else 1
         return compare_prereleases(self.prerelease, other.prerelease, releases_last=True)
 
 
 class VersionValue(SemanticVersion):
-    """A version that is no pointer: what IncMajor and its like give to a template."""
+    """A version that is no pointer, such as the result of IncMajor."""
 
     __slots__ = ()
     go_type = "semver.Version"
@@ -84,7 +84,7 @@ class VersionValue(SemanticVersion):
 
 
 def parse_version(text: str) -> SemanticVersion:
-    """Reads a version leniently: "1", "v1.2", "01.2.3-rc.1+build"."""
+    """Parse a version leniently: "1", "v1.2", "01.2.3-rc.1+build". Raise SemverError."""
     match = _LOOSE.fullmatch(text)
     if match is None:
         raise SemverError("invalid semantic version")
@@ -95,7 +95,7 @@ def parse_version(text: str) -> SemanticVersion:
 
 
 def parse_strict_version(text: str) -> SemanticVersion:
-    """Reads a version by the letter of semver 2.0: three numbers without leading zeros, no leading v."""
+    """Parse a strict semver 2.0 version: three numbers, no leading zeros, no leading v."""
     if not text:
         raise SemverError("version string empty")
     parts = text.split(".", 2)
@@ -140,7 +140,7 @@ def check_metadata(text: str) -> None:
 
 
 def compare_prereleases(left: str, right: str, *, releases_last: bool = False) -> int:
-    """Compares "rc.1" with "rc.2" part by part; with `releases_last`, no prerelease at all comes after any."""
+    """Compare "rc.1" with "rc.2" part by part; `releases_last` puts no prerelease after any."""
     if left == right:
         return 0
     if releases_last and not (left and right):
@@ -169,7 +169,7 @@ def _compare_parts(left: str, right: str) -> int:
 
 
 def _small_number(text: str) -> int | None:
-    """The number that a part is, or None: a number that does not fit 64 bits is compared as a word."""
+    """Return the number of a part, or None; a number beyond 64 bits is compared as a word."""
     if not text.isdigit() or len(text.lstrip("0")) > 20:
         return None
     number = int(text[-20:])

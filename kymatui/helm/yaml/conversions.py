@@ -1,4 +1,4 @@
-"""What becomes of values, keys and errors between go-yaml and JSON."""
+"""Conversion of values, keys and errors between go-yaml and JSON."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _COLLECTIONS: Final = (dict, list)
 
 
 class BadKey:
-    """A key that has no JSON: null, or a number that is too large. It matters where it is still there at the end."""
+    """A key that JSON cannot represent: null, or too large. It is an error only if it remains in the end."""
 
     def __init__(self, value: int | None) -> None:
         self.value = value
 
 
 def copy_plain(value: Any) -> Any:
-    """A copy that shares no list and no dict with the value."""
+    """Return a copy that shares no list or dict with the value."""
     if value.__class__ is dict:
         return {key: copy_plain(part) if part.__class__ in _COLLECTIONS else part for key, part in value.items()}
     if value.__class__ is list:
@@ -55,7 +55,7 @@ def float_key(number: float) -> str:
 
 
 def allowed_alias_ratio(decoded: int) -> float:
-    """go-yaml's bound against documents that grow by aliases."""
+    """Return go-yaml's limit for documents that grow by aliases."""
     if decoded <= 400_000:
         return 0.99
     if decoded >= 4_000_000:
@@ -64,7 +64,7 @@ def allowed_alias_ratio(decoded: int) -> float:
 
 
 def check_clean(value: Any) -> None:
-    """Refuses what JSON does not have: NaN, infinities, and keys that are null or too large."""
+    """Raise YamlError for values JSON lacks: NaN, infinities, and keys that are null or too large."""
     waiting = [value]
     while waiting:
         part = waiting.pop()
@@ -88,7 +88,7 @@ def _unsupported(key: BadKey, value: Any) -> str:
 
 
 def syntax_error(error: pyyaml.YAMLError) -> YamlError:
-    """libyaml's problem with the line that go-yaml tells, which is not always the line where it is."""
+    """Return libyaml's problem with go-yaml's line, which is not always the line of the problem."""
     problem = (
         getattr(error, "problem", None) or getattr(error, "reason", None) or "unknown problem parsing YAML content"
     )

@@ -1,4 +1,4 @@
-"""What is wrong with a YAML text, in the words of Helm's reader."""
+"""Errors of YAML."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from kymatui.errors import HelmError
 
 
 class YamlError(HelmError):
-    """A text is no YAML that Helm takes, or a value has no YAML; the text is that of sigs.k8s.io/yaml."""
+    """YAML that Helm refuses, or a value without YAML; the message is that of sigs.k8s.io/yaml."""

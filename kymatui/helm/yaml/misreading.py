@@ -1,4 +1,4 @@
-"""Where go-yaml's scanner and libyaml's part over brackets, and what Go says of a map or list that is a key."""
+"""Differences between go-yaml's scanner and libyaml at brackets, and Go's errors for collection keys."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class _Collection(NamedTuple):
 
 
 def bracket_problem(error: pyyaml.YAMLError, data: bytes, parse: Callable[[bytes], Any]) -> str | None:
-    """Go's words, with the line, for empty brackets that stand where a block wants its next key or entry.
+    """Return Go's error for empty brackets where a block expects its next key or entry.
 
-    libyaml looks behind the brackets for the colon that would make them a key, and misses that. go-yaml forgets with
-    the closing bracket that they could be one, so its parser refuses the opening one.
+    libyaml searches for the colon after the brackets that would make them a key, and reports it missing. go-yaml
+    forgets at the closing bracket that they could be one, so its parser refuses the opening one.
     """
     if getattr(error, "problem", "") != "could not find expected ':'":
         return None
@@ -68,13 +68,13 @@ def _wanted(blocks: list[_Collection], gap: str) -> str | None:
         return _KEY_WANTED if block.wants_key else None
     if _ENTRY.search(gap):
         return None
-    # A sequence at the column of its key has no end of its own: the mapping goes on.
+    # A sequence at the column of its key has no end mark of its own: the mapping continues.
     indentless = len(blocks) > 1 and blocks[-2].is_mapping and blocks[-2].column == block.column
     return _KEY_WANTED if indentless else _ENTRY_WANTED
 
 
 def _progress(parser: Any) -> tuple[list[_Collection], int]:
-    """The collections that are open where the text fails, and where the last thing before that ended."""
+    """Return the open collections at the failure, and the end of the last element before it."""
     blocks: list[_Collection] = []
     end = 0
     for event in _events(parser):
@@ -98,7 +98,7 @@ def _events(parser: Any) -> Iterator[Any]:
 
 
 def empty_key_problem(event: Any, data: bytes, container: Any, flow: bool) -> str | None:
-    """Go's words for `[]: x` and `{}: x` in a collection; None where they can be a key."""
+    """Return Go's error for `[]: x` and `{}: x` in a collection, None if they can be a key."""
     text = data.decode("utf-8-sig", "replace")
     if text[event.end_mark.index - 1 : event.end_mark.index] not in ("]", "}"):
         return None
@@ -116,9 +116,9 @@ def empty_key_problem(event: Any, data: bytes, container: Any, flow: bool) -> st
 
 
 class UnexpectedCharacterError(Exception):
-    """libyaml refuses what go-yaml takes: the same text with a stand-in for that character can be read.
+    """libyaml refuses what go-yaml accepts: a substitute for that character makes it readable.
 
-    `{a:}` has "a:" in it; a comma or a bracket behind a tag belongs to the tag.
+    `{a:}` contains "a:"; a comma or bracket after a tag belongs to the tag.
     """
 
     def __init__(self, repaired: bytes, error: pyyaml.YAMLError) -> None:
@@ -128,7 +128,7 @@ class UnexpectedCharacterError(Exception):
 
 
 def repair_syntax(error: pyyaml.YAMLError, data: bytes) -> None:
-    """Raises UnexpectedCharacterError where another character in that place lets libyaml go on."""
+    """Raise UnexpectedCharacterError if a substitute character lets libyaml continue."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "")
     if mark is None or problem not in (_NO_COLON, _NO_SPACE):
         return
@@ -141,7 +141,7 @@ def repair_syntax(error: pyyaml.YAMLError, data: bytes) -> None:
 
 
 def repair_tag(event: Any, data: bytes) -> None:
-    """The same for a tag within brackets, which libyaml ends before a comma or a bracket."""
+    """Raise UnexpectedCharacterError for a tag in brackets, which libyaml ends at a comma or bracket."""
     text = data.decode("utf-8-sig", "replace")
     tag = _TAG.match(text, event.start_mark.index)
     if tag is not None and (found := text[tag.end() : tag.end() + 1]) and found in _IN_TAGS:
@@ -154,7 +154,7 @@ def _replace(text: str, index: int, instead: str, error: pyyaml.YAMLError) -> No
 
 
 def shown_key(value: Any) -> str:
-    """Go's %#v of a value as go-yaml has it."""
+    """Return Go's %#v of a value as go-yaml has it."""
     from kymatui.helm.govalues.printf import sprintf
 
     return sprintf("%#v", in_go(value))

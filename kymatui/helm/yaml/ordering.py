@@ -1,4 +1,4 @@
-"""The order of keys in what Go writes as YAML: letters after everything else, numbers within by their value."""
+"""The order of keys in Go's YAML: letters after other characters, digits by numeric value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _WORD_LIMIT: Final = 64
 
 
 class Fields(dict[str, Any]):
-    """The fields of a struct: a map whose keys stay in their order."""
+    """The fields of a struct: a map whose keys keep their order."""
 
     __slots__ = ()
     go_type = "map[string]interface {}"
@@ -18,12 +18,12 @@ class Fields(dict[str, Any]):
 
 
 def sort_keys(keys: Iterable[str]) -> list[str]:
-    """Keys as go-yaml v2 sorts them (`sorter.go`)."""
+    """Return keys as go-yaml v2 sorts them (`sorter.go`)."""
     return list(_sorted(tuple(keys), False))
 
 
 def sort_keys_v3(keys: Iterable[str]) -> list[str]:
-    """Keys as go-yaml v3 sorts them: digits of a number that goes on come before letters."""
+    """Return keys as go-yaml v3 sorts them: continued digits come before letters."""
     return list(_sorted(tuple(keys), True))
 
 
@@ -39,7 +39,7 @@ def _sorted(keys: tuple[str, ...], digits_first: bool) -> tuple[str, ...]:
 def _sort(keys: tuple[str, ...], digits_first: bool) -> tuple[str, ...]:
     if all(map(str.isalpha, keys)):
         return tuple(sorted(keys))
-    # sorted first: what compares as equal keeps an order of its own whatever order the keys came in
+    # Sort twice, so that equal keys have the same order for every input order.
     return tuple(sorted(sorted(keys), key=_BY_V3 if digits_first else _BY_V2))
 
 
@@ -85,7 +85,7 @@ def _number(text: str, at: int, number: int) -> tuple[int, int]:
     while end < len(text) and text[end].isdecimal():
         number = number * 10 + ord(text[end]) - 48
         end += 1
-    if end - at > 17:  # Go's int64 wraps around
+    if end - at > 17:  # Go's int64 overflows
         number &= (1 << 64) - 1
         number -= (number >> 63) << 64
     return number, end

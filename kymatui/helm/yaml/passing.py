@@ -1,6 +1,6 @@
-"""What JSON and the reader of YAML do to a string on its way through both, as toYaml sends it.
+"""Effects of JSON and the YAML reader on strings that pass through both, as in toYaml.
 
-sigs.k8s.io/yaml writes JSON, reads that as YAML 1.1 and writes what it read. Most strings come through as they are.
+sigs.k8s.io/yaml writes JSON, reads it as YAML 1.1 and writes the result. Most strings stay unchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SHORT: Final = frozenset('\b\f\n\r\t"\\')
 
 
 def pass_json(text: str) -> str:
-    """A string after JSON and YAML: what is no UTF-8 is U+FFFD, and NEL is a line break that folds."""
+    """Return a string after JSON and YAML: invalid UTF-8 is U+FFFD, and NEL is a line break that folds."""
     if (text.isascii() and "\x7f" not in text) or not _TOUCHED.search(text):
         return text
     text = _BROKEN.sub("\ufffd", text)
@@ -35,7 +35,7 @@ def pass_json(text: str) -> str:
 
 
 def pass_json_key(text: str) -> str:
-    """The same for a key, which YAML takes only on one line and within 1,024 characters."""
+    """Return a key after JSON and YAML, which limits it to one line and 1,024 characters."""
     if len(text) > _SIMPLE_KEY // 6 and _json_length(text) > _SIMPLE_KEY:
         raise YamlError("yaml: did not find expected ',' or '}'")
     passed = pass_json(text)

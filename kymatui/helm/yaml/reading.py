@@ -1,8 +1,8 @@
-"""YAML texts as Helm reads them: sigs.k8s.io/yaml, that is go-yaml v2, then JSON, then Go values.
+"""YAML reader as in Helm: sigs.k8s.io/yaml, that is go-yaml v2, then JSON, then Go values.
 
-All numbers come out as float, all keys as str, dates as str, aliases as copies. Only the first document is read, as in
-Go; `documents` reads them all. PyYAML's parser (libyaml) finds the events; everything else is here, because no resolver
-of PyYAML's agrees with Go's.
+All numbers are float, all keys str, dates str, aliases copies. Only the first document is read, as in Go; `documents`
+reads all. PyYAML's parser (libyaml) provides the events; everything else is implemented here, because no resolver of
+PyYAML agrees with Go's.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from kymatui.helm.yaml.resolving import (
 
 try:
     from yaml._yaml import CParser as _Parser
-except ImportError:  # a PyYAML without libyaml: the same events, ten times slower
+except ImportError:  # PyYAML without libyaml: the same events, ten times slower
 
     class _Parser(pyyaml.reader.Reader, pyyaml.scanner.Scanner, pyyaml.parser.Parser):  # type: ignore[no-redef]
         def __init__(self, stream: bytes) -> None:
@@ -79,11 +79,11 @@ class _EarlyEndError(Exception):
 
 
 class _Never:
-    """The class of no value."""
+    """A class without instances."""
 
 
 class _Anchored:
-    """What an anchor names: its value, the number of nodes under it, and whether it is complete."""
+    """The target of an anchor: its value, number of nodes, and whether it is complete."""
 
     __slots__ = ("complete", "count", "value")
 
@@ -94,22 +94,25 @@ class _Anchored:
 
 
 def load_yaml(text: str | bytes, *, strict: bool = False) -> Any:
-    """The value of the first document (None where there is none): None, bool, float, str, list, dict.
+    """Return the first document (None if there is none): None, bool, float, str, list, dict.
 
-    strict: a key that stands twice is an error (else the last one counts). Raises YamlError, with Go's text.
+    With `strict`, a duplicate key is an error (else the last one wins). Raise YamlError with Go's message.
     """
     return _load(text, strict)[0]
 
 
 def load_exactly(text: str | bytes) -> Any:
-    """The same with whole numbers as int: go-yaml writes 20240101 into a string field otherwise than 20240101.0."""
+    """Return the first document with whole numbers as int.
+
+    go-yaml writes 20240101 into a string field differently from 20240101.0.
+    """
     return _load(text, strict=False, whole=True)[0]
 
 
 def load_as_json(text: str | bytes) -> Any:
-    """The same as a JSON parser has it that reads what Go prints: whole numbers from 2**53 to 1e21 are int.
+    """Return the first document as a JSON parser reads Go's output: integers from 2**53 to 1e21 are int.
 
-    Go prints the shortest digits that mean the same float, so 9223372036854775807 comes out as 9223372036854776000.
+    Go prints the shortest digits of the same float, so 9223372036854775807 becomes 9223372036854776000.
     """
     value, large = _load(text, strict=False)
     return printed_digits(value) if large else value
@@ -129,10 +132,10 @@ def _load(text: str | bytes, strict: bool, *, whole: bool = False) -> tuple[Any,
 
 
 def documents(text: str | bytes, *, whole: bool = False, old_words: bool = True) -> Iterator[Any]:
-    """The value of each document, as the decoder of k8s.io/apimachinery reads a stream. Raises YamlError.
+    """Yield the value of each document, as the stream decoder of k8s.io/apimachinery. Raise YamlError.
 
-    whole: whole numbers are int, as in load_exactly; the objects of a cluster know int64.
-    old_words: yes, no, on, off, y and n are true and false; go-yaml v3 takes them for text.
+    whole: whole numbers are int, as in load_exactly; objects of a cluster have int64.
+    old_words: yes, no, on, off, y and n are booleans; in go-yaml v3 they are text.
     """
     reader = _Reader(to_bytes(text) if isinstance(text, str) else text, strict=False, whole=whole)
     reader.words_of_text = frozenset() if old_words else OLD_BOOLEANS
@@ -144,7 +147,7 @@ def documents(text: str | bytes, *, whole: bool = False, old_words: bool = True)
 
 
 class _Reader:
-    """One pass over the events of a text; no recursion, so that depth cannot hurt."""
+    """One pass over the events of a text, without recursion so that deep nesting is harmless."""
 
     def __init__(self, data: bytes, strict: bool, *, whole: bool = False) -> None:
         self.whole: Any = _Never if whole else int
@@ -199,7 +202,7 @@ class _Reader:
             raise YamlError(f"{CONVERTING}yaml: unmarshal errors:\n  " + "\n  ".join(self.repeated))
 
     def _fail(self, words: str) -> None:
-        """The first failure counts, and a failure of syntax further on counts more: Go parses all, then decodes."""
+        """Record the first failure; a later syntax error wins, since Go parses all before it decodes."""
         if self.failure is None:
             self.failure = words
 
@@ -262,7 +265,7 @@ class _Reader:
                 key = _NO_KEY
 
     def _scalar(self, event: Any, flow: bool, in_map: bool, is_key: bool) -> Any:
-        """A scalar's value; _MERGE_KEY for `<<` where a map's key stands."""
+        """Return a scalar's value; _MERGE_KEY for `<<` as a map's key."""
         self.decoded += 1
         if self.odd:
             self._examine(event, flow, in_map)
@@ -297,7 +300,7 @@ class _Reader:
             self.key_at = event.start_mark.index if event.tag is None and event.anchor is None else -2
 
     def _examine(self, event: Any, flow: bool, mapping: bool) -> None:
-        """What go-yaml's scanner sees otherwise than libyaml: `?` in flow, `\\/` in quotes, our own stand-in."""
+        r"""Handle what go-yaml scans differently: `?` in flow, `\/` in quotes, the substitute character."""
         text: str = event.value
         if COLON in text:
             event.value = text.replace(COLON, ":")
@@ -349,7 +352,7 @@ class _Reader:
             self._fail("document contains excessive aliasing")
 
     def _empty_key(self, value: Any, event: Any, containers: tuple[Any, Any], flow: bool) -> None:
-        """`[]` or `{}` as a key: go-yaml has forgotten that they could be one when the colon comes."""
+        """Handle `[]` or `{}` as a key: go-yaml no longer accepts them as one when the colon comes."""
         parent, container = containers
         if parent is None and not container and self.key_at == self.root_at:
             raise _EarlyEndError(value)
@@ -370,7 +373,7 @@ class _Reader:
         return BadKey(value)
 
     def _merge(self, target: dict[str, Any], value: Any, from_alias: bool) -> None:
-        """What a merge key brings replaces what stands before it, and is replaced by what comes after it."""
+        """Merge: a merge key overrides keys before it and is overridden by keys after it."""
         parts = [value] if isinstance(value, dict) else value
         if not isinstance(parts, list) or (from_alias and parts is value):
             self._fail("map merge requires map or sequence of maps as the value")

@@ -1,7 +1,7 @@
-"""What a scalar of YAML stands for, by go-yaml's rules: YAML 1.1 booleans, no sexagesimals, dates stay strings.
+"""Resolution of YAML scalars by go-yaml's rules: YAML 1.1 booleans, no sexagesimals, dates as strings.
 
-The rules are those of go-yaml v2 (`resolve.go`), which sigs.k8s.io/yaml reads and writes with, and of v3 where
-`toYamlPretty` writes: v3 has no y, n, yes, no, on and off.
+The rules are those of go-yaml v2 (`resolve.go`), which sigs.k8s.io/yaml uses, and of v3 for `toYamlPretty`: v3 has no
+y, n, yes, no, on and off.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _DATE = deferred(
 
 
 def resolve_plain(text: str) -> tuple[str, Scalar]:
-    """The tag and the value of an untagged plain scalar. Long ones are not remembered: they may be whole files."""
+    """Return tag and value of an untagged plain scalar. Long ones are not cached: they may be whole files."""
     return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _resolved(text)
 
 
@@ -81,7 +81,7 @@ def _resolved(text: str) -> tuple[str, Scalar]:
 
 
 def resolve_tagged(tag: str, text: str) -> tuple[str, Scalar]:
-    """The same with an explicit tag; ValueError where the text is not of that tag, with go-yaml's words."""
+    """Return tag and value of a tagged scalar. Raise ValueError with go-yaml's message."""
     if tag not in RESOLVABLE:
         return tag, text
     if tag == STR:
@@ -102,7 +102,8 @@ def short_tag(tag: str) -> str:
 
 def _resolve_number(text: str, *, dates: bool) -> tuple[str, Scalar]:
     if text[0] == ".":
-        number = _float(text) if _DOTTED_FLOAT.match(text) else None  # float() takes single underscores, as Go here
+        # Float() accepts single underscores, as Go does here.
+        number = _float(text) if _DOTTED_FLOAT.match(text) else None
         return (STR, text) if number is None else (FLOAT, number)
     if text[0] not in "+-0123456789":
         return STR, text
@@ -117,7 +118,7 @@ def _resolve_number(text: str, *, dates: bool) -> tuple[str, Scalar]:
 
 
 def parse_integer(text: str) -> int | None:
-    """Go's ParseInt, then ParseUint, with base 0: prefixes 0x, 0b, 0o and 0."""
+    """Return Go's ParseInt, then ParseUint, with base 0: prefixes 0x, 0b, 0o and 0."""
     match = _INTEGER.match(text)
     if not match or len(text) > 80:
         return None
@@ -135,7 +136,7 @@ def _float(text: str) -> float | None:
 
 
 def is_timestamp(text: str) -> bool:
-    """Whether go-yaml takes the text for a time (time.Parse with four layouts, with its leniencies)."""
+    """Return whether go-yaml reads the text as a time (time.Parse with four lenient layouts)."""
     match = _DATE.match(text) if text[4:5] == "-" else None
     if match is None:
         return False
@@ -155,5 +156,5 @@ def _days(year: int, month: int) -> int:
 
 
 def is_sexagesimal(text: str) -> bool:
-    """Whether YAML 1.1 has it as a number to the base of 60: written in quotes, never read as one."""
+    """Return whether YAML 1.1 reads it as a base-60 number: such text is quoted, never read as a number."""
     return ":" in text and _SIXTY.match(text) is not None

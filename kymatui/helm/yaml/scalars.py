@@ -1,6 +1,6 @@
-"""How go-yaml writes a string: the style it takes, the escapes, and where it breaks long lines.
+"""go-yaml's output of strings: style, escapes, line breaks.
 
-The rules are those of the emitter of libyaml as go-yaml v2 and v3 have it (`emitterc.go`, `encode.go`).
+The rules are those of libyaml's emitter in go-yaml v2 and v3 (`emitterc.go`, `encode.go`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from kymatui.helm.deferring import deferred
 from kymatui.helm.yaml.resolving import HINTS, OLD_BOOLEANS, STR, is_sexagesimal, resolve_plain
 
-# Written as what they match: the same classes written as what they do not match take ten times as long to compile.
+# Positive character classes: the equivalent negated ones take ten times as long to compile.
 _SPECIAL: Final = deferred("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe-\U0010ffff]")
 _BREAK: Final = deferred("[\n\u2028\u2029]")
 _SPACE_BREAK: Final = deferred(" [\n\u2028\u2029]")
@@ -57,13 +57,13 @@ class ScalarStyle(enum.Enum):
 
 
 class Timestamp(str):
-    """A moment, which go-yaml v3 writes without quotes."""
+    """A time, which go-yaml v3 writes without quotes."""
 
     __slots__ = ()
 
 
 class Dialect(NamedTuple):
-    """What differs between the two go-yamls: `plain` tells what needs no quotes, `tabs` whether tabs may stand."""
+    """Differences of go-yaml v2 and v3: `plain` tests for unquoted text, `tabs` allows tabs."""
 
     plain: Callable[[str], bool]
     tabs: bool
@@ -84,7 +84,7 @@ V3: Final = Dialect(_plain_v3, tabs=True)
 
 
 def scalar_style(text: str, dialect: Dialect) -> ScalarStyle:
-    """The style of a value or key in block context."""
+    """Return the style of a value or key in block context."""
     return _remembered_style(text, dialect) if len(text) <= 128 else _style(text, dialect)
 
 
@@ -110,7 +110,7 @@ def _style(text: str, dialect: Dialect) -> ScalarStyle:
 
 
 def is_multiline(text: str) -> bool:
-    """Whether a key cannot stand before its colon on one line."""
+    """Return whether a key does not fit on one line before its colon."""
     return _MULTILINE.search(text) is not None
 
 
@@ -118,7 +118,7 @@ _MULTILINE: Final = deferred("[\r\n\x85\u2028\u2029]")
 
 
 def write_scalar(text: str, dialect: Dialect, indent: int, column: int, width: int) -> str:
-    """A string that starts at a column; its further lines are indented; lines break at spaces past the width."""
+    """Return a string that starts at a column; lines are indented and break at spaces beyond the width."""
     style = scalar_style(text, dialect)
     if style is ScalarStyle.PLAIN:
         return _fold(text, indent, column, width) if column + len(text) > width else text
@@ -154,13 +154,13 @@ def _single_quoted(text: str, indent: int, column: int, width: int) -> str:
     if _BREAK.search(text):
         return f"'{_broken(quoted, indent, column, width)}'"
     if column + len(quoted) > width:
-        # the place of a space counts in the text without the doubled quotes: only its ends matter
+        # The position of a space counts without the doubled quotes: only the ends matter.
         quoted = _fold(quoted, indent, column, width)
     return f"'{quoted}'"
 
 
 def _broken(text: str, indent: int, column: int, width: int) -> str:
-    """Line separators within single quotes stand as they are, and an indentation follows them."""
+    """Write line separators within single quotes unchanged, followed by the indentation."""
     pieces: list[str] = []
     after_break = False
     for found in _LINE.finditer(text):

@@ -1,8 +1,8 @@
-"""Values as the YAML that Helm's toYaml writes: sigs.k8s.io/yaml, that is JSON read and written by go-yaml v2.
+"""YAML writer as in Helm's toYaml: sigs.k8s.io/yaml, that is JSON read and written by go-yaml v2.
 
-`dump_yaml` is that; `dump_yaml_pretty` is toYamlPretty: go-yaml v3, two spaces, sequences indented, no folding. Both
-take what JSON has (None, bool, int, float, str, list, dict with str keys) and subclasses of these; what else Go has is
-the business of whoever converts it first. Strings may hold bytes that are no UTF-8 (`surrogateescape`).
+`dump_yaml` is toYaml; `dump_yaml_pretty` is toYamlPretty: go-yaml v3, two spaces, sequences indented, no folding.
+Both accept JSON values (None, bool, int, float, str, list, dict with str keys) and their subclasses; the caller
+converts other Go values. Strings may hold bytes that are not UTF-8 (`surrogateescape`).
 """
 
 from __future__ import annotations
@@ -35,12 +35,15 @@ class _Style(NamedTuple):
 
 
 def dump_yaml(value: Any) -> str:
-    """YAML with a newline at its end. Raises YamlError for what JSON does not have (NaN, control characters)."""
+    """Return YAML with a trailing newline.
+
+    Raise YamlError for values JSON lacks (NaN, control characters).
+    """
     return _dump(value, _TO_YAML)
 
 
 def dump_yaml_pretty(value: Any) -> str:
-    """The same as toYamlPretty writes it."""
+    """Return YAML as toYamlPretty."""
     return _dump(value, _PRETTY)
 
 
@@ -52,7 +55,7 @@ def _dump(value: Any, style: _Style) -> str:
 
 
 def _json_number(number: float) -> str:
-    """A float after its way through JSON: whole numbers below 1e21 that fit 64 bits are integers again."""
+    """Return a float after JSON: whole numbers below 1e21 that fit 64 bits are integers again."""
     if not math.isfinite(number):
         raise YamlError(f"error marshaling into JSON: json: unsupported value: {format_float(number)}")
     if number == int(number) and -9223372036854775808 <= number < 18446744073709551616:
@@ -72,7 +75,7 @@ _PRETTY: Final = _Style(V3, _NO_WIDTH, True, sort_keys_v3, _plain_number, str, s
 
 
 class _Writer:
-    """Block style throughout, as go-yaml's emitter writes without hints; flow only for what is empty."""
+    """Writes block style, as go-yaml's emitter without hints; flow style only for empty collections."""
 
     def __init__(self, style: _Style) -> None:
         self.style = style
@@ -88,14 +91,14 @@ class _Writer:
         return "".join(self.out)
 
     def collection(self, value: Any, indent: int) -> None:
-        """A mapping or a sequence whose first line goes on where the pen is."""
+        """Write a mapping or sequence whose first line continues the current one."""
         if isinstance(value, dict):
             self.mapping(value, indent)
         else:
             self.sequence(value, indent)
 
     def line(self, indent: int) -> None:
-        """To the start of the next line; a literal block may have gone there already."""
+        """Start the next line; a literal block may have done so already."""
         self.out.append(" " * indent if self.out[-1].endswith(_BREAKS) else "\n" + " " * indent)
 
     def mapping(self, value: dict[Any, Any], indent: int) -> None:
@@ -121,7 +124,7 @@ class _Writer:
             self.collection(part, inner)
 
     def keys(self, value: dict[Any, Any]) -> Iterable[tuple[Any, str]]:
-        """The keys in order, each with what becomes of it on the way."""
+        """Return the keys in order, each with its converted text."""
         names: dict[str, Any] = {}
         for key in value:
             if not isinstance(key, str):
@@ -131,7 +134,7 @@ class _Writer:
         return [(names[name], name) for name in ordered]
 
     def complex_entry(self, key: str, value: Any, indent: int) -> None:
-        """A key that is long or has several lines stands behind a question mark."""
+        """Write a long or multi-line key after a question mark."""
         self.out.append("? " + self.string(key, indent + 2, indent + 2, self.style.width))
         self.line(indent)
         self.item(": ", value, indent)
@@ -150,7 +153,7 @@ class _Writer:
             self.out.append(mark + self.leaf(value, indent + 2, indent + 2))
 
     def leaf(self, value: Any, indent: int, column: int) -> str:
-        """A scalar or an empty collection as text that starts at a column."""
+        """Return a scalar or empty collection as text that starts at a column."""
         if isinstance(value, Timestamp):
             return str(value)
         if isinstance(value, str):

@@ -67,7 +67,7 @@ class Heartbeat:
         return self._silence
 
     def listen(self, changed: Callable[[], None], pulse: HeartbeatTiming) -> None:
-        """Call `changed` from the heartbeat's thread when the server stops or starts answering, until `forget`.
+        """Call `changed` from the heartbeat's thread whenever the server stops or starts to answer.
 
         The first listener starts the thread with its pulse.
         """

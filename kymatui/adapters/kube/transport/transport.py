@@ -339,7 +339,7 @@ def _broke_off(error: UnreachableError) -> bool:
 def _put_off(failure: ClusterError, request: Request) -> float | None:
     """Return the seconds to wait before a retry, None if a retry makes no sense.
 
-    429 means that the server did nothing, whatever the verb. But 429 to an eviction comes from a disruption budget
+    429 means that the server did nothing, for every verb. But 429 to an eviction comes from a disruption budget
     and is a final answer.
     """
     after = status_errors.retry_after({}, failure.body) or float(getattr(failure, "retry_after", 0.0))

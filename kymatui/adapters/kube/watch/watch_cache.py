@@ -57,7 +57,7 @@ class Store:
         return self._feed
 
     def publish(self, feed: Feed) -> None:
-        """Set the feed state; an unchanged state notifies nobody."""
+        """Set the feed state; an unchanged state sends no notification."""
         with self._lock:
             if feed == self._feed:
                 return

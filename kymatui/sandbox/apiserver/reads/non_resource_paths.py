@@ -93,7 +93,7 @@ def _openapi_v2(request: ServerRequest, document: bytes) -> ServerResponse:
 
 
 def _version(request: ServerRequest) -> ServerResponse:
-    """Return the version as JSON, whatever conversion the client requests."""
+    """Return the version as JSON, even if the client requests a conversion."""
     only_read(request)
     types = [clause.type for clause in parse_clauses(request.header("accept"))]
     if types and not any(name in ("*/*", JSON) for name in types):

@@ -32,7 +32,7 @@ class KindRules:
     def before_delete(
         self, resource: ServedResource, obj: Object, options: DeleteOptions, user: RequestUser
     ) -> Object | None:
-        """Implements `object_deletion.DeletionRules`."""
+        """Run the hook of a kind; see `object_deletion.DeletionRules`."""
         del user
         if resource.full_name == "namespaces":
             return self._end_namespace(resource, obj, options)
