@@ -1,1 +1,1 @@
-"""The Kyma domain as frozen data and pure functions; nothing but the standard library is imported here."""
+"""The Kyma domain: frozen data and pure functions that import only the standard library."""

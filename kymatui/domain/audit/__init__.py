@@ -1,3 +1,1 @@
-"""Findings about a cluster's modules by named rules: one file of rules for each subject, the report, and entries
-that ignore findings.
-"""
+"""The audit of a cluster's modules: rules by subject, the report, and the ignore list."""

@@ -1,7 +1,7 @@
-"""Objects of modules that are not as their installer left them, by who owns which field.
+"""Rules about fields of module objects that another field manager changed.
 
-Nothing is compared with the source and no dry run is asked for, since that is a write: what stands here is what the
-cluster itself remembers. `drift.unseen` names what it cannot tell.
+The rules read only metadata.managedFields. They compare nothing with the source and send no dry run, because a dry
+run needs the right to write. `drift.unseen` reports what they cannot decide.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _mender(one: InstallationRecord) -> Actor:
 
 
 def _own_names(ref: ObjectRef, raw: Object) -> Iterator[str]:
-    """What a module's own programs may be called as field managers: by default that is the name of their binary."""
+    """Yield the field manager names that a module's own programs use; the default is the binary's name."""
     containers = value_at(raw, ("f:spec", "f:template", "f:spec", "f:containers"))
     if isinstance(containers, list):
         yield ref.name
@@ -139,8 +139,11 @@ def _changes(
 
 
 def _matters(path: Path) -> bool:
-    """Not what others add to every object (labels, annotations, finalizers), a status, certificates that are injected
-    into webhooks, or the mark of a restart."""
+    """Return whether a change of this field counts as drift.
+
+    Other controllers add metadata, status, injected webhook certificates and the restart annotation to every
+    object.
+    """
     if path[0] in ("f:metadata", "f:status"):
         return False
     return path[-1] not in ("f:caBundle", _RESTARTED)

@@ -1,4 +1,4 @@
-"""Rules and what they find."""
+"""Audit rules and their findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class AuditRule:
-    """What is looked for: `why` it matters, and the `remedy`, each in a sentence or two."""
+    """A rule of the audit: `why` it matters and its `remedy`, one or two sentences each."""
 
     id: str
     title: str
@@ -25,10 +25,10 @@ class AuditRule:
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """One place where a rule is broken.
+    """One violation of a rule.
 
-    `path` is the field, `value` what stands there (never that of a Secret); "" where there is none. `since` is in
-    seconds of the Unix clock, None where nobody knows. `runtime` is the one of a fleet that it was found in.
+    `path` is the field and `value` its content (never that of a Secret); both are "" if there is none. `since` is
+    in seconds of the Unix clock, None if unknown. `runtime` is the runtime of the fleet that has the violation.
     """
 
     rule: AuditRule
@@ -47,7 +47,7 @@ class AuditFinding:
 
     @property
     def fingerprint(self) -> str:
-        """The same for the same rule broken in the same place, whatever the words and the value are by now."""
+        """Return a hash that stays the same for one rule and place, even if message and value change."""
         runtime = (self.runtime,) if self.runtime else ()
         place = "\0".join((self.rule.id, self.module, self.object, self.path, *runtime))
         return hashlib.sha256(place.encode()).hexdigest()[:16]
@@ -55,7 +55,7 @@ class AuditFinding:
 
 @dataclass(frozen=True, slots=True)
 class AuditInput:
-    """What is audited; `now` is in seconds of the Unix clock."""
+    """The data of one audit; `now` is in seconds of the Unix clock."""
 
     snapshot: Snapshot
     catalog: Catalog
@@ -64,11 +64,11 @@ class AuditInput:
 
 
 Check = Callable[[AuditInput], Iterator[AuditFinding]]
-"""Looks for the places where one or several rules are broken."""
+"""A function that yields the violations of one or more rules."""
 
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
 def severity_rank(severity: Severity) -> int:
-    """0 for the worst."""
+    """Return the rank for sorting; 0 is the worst severity."""
     return _ORDER.index(severity)

@@ -1,4 +1,4 @@
-"""A control plane and its runtimes: what could not be looked at, what differs and should not, and what is left over."""
+"""Rules about a control plane and its runtimes: unreachable runtimes, differences, broken chains."""
 
 from __future__ import annotations
 
@@ -57,24 +57,25 @@ RULES = (UNREACHED, ACCESS, ORPHAN_SECRET, CHAIN, CHAIN_UNKNOWN, DIFFERS)
 _BY_HEALTH = {LinkHealth.BROKEN: CHAIN, LinkHealth.UNKNOWN: CHAIN_UNKNOWN}
 _OF_RUNTIMES = ("webhook", "Deployment", "Secret")
 _BY_OTHER_RULES = (LineArea.MODULE, LineArea.RESOURCE)
-"""What modules are in is found by the rules about modules."""
+"""Differences that the rules about modules report."""
 
 
 def unreached_finding(runtime: str, why: str, *, access: bool = False) -> AuditFinding:
-    """A runtime that nobody could look at; `why` in a sentence. `access` says that its Secret is to blame."""
+    """Return the finding for an unreachable runtime; `access` means that its access Secret is the cause."""
     return AuditFinding(ACCESS if access else UNREACHED, why, actor=Actor.CLUSTER, runtime=runtime)
 
 
 def orphan_secret_finding(secret: ObjectRef, kyma: str) -> AuditFinding:
-    """An access Secret whose Kyma is not there."""
+    """Return the finding for an access Secret whose Kyma does not exist."""
     words = f"it is labelled with the Kyma {kyma}, which is not there"
     return AuditFinding(ORPHAN_SECRET, words, "", str(secret), "metadata.labels", kyma, actor=Actor.CLUSTER)
 
 
 def chain_findings(chains: Iterable[WatcherChain], runtime: str = "") -> Iterator[AuditFinding]:
-    """Of Watchers' chains the links that are not whole: those in `runtime`, or without one those of the control plane.
+    """Yield a finding for each broken or unknown link of the Watcher chains.
 
-    What several Watchers share is told once.
+    With `runtime`, check the links inside the runtime, else those of the control plane. A link that several
+    Watchers share yields one finding.
     """
     seen: set[ChainLink] = set()
     for chain in chains:
@@ -89,7 +90,7 @@ def chain_findings(chains: Iterable[WatcherChain], runtime: str = "") -> Iterato
 
 
 def difference_findings(found: SideBySide) -> Iterator[AuditFinding]:
-    """What both sides should agree on, and do not."""
+    """Yield a finding for each field on which the control plane and the runtime wrongly differ."""
     for line in found.lines:
         if line.verdict is LineVerdict.WRONG and line.area not in _BY_OTHER_RULES:
             sides = f"{line.control or 'nothing'} on the control plane, {line.runtime or 'nothing'} in the runtime"

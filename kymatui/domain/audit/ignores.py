@@ -1,4 +1,4 @@
-"""Findings that somebody answers for: until a day, and with a reason."""
+"""Entries that ignore findings, each with a reason and an end date."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _KEYS = ("rule", "module", "object", "reason", "until")
 
 @dataclass(frozen=True, slots=True)
 class IgnoreEntry:
-    """Which findings: `rule`, `module` and `object` are patterns with `*` and `?`; `until` is the last day, in UTC."""
+    """An entry that ignores findings.
+
+    `rule`, `module` and `object` are patterns with `*` and `?`; `until` is the last day, in UTC.
+    """
 
     rule: str
     reason: str
@@ -32,7 +35,7 @@ class IgnoreEntry:
     object: str = "*"
 
     def covers(self, finding: AuditFinding) -> bool:
-        """Whether it is about this finding, whatever the day."""
+        """Return whether the patterns match a finding; the date does not count."""
         return (
             fnmatchcase(finding.rule.id, self.rule)
             and fnmatchcase(finding.module, self.module)
@@ -40,17 +43,17 @@ class IgnoreEntry:
         )
 
     def counts(self, now: float) -> bool:
-        """Whether its last day is not over."""
+        """Return whether the entry has not expired."""
         return datetime.fromtimestamp(now, UTC).date() <= self.until
 
 
 def find_ignore(finding: AuditFinding, ignores: Sequence[IgnoreEntry], now: float) -> IgnoreEntry | None:
-    """The first entry that still counts and covers a finding."""
+    """Return the first unexpired entry that covers a finding."""
     return next((entry for entry in ignores if entry.counts(now) and entry.covers(finding)), None)
 
 
 def expired_findings(ignores: Sequence[IgnoreEntry], now: float) -> Iterator[AuditFinding]:
-    """A finding for each entry that counts no more."""
+    """Yield a finding for each expired entry."""
     for entry in ignores:
         if not entry.counts(now):
             words = f"{entry.rule} was ignored until {entry.until}: {entry.reason}"
@@ -58,7 +61,10 @@ def expired_findings(ignores: Sequence[IgnoreEntry], now: float) -> Iterator[Aud
 
 
 def read_ignores(document: object, where: str) -> tuple[IgnoreEntry, ...]:
-    """Reads `{"ignore": [{"rule", "reason", "until", "module"?, "object"?}]}`; ConfigurationError names the entry."""
+    """Read `{"ignore": [{"rule", "reason", "until", "module"?, "object"?}]}`.
+
+    Raises ConfigurationError with the index of the invalid entry.
+    """
     listed = document.get("ignore") if isinstance(document, Mapping) else None
     if not isinstance(listed, list) or (isinstance(document, Mapping) and set(document) != {"ignore"}):
         raise ConfigurationError(f"{where} is no list of what to ignore", hint="it has one key, `ignore`, with a list")

@@ -1,4 +1,4 @@
-"""Images of modules: by a digest, or by a tag that may name something else tomorrow."""
+"""Rules about container images: named by digest, by a tag that can move, or by no valid reference."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MOVING = ("latest", "main", "master", "edge", "nightly", "stable", "dev")
 
 
 def check(case: AuditInput) -> Iterator[AuditFinding]:
-    """Of managers, and of everything else with pods that a module brings."""
+    """Check the images of managers and of all other workloads that a module installs."""
     workloads = {read_ref(raw): raw for raw in case.snapshot.workloads}
     seen = {}
     for row in case.catalog.rows:

@@ -1,4 +1,4 @@
-"""What was looked at for an audit besides the catalog: the objects that modules consist of, and rights."""
+"""The objects and permissions that an audit reads in addition to the catalog."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kymatui.domain.snapshot.snapshots import Object
 
 @dataclass(frozen=True, slots=True)
 class InstallationRecord:
-    """One account of what a module consists of.
+    """One inventory of a module's objects.
 
-    `by` says who keeps it ("kymatui", "lifecycle-manager", "Helm") and `record` in which object; `unfinished` what a
-    run that was cut off was doing; `unread` why its objects are not known.
+    `by` is the owner of the inventory ("kymatui", "lifecycle-manager", "Helm") and `record` the object that stores
+    it. `unfinished` is the operation of an interrupted run; `unread` says why the objects are unknown.
     """
 
     module: str
@@ -27,7 +27,7 @@ class InstallationRecord:
 
 @dataclass(frozen=True, slots=True)
 class MissingPermission:
-    """A right that the user lacks, and what needs it."""
+    """A permission that the user lacks, and the operation that needs it."""
 
     verb: str
     resource: str
@@ -38,10 +38,11 @@ class MissingPermission:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """`objects` maps what was asked for to what is there (of Secrets the metadata alone), None where it is gone.
+    """The objects and permissions that an audit read.
 
-    `unread` tells why others could not be read. `marks` are those that installations set on their objects: the ids of
-    ApplySets and, as "namespace/name", Helm releases; None where nobody knows all of them.
+    `objects` maps each requested object to its content (metadata only for Secrets), None if it does not exist.
+    `unread` maps each unreadable object to the reason. `sets` are the ids of known ApplySets and `releases` the
+    known Helm releases as "namespace/name"; None if not all of them are known.
     """
 
     installations: tuple[InstallationRecord, ...] = ()

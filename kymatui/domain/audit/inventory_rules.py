@@ -1,4 +1,4 @@
-"""Accounts of what is installed: those that were cut off, and objects that stand in none."""
+"""Rules about inventories: interrupted operations, and objects that no inventory lists."""
 
 from __future__ import annotations
 
@@ -97,7 +97,10 @@ def _orphans(case: AuditInput) -> Iterator[AuditFinding]:
 
 
 def _set(raw: object) -> str:
-    """The set that kymatui put it in; those of others may have parents of any kind, which nobody looks for here."""
+    """Return the ApplySet that kymatui put an object in.
+
+    Other tools' ApplySets may have parents of any kind, which the audit does not search.
+    """
     if "kymatui" not in read_meta(JsonReader(raw)).field_managers:
         return ""
     return JsonReader(raw).child("metadata").labels("labels").get(_SET, "")

@@ -1,4 +1,4 @@
-"""The Kyma itself, and what the audit could not see."""
+"""Rules about the Kyma resource, and about lists that the audit could not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is there twice, or without the other half that it needs."""
+"""Rules about modules that are installed twice or only in part."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
 
 
 def orphan_manifest_finding(manifest: ObjectRef, kyma: str, module: str) -> AuditFinding:
-    """A Manifest on a control plane, whose Kyma is not there."""
+    """Return the finding for a Manifest on a control plane whose Kyma does not exist."""
     words = f"the Kyma {kyma} that it is labelled with is not there"
     return AuditFinding(ORPHAN_MANIFEST, words, module, str(manifest), "metadata.labels", kyma, actor=Actor.YOU)
 
 
 def _orphaned_manifests(case: AuditInput) -> Iterator[AuditFinding]:
-    """Only where the Kyma that they are labelled with may be read: else nobody knows."""
+    """Yield a finding for each orphaned Manifest whose Kyma is readable; otherwise the owner is unknown."""
     kymas = {kyma.meta.name: kyma for kyma in map(read_kyma, case.snapshot.kymas) if isinstance(kyma, Kyma)}
     for raw in case.snapshot.manifests:
         manifest = read_manifest(raw)

@@ -1,4 +1,4 @@
-"""Rights: what modules may do that leads to more, and what the user may not do that his work needs."""
+"""Rules about permissions: dangerous ones that modules have, and ones that the user lacks."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
 
 
 def _granted(module: str, objects: list[Mapping[str, Any]]) -> Iterator[AuditFinding]:
-    """Roles, whether or not something binds them; and bindings to roles that are not the module's own."""
+    """Check roles, bound or not, and bindings to roles outside the module."""
     for raw in objects:
         ref = read_ref(raw)
         if ref.kind.kind in ("Role", "ClusterRole"):

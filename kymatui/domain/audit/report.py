@@ -1,4 +1,4 @@
-"""All rules over one snapshot."""
+"""The audit report: all rules applied to one snapshot."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ RULES: tuple[AuditRule, ...] = tuple(
 
 
 def find_rule(identifier: str) -> AuditRule | None:
-    """The rule with an id."""
+    """Return the rule with an id, None if there is none."""
     return next((rule for rule in RULES if rule.id == identifier), None)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What an audit found, the worst first; `ignored` are those that somebody answers for, with their entry."""
+    """The findings of an audit, the worst first; `ignored` pairs each ignored finding with its entry."""
 
     cluster: str
     kyma: str
@@ -80,15 +80,15 @@ class AuditReport:
 
     @property
     def no_kyma(self) -> str:
-        """What stands where the name of the Kyma would be."""
+        """Return the text for an audit without a Kyma name."""
         return "no Kyma" if self.kyma_unknown is None else f"Kyma {self.kyma_unknown}"
 
     def count(self, severity: Severity) -> int:
-        """How many findings there are of one severity."""
+        """Return the number of findings of one severity."""
         return sum(finding.severity is severity for finding in self.findings)
 
     def at_least(self, severity: Severity) -> bool:
-        """Whether anything as bad as this was found."""
+        """Return whether any finding is of this severity or worse."""
         return any(severity_rank(finding.severity) <= severity_rank(severity) for finding in self.findings)
 
 
@@ -100,10 +100,10 @@ def audit(
     inspection: Inspection | None = None,
     memory: ReadCache | None = None,
 ) -> AuditReport:
-    """Applies every rule. `now` is in seconds of the Unix clock; entries of `ignores` that are past it do not count.
+    """Apply every rule to a snapshot of one cluster.
 
-    Without an inspection nothing is said of the objects that modules consist of, nor of rights. In `memory` is what was
-    read of the catalog already.
+    `now` is in seconds of the Unix clock; expired entries of `ignores` do not apply. Without `inspection` the
+    report says nothing about module objects and permissions. `memory` caches what earlier calls read.
     """
     seen = build_catalog(snapshot, now, settings, memory)
     name = f"{seen.kyma.ref.namespace}/{seen.kyma.ref.name}" if seen.kyma else ""
@@ -114,13 +114,13 @@ def audit(
 def audit_cluster(
     snapshot: Snapshot, seen: Catalog, now: float, inspection: Inspection | None = None
 ) -> tuple[AuditFinding, ...]:
-    """What the rules find in one cluster, of which `seen` is the catalog."""
+    """Return the findings in one cluster; `seen` is its catalog."""
     case = AuditInput(snapshot, seen, now, inspection or Inspection())
     return tuple(dict.fromkeys(finding for check in CHECKS for finding in check(case)))
 
 
 def audit_catalog(snapshot: Snapshot, now: float) -> tuple[AuditFinding, ...]:
-    """What is wrong with a control plane's catalog: told once, and not for each of its runtimes."""
+    """Return the findings in a control plane's catalog, once and not for each runtime."""
     case = AuditInput(snapshot, build_catalog(snapshot, now), now)
     return tuple(dict.fromkeys(template_rules.check(case)))
 
@@ -128,8 +128,7 @@ def audit_catalog(snapshot: Snapshot, now: float) -> tuple[AuditFinding, ...]:
 def audit_runtime(
     pair: RuntimePair, now: float, inspection: Inspection | None = None, chains: Iterable[WatcherChain] = ()
 ) -> tuple[AuditFinding, ...]:
-    """What the rules find in a runtime and in what its control plane knows of it, besides the catalog that it has from
-    there."""
+    """Return the findings in a runtime and in its control plane's objects, without the shared catalog."""
     snapshot = join_snapshots(pair)
     seen = build_catalog(snapshot, now, CatalogOptions(rules=pair.rules))
     case = AuditInput(snapshot, seen, now, inspection or Inspection())
@@ -151,7 +150,7 @@ def audit_runtime(
 def judge_findings(
     cluster: str, kyma: str, now: float, found: Iterable[AuditFinding], ignores: Sequence[IgnoreEntry] = ()
 ) -> AuditReport:
-    """A report on findings, of which some are ignored; an entry that is past its day is itself a finding."""
+    """Return the report on findings, sorted, with ignored ones apart and a finding for each expired entry."""
     ordered = sorted(
         found,
         key=lambda item: (severity_rank(item.severity), item.rule.id, item.runtime, item.module, item.object),

@@ -1,4 +1,4 @@
-"""States: modules that are not well, or that have not come on for a long time, and whom they wait for."""
+"""Rules about module states: failing modules, and modules in transition for too long."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kymatui.domain.modules.presence import Presence
 from kymatui.domain.versions.drift import DriftKind
 
 PATIENCE = 900.0
-"""Seconds for which a module may be on its way before that is a finding."""
+"""Seconds that a module may be in transition without a finding."""
 
 ERROR = AuditRule(
     "state.error",
@@ -109,9 +109,9 @@ def _besides(row: ModuleRow) -> Iterator[AuditFinding]:
 def _since(
     row: ModuleRow, resources: Mapping[ObjectRef, Mapping[str, Any]], manifests: Mapping[ObjectRef, Mapping[str, Any]]
 ) -> float | None:
-    """Since when it is as it is: by its first resource, else by its Manifest.
+    """Return since when the state of a row holds, according to its first module CR, else its Manifest.
 
-    That is the deletion, else the newest change of a condition, else of the operation, else the creation.
+    This is the deletion time, else the newest condition change, else the last operation, else the creation.
     """
     raw = resources.get(row.checked[0].resource) if row.checked else None
     if raw is None and row.manifest is not None:

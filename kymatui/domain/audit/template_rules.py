@@ -1,4 +1,4 @@
-"""Templates and their release metas: what breaks a schema or a convention, is deprecated, unsigned, or doubtful."""
+"""Rules about ModuleTemplates and ModuleReleaseMetas: schema, names, deprecation, signatures."""
 
 from __future__ import annotations
 
@@ -135,7 +135,10 @@ def _template(template: ModuleTemplate) -> Iterator[AuditFinding]:
 
 
 def _sources(template: ModuleTemplate) -> Iterator[AuditFinding]:
-    """Lifecycle-manager finds new templates of its own in the registry, by the component of their release meta."""
+    """Check the sources of a template.
+
+    lifecycle-manager finds its own new templates in the registry, by the component in their ModuleReleaseMeta.
+    """
     where, module = str(template.ref), template.module
     of_kyma = template.meta.labels.get(LABEL_MANAGED_BY) == "kyma" or template.meta.namespace == _KYMA
     if not template.links and not template.component and not of_kyma:
@@ -150,7 +153,7 @@ def _sources(template: ModuleTemplate) -> Iterator[AuditFinding]:
 
 
 def _is_safe(address: str) -> bool:
-    """Registries speak TLS unless they are told not to; what comes from this very machine needs none."""
+    """Return whether an address is fetched with TLS or from this machine; `oci` uses TLS by default."""
     try:
         parts = urlsplit(address)
         host = parts.hostname or ""
@@ -177,7 +180,7 @@ def _rules(template: ModuleTemplate) -> Iterator[AuditFinding]:
 
 
 def _is_unsigned(template: ModuleTemplate) -> bool:
-    """Only where the descriptor is there to be looked at; templates of the new style do not carry it."""
+    """Return whether a descriptor is present without a signature; new-style templates have no descriptor."""
     descriptor = JsonReader(template.raw).child("spec").child("descriptor")
     return bool(template.component) and not descriptor.children("signatures")
 

@@ -1,4 +1,4 @@
-"""Versions: modules that are not where they should be."""
+"""Rules about version drift."""
 
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
-"""One row a module out of a snapshot, with state, reason and problems; its JSON, its objects and events, and what
-differs between two catalogs.
+"""The catalog: one row for each module with state, reason and problems.
+
+The folder also has the catalog's JSON, the objects and events of a module, and the differences of two catalogs.
 """

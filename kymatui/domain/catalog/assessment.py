@@ -1,4 +1,4 @@
-"""The state of a module, from its resources, its manager, and what lifecycle-manager reports; the worst one counts."""
+"""The state of a module: the worst that its module CRs, its manager and lifecycle-manager report."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.refusals import Refusal
 
 START_GRACE = 60.0
-"""Seconds after the manager's workload was created in which an Error of lifecycle-manager may only be early."""
+"""Seconds after the creation of the manager's workload; until then lifecycle-manager's Error may be premature."""
 ANNOTATION_STATE_CHECK = f"{OPERATOR}/custom-state-check"
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The state, which source decided it, and the evaluation behind it where a resource was looked at."""
+    """A module's state, the source that decided it, and the evaluation of the worst module CR, if any."""
 
     state: State
     source: StateSource
@@ -34,7 +34,7 @@ class Assessment:
 
 
 def effective_rules(template_rules: Sequence[StateCheckRule], manifest: Manifest | None) -> tuple[StateCheckRule, ...]:
-    """The rules of the Manifest where lifecycle-manager wrote them there, else those of the template."""
+    """Return the state check rules of the Manifest's annotation, else those of the template."""
     text = manifest.meta.annotations.get(ANNOTATION_STATE_CHECK, "") if manifest is not None else ""
     if text:
         try:
@@ -56,14 +56,14 @@ def check_resources(
     now: float,
     mode: CheckMode,
 ) -> tuple[CheckedResource, ...]:
-    """Evaluates every resource in both modes, the worst in the asked mode first."""
+    """Evaluate every module CR in both modes and sort by the state in `mode`, the worst first."""
     gate = manager is None or is_gate_open(manager)
     checked = []
     for raw in resources:
         reader = JsonReader(raw)
         meta, message = read_meta(reader), _message(reader)
         for field in ("apiVersion", "kind"):
-            reader.text(field)  # what has the wrong type is remembered as a flaw
+            reader.text(field)  # reading records a wrong type as a flaw
         word = "" if rules else reader.child("status").text("state")
         created = manifest.meta.created if manifest is not None and manifest.meta.created else meta.created
         subject = CheckInput(raw, deleting=meta.deleting, gate=gate, age=now - created if created else 0.0)
@@ -83,7 +83,7 @@ def check_resources(
 
 
 def evaluate_in_mode(checked: CheckedResource, mode: CheckMode) -> Evaluation:
-    """The evaluation of one resource in one mode."""
+    """Return the evaluation of one module CR in one mode."""
     return checked.klm if mode is CheckMode.KLM else checked.strict
 
 
@@ -109,10 +109,11 @@ def assess(
     managed: bool,
     starting: bool = False,
 ) -> Assessment:
-    """The worst of what everybody says; who is nearest to the module wins where they say the same.
+    """Return the worst state of all sources; of equal states, the source nearest to the module wins.
 
-    While its manager is `starting`, lifecycle-manager's Error is no error: it reports it of a Deployment without
-    conditions, at every start. An Error with a cause of its own, such as a channel without a version, counts at once.
+    While the manager is `starting`, an Error of lifecycle-manager counts as Processing: lifecycle-manager reports
+    it for every Deployment that has no conditions yet. An Error with its own cause, such as a channel without a
+    version, counts at once.
     """
     evaluation = evaluate_in_mode(checked[0], mode) if checked else None
     fixed = {
@@ -123,11 +124,13 @@ def assess(
     }.get(presence)
     if fixed is not None:
         return Assessment(fixed, StateSource.PRESENCE, evaluation)
-    # Rules are read as lifecycle-manager read them, gate first; a plain status.state is not hidden behind the gate.
+    # lifecycle-manager checked the gate before the rules; kymatui shows a plain status.state even then.
     behind_gate = parse_state(checked[0].status_state) if checked and evaluation and not evaluation.rules else None
     claims = _claims(evaluation, behind_gate, readiness, manager_missing)
     if managed:
-        has_cause = refusal is not None and refusal.state is State.ERROR  # no start of a Deployment ends this Error
+        has_cause = (
+            refusal is not None and refusal.state is State.ERROR
+        )  # waiting for the Deployment does not end this Error
         is_early = starting and readiness is not None and not _broken(readiness) and not has_cause
         claims += _reported(report, manifest, refusal, is_early=is_early)
     if presence in (Presence.ORPHAN, Presence.CONFLICT):
@@ -160,7 +163,7 @@ def _broken(readiness: Readiness) -> bool:
 def _reported(
     report: ModuleReport | None, manifest: Manifest | None, refusal: Refusal | None, *, is_early: bool
 ) -> list[tuple[State, StateSource]]:
-    """What lifecycle-manager reports; its Error counts as Processing where it `is_early`."""
+    """Return the states that lifecycle-manager reports; its Error counts as Processing if `is_early`."""
 
     def word(state: str) -> State | None:
         found = parse_state(state)

@@ -1,6 +1,6 @@
-"""The catalog: a snapshot in, one row a module out, explained. It never raises, whatever the objects are.
+"""The catalog of a snapshot: one explained row for each module. Malformed objects never raise.
 
-`build_catalog(snapshot, now)` is the one way in; `catalog_to_json` gives the documented JSON.
+`build_catalog(snapshot, now)` is the entry point; `catalog_to_json` gives the documented JSON.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from kymatui.domain.versions.drift import Drift, DriftKind, compute_drift
 from kymatui.domain.versions.resolution import upcoming_window
 
 _REMEMBERED = "row "
-_FRESH = 10.0  # seconds after which a row is made again though nothing changed: grace periods and windows pass
+_FRESH = 10.0  # seconds until an unchanged row is rebuilt, because grace periods and windows end
 
 __all__ = [
     "build_catalog",
@@ -55,10 +55,10 @@ __all__ = [
 def build_catalog(
     snapshot: Snapshot, now: float, settings: CatalogOptions | None = None, memory: ReadCache | None = None
 ) -> Catalog:
-    """Every module that is offered, asked for, reported or left over, in the order of their names.
+    """Return the catalog of all modules that are offered, requested, reported or left over.
 
-    `now` is in seconds of the Unix clock. Who calls again and again gives the same `memory` each time: then only what
-    changed since is read, and what depends on the time alone may be ten seconds old.
+    Rows are sorted by name; `now` is in seconds of the Unix clock. A caller that repeats the call passes the same
+    `memory`: only changed objects are read again, and facts that depend on time alone may be ten seconds old.
     """
     settings, memory = _settings(settings or CatalogOptions(), snapshot), memory or ReadCache()
     world = index_cluster(snapshot, settings.kyma, memory)
@@ -76,7 +76,7 @@ def build_catalog(
 
 
 def _settings(settings: CatalogOptions, snapshot: Snapshot) -> CatalogOptions:
-    """What is known besides the cluster comes with the snapshot; what the caller knows comes first."""
+    """Fill in raw manifests and controller settings from the snapshot unless the caller set them."""
     if snapshot.raw_manifests and not settings.raw_manifests:
         settings = replace(settings, raw_manifests=snapshot.raw_manifests)
     if snapshot.rules is not None and settings.rules == ControllerSettings():
@@ -87,7 +87,7 @@ def _settings(settings: CatalogOptions, snapshot: Snapshot) -> CatalogOptions:
 def _rows(
     names: Sequence[str], world: ClusterIndex, now: float, settings: CatalogOptions, memory: ReadCache
 ) -> tuple[ModuleRow, ...]:
-    """A row is made again when one of its objects changed, and every few seconds because time passes."""
+    """Return the rows; rebuild a row if one of its objects changed, and every few seconds as time passes."""
     feeds = tuple(sorted((name, feed.state) for name, feed in world.snapshot.feeds.items()))
 
     def row(name: str) -> ModuleRow:
@@ -101,7 +101,7 @@ def _rows(
 
 
 def module_names(world: ClusterIndex) -> list[str]:
-    """The names of all modules that anything speaks of."""
+    """Return the sorted names of all modules in templates, release metas, Manifests and the Kyma."""
     names = {meta.module for meta in world.shelf.metas} | set(world.shelf.by_module) | set(world.manifests)
     if world.kyma is not None:
         names |= {request.name for request in world.kyma.modules} | {report.name for report in world.kyma.reports}
@@ -160,7 +160,7 @@ def _assessment(
 
 
 def _is_starting(subject: ModuleInputs, now: float) -> bool:
-    """Whether the manager is so new that an Error of lifecycle-manager may only mean that it has not started."""
+    """Return whether the manager is so new that lifecycle-manager's Error may only mean "not started yet"."""
     workload = subject.manager.workload
     created = read_meta(JsonReader(workload)).created if workload is not None else None
     return created is not None and now - created < START_GRACE
@@ -196,7 +196,7 @@ def _is_nothing_installed(subject: ModuleInputs, there: Presence) -> bool:
 
 
 def _only_intended(subject: ModuleInputs) -> bool:
-    """Whether nothing but lifecycle-manager's word names the version, and it says itself that it is still at work."""
+    """Return whether only lifecycle-manager's report names the version, and the report says Processing."""
     report = subject.report
     return subject.manager.workload is None and report is not None and report.state == State.PROCESSING
 

@@ -1,4 +1,4 @@
-"""The columns of the catalog by name: what the configuration may choose, and what each tells."""
+"""The catalog's columns by name, for the configuration and the help."""
 
 from __future__ import annotations
 

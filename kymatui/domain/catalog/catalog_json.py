@@ -1,4 +1,4 @@
-"""The documented JSON of a catalog: `kymatui catalog -o json`."""
+"""The documented JSON of a catalog (`kymatui catalog -o json`)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from kymatui.domain.snapshot.snapshots import Feed
 
 
 def catalog_to_json(catalog: Catalog, mode: CheckMode = CheckMode.KLM) -> dict[str, Any]:
-    """`{"cluster", "kyma", "modules": […], "problems": […], "counts": {…}, "unknown": {…}, "lists": {…}}`.
+    """Return the documented JSON of a catalog.
 
-    A version that is not there is null; so is a fact that is not known, and `unknown` says why.
+    `{"cluster", "kyma", "modules": […], "problems": […], "counts": {…}, "unknown": {…}, "lists": {…}}`. A missing
+    version is null. An unknown fact is null too, and `unknown` gives the reason.
     """
     unknown = {"kyma": catalog.kyma_unknown, "modules": catalog.modules_unknown, "problems": catalog.loading}
     counts = {"modules": len(catalog.rows), "problems": catalog.problem_count}
@@ -31,12 +32,12 @@ def catalog_to_json(catalog: Catalog, mode: CheckMode = CheckMode.KLM) -> dict[s
 
 
 def unknown_json(why: UnknownFact) -> dict[str, Any]:
-    """Why one fact is not known."""
+    """Return the JSON for one unknown fact."""
     return {"state": why.gap.value, "lists": list(why.lists), "reason": str(why)}
 
 
 def list_json(feed: Feed) -> dict[str, Any]:
-    """How one list is doing."""
+    """Return the JSON for the status of one list."""
     return {"state": LIST_WORDS[feed.state], "message": feed.message or None}
 
 
@@ -50,7 +51,7 @@ def _kyma(kyma: KymaSummary) -> dict[str, Any]:
 
 
 def row_json(row: ModuleRow, mode: CheckMode = CheckMode.KLM) -> dict[str, Any]:
-    """One module, with the documented keys and no other."""
+    """Return the JSON of one module, with the documented keys only."""
     return {
         "name": row.name,
         "origin": row.origin.value,
@@ -75,7 +76,7 @@ def row_json(row: ModuleRow, mode: CheckMode = CheckMode.KLM) -> dict[str, Any]:
 
 
 def reports_json(reports: StateReports) -> dict[str, Any]:
-    """What each one says of a module's state, and the version that the Kyma reports."""
+    """Return the JSON of the state that each source reports."""
     return {
         "kyma": reports.kyma or None,
         "kymaVersion": reports.kyma_version or None,
@@ -87,7 +88,7 @@ def reports_json(reports: StateReports) -> dict[str, Any]:
 
 
 def _checks(checked: CheckedResource, mode: CheckMode) -> list[dict[str, Any]]:
-    """The rules of the template; a plain status.state has none."""
+    """Return the outcomes of the template's rules; a plain status.state has none."""
     evaluation = checked.klm if mode is CheckMode.KLM else checked.strict
     if evaluation.source is not StateSource.RULES:
         return []
@@ -107,7 +108,6 @@ def _rule(checked: CheckedResource, evaluation: Evaluation, outcome: RuleOutcome
 
 
 def problem_json(problem: Problem) -> dict[str, Any]:
-    """One problem."""
     return {
         "severity": problem.severity.value,
         "module": problem.module or None,

@@ -1,4 +1,4 @@
-"""What is wrong in a catalog beside the state of each module: objects, feeds, the Kyma itself, templates."""
+"""Problems of a catalog besides module states: objects, lists, the Kyma, templates."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def row_problems(
     checked: Sequence[CheckedResource],
     ready: Readiness | None,
 ) -> tuple[Problem, ...]:
-    """What is wrong with a module's templates, its release meta, its Manifest, its manager and its checks."""
+    """Return the problems of a module's templates, release meta, Manifest, manager and module CRs."""
     return (*_row_problems(module, offers, meta, checked, ready), *_unreadable(module, manifest, checked, ready))
 
 
 def _unreadable(
     module: str, manifest: Manifest | None, checked: Sequence[CheckedResource], ready: Readiness | None
 ) -> Iterator[Problem]:
-    """Fields that are of another type than their schema says; servers without schemas have such objects."""
+    """Yield a problem for each field with the wrong type; a server without schemas accepts such objects."""
     found = [(manifest.ref, manifest.flaws, Actor.KLM)] if manifest is not None else []
     found += [(ready.ref, ready.flaws, Actor.CLUSTER)] if ready is not None and ready.ref is not None else []
     found += [(item.resource, item.flaws, Actor.MANAGER) for item in checked]
@@ -82,7 +82,7 @@ def _row_problems(
 
 
 def catalog_problems(world: ClusterIndex, rows: Sequence[ModuleRow], wanted_kyma: str) -> tuple[Problem, ...]:
-    """Everything that is wrong, the worst first; what rows say of themselves is among it."""
+    """Return all problems including those of the rows, the worst first."""
     found = [*_malformed(world), *_feeds(world), *_kyma(world, rows, wanted_kyma)]
     for row in rows:
         if row.reason.severity is not Severity.INFO:
@@ -110,7 +110,7 @@ def _feeds(world: ClusterIndex) -> Iterator[Problem]:
     feeds = dict(sorted(world.snapshot.feeds.items()))
     runtime = feeds.pop(RUNTIME_FEED, None)
     lost = {name: feed for name, feed in feeds.items() if feed.state in _LOST and not name.startswith(CATALOG_FEED)}
-    if runtime is not None and runtime.state is FeedState.FAILED:  # its lists are lost with it
+    if runtime is not None and runtime.state is FeedState.FAILED:  # report the runtime once, not each of its lists
         own = {name: lost.pop(name) for name in tuple(lost) if name not in NAMING_LISTS}
         yield _lost(own, "the runtime", runtime.message)
     if lost:
@@ -129,7 +129,7 @@ _LOST = (FeedState.STALE, FeedState.FAILED)
 
 
 def _lost(feeds: Mapping[str, Feed], who: str, message: str) -> Problem:
-    """One problem for a server that does not answer, however many lists it concerns."""
+    """Return one problem for a server that does not answer, however many lists are affected."""
     said = f": {message}" if message else ""
     if len(feeds) == 1:
         (name,) = feeds
@@ -139,7 +139,7 @@ def _lost(feeds: Mapping[str, Feed], who: str, message: str) -> Problem:
 
 
 def _outside(name: str, feed: Feed, said: str) -> Iterator[Problem]:
-    """A catalog outside of the cluster: that it fails is nobody's fault in the cluster."""
+    """Yield the problem of a catalog outside the cluster."""
     if feed.state is FeedState.FAILED:
         yield Problem(Severity.WARNING, f"the {name} cannot be read{said}", Actor.YOU, "", name)
     elif feed.state is FeedState.STALE:
@@ -172,7 +172,10 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow], wanted: str) -> Iterat
 
 
 def _deletion(kyma: Kyma, name: str) -> Problem:
-    """A runtime's Kyma comes again from its control plane, which may not request all that is requested here."""
+    """Return the problem of a Kyma that is being deleted.
+
+    The control plane creates a runtime's Kyma again, and may not request every module that is requested here.
+    """
     held = f", held by {', '.join(kyma.meta.finalizers)}" if kyma.meta.finalizers else ""
     if any(name in kyma.meta.annotations for name in ANNOTATIONS_OWNED_BY):
         words = kyma_deletion_words(one.name for one in kyma.modules)
@@ -183,7 +186,10 @@ def _deletion(kyma: Kyma, name: str) -> Problem:
 
 
 def _orphaned(kyma: Kyma, world: ClusterIndex) -> Iterator[Problem]:
-    """Manifests that lifecycle-manager calls orphaned: of a module that the Kyma neither asks for nor reports."""
+    """Yield a problem for each Manifest that lifecycle-manager treats as orphaned.
+
+    Such a Manifest belongs to a module that the Kyma neither requests nor reports.
+    """
     for module, manifest in sorted(world.manifests.items()):
         if not manifest.mandatory and kyma.request(module) is None and kyma.report(module) is None:
             message = f"{manifest.ref} is orphaned: the Kyma neither asks for the module nor reports it"

@@ -1,4 +1,4 @@
-"""The JSON Schema of `kymatui catalog -o json`, made of the same words as the rows."""
+"""The JSON Schema of `kymatui catalog -o json`, built from the same enums as the rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Schema = dict[str, Any]
 
 
 def catalog_json_schema() -> Schema:
-    """The schema of the whole document; versions, channels and states that are not there are null."""
+    """Return the schema of the document; absent versions, channels and states are null."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "kymatui catalog",
@@ -109,7 +109,7 @@ def _problem() -> Schema:
 
 
 def _object(**properties: Schema) -> Schema:
-    """Every property is always there, and no other."""
+    """Return an object schema that requires every property and allows no other."""
     return {
         "type": "object",
         "additionalProperties": False,
@@ -131,7 +131,7 @@ def _flag(description: str, *, null: bool = False) -> Schema:
 
 
 def _unknown(facts: Iterable[str], description: str) -> Schema:
-    """An object with a key for each fact that is not known."""
+    """Return the schema of an object with an optional key for each unknown fact."""
     why = _object(
         state=_word(ListGap, "loading: wait; forbidden: the right to list is missing; unknown: the server failed"),
         lists={"type": "array", "items": {"type": "string"}, "description": "resource names of the missing lists"},

@@ -1,4 +1,4 @@
-"""What changed while somebody watched: states, versions, drift and conditions of each module, with the times."""
+"""The history of changes between snapshots: state, version, drift and conditions of each module."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kymatui.domain.snapshot.snapshots import CATALOG_FEED, FeedState, Object, S
 from kymatui.domain.versions.messages import drift_words
 
 MAX_CHANGES = 2000
-"""How many changes are remembered, the newest."""
+"""Maximum number of changes in memory; older ones are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleChange:
     """One change of one module.
 
-    `at` is when it was seen, `since` when the cluster says that it happened (conditions do), both in seconds of the
-    Unix clock. `what` names the fact, `about` the object where it is not the module as a whole. `before` is "" where
-    the fact is new, `after` where it is gone.
+    `at` is when kymatui saw it, `since` when it happened according to the cluster (conditions have this), both in
+    seconds of the Unix clock. `what` names the fact, `about` the object, "" for the module as a whole. `before` is
+    "" for a new fact, `after` for a removed one.
     """
 
     at: float
@@ -34,7 +34,7 @@ class ModuleChange:
     about: str = ""
     since: float | None = None
     ref: ObjectRef | None = None
-    """The object of `about`."""
+    """The reference of `about`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ _Facts = Mapping[tuple[str, str], _Fact]
 
 
 class ChangeHistory:
-    """Compares each look at a cluster with the one before. One thread looks; others may read `happenings`."""
+    """The comparison of each snapshot with the one before. One thread calls `see`; any thread may read."""
 
     def __init__(self, kept: int = MAX_CHANGES) -> None:
         self._kept = kept
@@ -58,15 +58,15 @@ class ChangeHistory:
 
     @property
     def happenings(self) -> tuple[ModuleChange, ...]:
-        """Everything that changed, the newest first."""
+        """Return all changes, the newest first."""
         return self._happenings
 
     def of(self, module: str) -> tuple[ModuleChange, ...]:
-        """What changed in one module, the newest first."""
+        """Return the changes of one module, the newest first."""
         return tuple(one for one in self._happenings if one.module == module)
 
     def see(self, catalog: Catalog, snapshot: Snapshot, locations: ObjectIndex, now: float) -> None:
-        """Takes a new look. While the first lists are under way, nothing counts as a change."""
+        """Compare a new catalog with the last one; while the first lists load, nothing counts as a change."""
         facts = {row.name: self._facts_of(row, locations) for row in catalog.rows}
         self._kept_facts = {name: kept for name, kept in self._kept_facts.items() if name in facts}
         if self._seen is None and _loading(snapshot):
@@ -78,7 +78,7 @@ class ChangeHistory:
         self._seen = facts
 
     def _facts_of(self, row: ModuleRow, locations: ObjectIndex) -> _Facts:
-        """Read again only where the row or one of its objects is another one than before."""
+        """Return a row's facts; compute them again only if the row or one of its objects changed."""
         objects = tuple(locations.find(ref) for ref in _observed(row))
         kept = self._kept_facts.get(row.name)
         if kept is not None and kept[0] is row and _same(kept[1], objects):
@@ -93,13 +93,13 @@ def _same(one: Sequence[object], other: Sequence[object]) -> bool:
 
 
 def _observed(row: ModuleRow) -> Iterator[ObjectRef]:
-    """The objects whose conditions are told."""
+    """Yield the objects whose conditions are compared."""
     yield from (checked.resource for checked in row.checked)
     yield from (ref for ref in (row.manifest, row.manager) if ref is not None)
 
 
 def _loading(snapshot: Snapshot) -> bool:
-    """Whether a kind of the cluster was not listed yet; events come and go with what is looked at."""
+    """Return whether a list of the cluster is still loading; event lists do not count."""
     return any(
         feed.state is FeedState.SYNCING
         for name, feed in snapshot.feeds.items()
@@ -108,7 +108,7 @@ def _loading(snapshot: Snapshot) -> bool:
 
 
 def _facts(row: ModuleRow, objects: Sequence[Object | None]) -> Iterator[tuple[tuple[str, str], _Fact]]:
-    """What is compared; the empty value stands for a fact that is not there."""
+    """Yield the facts to compare; an absent fact is left out."""
     plain = {
         "state": str(row.state),
         "presence": str(row.presence),

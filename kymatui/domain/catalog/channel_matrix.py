@@ -1,4 +1,4 @@
-"""Modules by channels, side by side: which version each channel has, and where they differ."""
+"""The channel matrix: modules by channels, with each version and the differences."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from kymatui.domain.snapshot.missing_lists import RowFact, UnknownFact
 class ChannelCell:
     """One module in one channel.
 
-    `template` is None where the version has none, so that it cannot be installed, unless `unknown` says why that is not
-    known; `version_distance` is the one to the
-    reference channel, None where they are equal or cannot be compared, and `ahead` its direction.
+    `template` is None if the version has none and so cannot be installed, or if `unknown` says why that is not
+    known. `distance` is the distance to the reference channel, None if equal or not comparable; `ahead` is its
+    direction.
     """
 
     version: str
@@ -32,7 +32,7 @@ class ChannelCell:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """One module; a channel that it is not in has no cell."""
+    """One module of the matrix; a channel without the module has no cell."""
 
     module: str
     cells: Mapping[str, ChannelCell]
@@ -41,23 +41,26 @@ class MatrixRow:
 
     @property
     def differs(self) -> bool:
-        """Whether the channels that have the module do not all have the same version."""
+        """Return whether the channels that have the module have different versions."""
         versions = [cell.version for cell in self.cells.values()]
         return any(not same_version(version, versions[0]) for version in versions)
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelMatrix:
-    """All modules that are in channels, and the channels in order; distances are counted from `reference`."""
+    """All modules that are in channels, and the channels in order; distances are relative to `reference`."""
 
     channels: tuple[str, ...]
     reference: str
-    is_own: bool  # whether the reference is the Kyma's own channel
+    is_own: bool  # the reference is the Kyma's own channel
     rows: tuple[MatrixRow, ...]
 
 
 def build_matrix(catalog: Catalog, reference: str = "") -> ChannelMatrix:
-    """Community modules are in no channel and have no row; the reference is the Kyma's channel where none is asked."""
+    """Return the matrix; the default reference is the Kyma's channel.
+
+    Community modules are in no channel and have no row.
+    """
     chosen = reference or (catalog.kyma.channel if catalog.kyma is not None else "") or DEFAULT_CHANNEL
     rows = tuple(_row(row, chosen) for row in catalog.rows if row.origin is CatalogOrigin.KYMA and row.channels)
     is_own = catalog.kyma_unknown is None and not reference

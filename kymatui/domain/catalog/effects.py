@@ -1,4 +1,4 @@
-"""What becomes of each module between two catalogs: what an edit installs, moves, leaves as it is, or uninstalls."""
+"""The effects of an edit on each module, computed from the catalogs before and after."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from kymatui.domain.versions.refusals import HeldBack, Refusal
 
 
 class EffectKind(StrEnum):
-    """What happens to a module."""
+    """The kinds of effects on a module."""
 
     INSTALL = "install"
-    REQUEST = "request"  # the Kyma asks for it, and no version is known
+    REQUEST = "request"  # the Kyma requests it, but the version is unknown
     UNINSTALL = "uninstall"
     UPGRADE = "upgrade"
     DOWNGRADE = "downgrade"
-    HELD_BACK = "held-back"  # it stays, since lifecycle-manager never downgrades
+    HELD_BACK = "held-back"  # lifecycle-manager never downgrades
     KEEP = "keep"  # the version stays
     CHANNEL = "channel"  # only the channel changes
-    RELEASE = "release"  # it stays installed, and is no longer managed
-    WITHDRAW = "withdraw"  # the catalog does not offer it any more
+    RELEASE = "release"  # it stays installed, unmanaged
+    WITHDRAW = "withdraw"  # the catalog no longer offers it
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What becomes of one module: its rows before and after, and a sentence."""
+    """The effect on one module: its rows before and after, and a sentence."""
 
     module: str
     before: ModuleRow | None
@@ -40,19 +40,19 @@ class Effect:
 
     @property
     def uninstalls(self) -> bool:
-        """Whether what is there of the module goes away."""
+        """Return whether the module is uninstalled."""
         return self.kind is EffectKind.UNINSTALL
 
     @property
     def installs(self) -> bool:
-        """Whether the module comes, and was not there."""
+        """Return whether the module is newly installed."""
         return self.kind in (EffectKind.INSTALL, EffectKind.REQUEST) and (
             self.before is None or not self.before.installed
         )
 
 
 def compare_catalogs(before: Catalog, after: Catalog) -> tuple[Effect, ...]:
-    """What becomes of each module between two catalogs; nothing of those that stay as they are."""
+    """Return the effect on each module that changes between two catalogs."""
     return tuple(_effects(before, after))
 
 
@@ -89,7 +89,10 @@ def _effect(was: ModuleRow | None, will: ModuleRow | None) -> tuple[EffectKind, 
 
 
 def _withdrawn(was: ModuleRow | None) -> tuple[EffectKind, str] | None:
-    """A row that is gone was of a module that only the Kyma named; what is installed goes with the entry."""
+    """Return the effect on a module whose row is gone.
+
+    Such a module was named by the Kyma only; the entry's removal uninstalls it.
+    """
     if was is None:
         return None
     is_there = was.managed and bool(was.installed or was.manifest or was.checked)

@@ -1,4 +1,4 @@
-"""The events of a module: of its resources, its manager, its Manifest, and the ReplicaSets and Pods of its manager."""
+"""The events of a module's objects and of the ReplicaSets, Pods and Jobs that they own."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kymatui.domain.snapshot.missing_lists import ListGap, RowFact
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import FeedState, Snapshot, is_namespaced_feed
 
-_DEEPEST = 5  # owners above a Pod: CronJob, Job, Pod; a hostile chain of owners ends here
+_DEEPEST = 5  # CronJob, Job, Pod need 3 levels; this limit stops a hostile chain of owners
 
 
 class EventsAvailability(StrEnum):
-    """Whether an empty list of events means that there are none."""
+    """The reasons why a list of events may be empty."""
 
     LISTED = "listed"
     LOADING = "loading"
@@ -29,7 +29,7 @@ class EventsAvailability(StrEnum):
 
 
 _NAMING = (RowFact.CHECKS, RowFact.STATE, RowFact.MANIFEST)
-"""The facts that name the objects of a module."""
+"""The facts that identify a module's objects."""
 _HIDDEN = {
     ListGap.LOADING: EventsAvailability.LOADING,
     ListGap.FORBIDDEN: EventsAvailability.FORBIDDEN,
@@ -62,13 +62,12 @@ class Event:
 
 
 def module_objects(row: ModuleRow) -> tuple[ObjectRef, ...]:
-    """Return a module's resources, its manager and its Manifest."""
     resources = (checked.resource for checked in row.checked)
     return (*resources, *(ref for ref in (row.manager, row.manifest) if ref is not None))
 
 
 def event_objects(row: ModuleRow, locations: ObjectIndex) -> tuple[ObjectRef, ...]:
-    """Return a module's objects with what they own, as far as that is followed: ReplicaSets, Pods, Jobs."""
+    """Return a module's objects and the ReplicaSets, Pods and Jobs that they own, down to a fixed depth."""
     return tuple(dict.fromkeys(_with_owned(module_objects(row), locations, 0)))
 
 
@@ -92,7 +91,7 @@ def events_about(snapshot: Snapshot, refs: Iterable[ObjectRef]) -> list[tuple[Ev
 
 
 def events_availability(row: ModuleRow, snapshot: Snapshot) -> EventsAvailability:
-    """Return whether all of a module's events are listed, and what keeps them from being."""
+    """Return whether all of a module's events are listed, or why not."""
     if not module_objects(row):
         why = next((row.unknown[fact] for fact in _NAMING if fact in row.unknown), None)
         return EventsAvailability.NO_OBJECTS if why is None else _HIDDEN[why.gap]
@@ -109,7 +108,7 @@ def events_availability(row: ModuleRow, snapshot: Snapshot) -> EventsAvailabilit
 
 
 def read_event(raw: Mapping[str, Any]) -> Event:
-    """Read an event; what is missing or of another type is empty."""
+    """Read an event; a field that is missing or has the wrong type is empty."""
     about, metadata, series = (_mapping(raw.get(name)) for name in ("involvedObject", "metadata", "series"))
     count = series.get("count") or raw.get("count")
     return Event(

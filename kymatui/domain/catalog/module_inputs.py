@@ -1,4 +1,4 @@
-"""One module with everything that was found of it in the cluster, before anything is judged."""
+"""The inputs for one row: everything in the cluster that concerns one module."""
 
 from __future__ import annotations
 
@@ -46,16 +46,15 @@ _MISSING = (
     refusals.NoTemplateInChannel,
     refusals.TemplateWithoutChannel,
 )
-_NOT_A_MODULE = "Kyma"  # a template whose default resource is the Kyma itself has no resource of its own
+_NOT_A_MODULE = "Kyma"  # a template with the Kyma as default CR has no CR of its own
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogOptions:
-    """How to look at a cluster, and what is known besides it.
+    """The options for building a catalog, and facts from outside the cluster.
 
-    `kyma` is `namespace/name`, "" for the one that a runtime has. `raw_manifests` are the parsed objects of known
-    versions, by module and version: they name image tags that are no versions. `rules` is lifecycle-manager's own
-    configuration.
+    `kyma` is `namespace/name`, "" for the runtime's default Kyma. `raw_manifests` are parsed objects by module and
+    version; they explain image tags that are no versions. `rules` is lifecycle-manager's own configuration.
     """
 
     kyma: str = ""
@@ -66,9 +65,10 @@ class CatalogOptions:
 
 @dataclass(frozen=True, slots=True)
 class ModuleInputs:
-    """One module; `active` is the template whose manager, kind and rules count: of the version that runs.
+    """The inputs of one module.
 
-    `resources` is None where they could not be read, `kind` None where the module has none.
+    `active` is the template of the running version, whose manager, kind and rules apply. `resources` is None if
+    unreadable, `kind` None if the module has none.
     """
 
     name: str
@@ -92,12 +92,12 @@ class ModuleInputs:
 
     @property
     def shown(self) -> ModuleTemplate | None:
-        """The template that stands for the module: the one it resolves to, else the active one."""
+        """Return the template that describes the module: the resolved one, else the active one."""
         return self.resolution.template or self.active
 
     @property
     def created(self) -> float | None:
-        """When the module came: the oldest of its Manifest, its manager and its resources."""
+        """Return the oldest creation time of Manifest, manager and module CRs."""
         metas: list[ObjectMeta] = [self.manifest.meta] if self.manifest is not None else []
         objects = [self.manager.workload] if self.manager.workload is not None else []
         metas += [read_meta(JsonReader(raw)) for raw in (*objects, *(self.resources or ()))]
@@ -105,7 +105,7 @@ class ModuleInputs:
 
 
 def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogOptions) -> ModuleInputs:
-    """Finds everything that concerns one module."""
+    """Return everything in the cluster that concerns one module."""
     meta, templates = world.shelf.meta(name), world.shelf.offers(name)
     offers = offers_of(world, name)
     origin = _origin(world, name, offers)
@@ -125,7 +125,7 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
     )
     is_known = not isinstance(resolution.refusal, refusals.ChannelUnknown | refusals.CatalogUnreadable)
     if not desired and request is None and found.evidence and is_known:
-        desired = own  # installed directly from a catalog that has no version for this channel
+        desired = own  # installed directly; the channel has no version to compare with
     active = template_of_version(templates, found.version) or preferred
     kind = _kind((active, *templates))
     mandatory = _is_mandatory(meta, templates, manifest)
@@ -153,7 +153,7 @@ def gather_inputs(name: str, world: ClusterIndex, now: float, settings: CatalogO
 
 
 def row_inputs(name: str, world: ClusterIndex, settings: CatalogOptions) -> tuple[object, ...]:
-    """Every object that the row of a module is made from; feeds, settings and the time come besides."""
+    """Return every object that the row depends on; lists, options and time are separate inputs."""
     templates, manifest = world.shelf.offers(name), world.manifests.get(name)
     raw_manifests = _raw_manifests(name, settings)
     kinds = dict.fromkeys(template.resource_kind for template in templates)
@@ -173,7 +173,7 @@ def _raw_manifests(name: str, settings: CatalogOptions) -> dict[str, Sequence[Ma
 
 
 def offers_of(world: ClusterIndex, module: str) -> tuple[Offer, ...]:
-    """Every template of a module, with the catalog it belongs to and the channels that lead to it."""
+    """Return every template of a module with its catalog and its channels."""
     meta = world.shelf.meta(module)
     offers = []
     for template in world.shelf.offers(module):
@@ -194,7 +194,7 @@ def offers_of(world: ClusterIndex, module: str) -> tuple[Offer, ...]:
 
 
 def channels_of(meta: ReleaseMeta | None, offers: Sequence[Offer]) -> dict[str, str]:
-    """Channel to version: as the release meta says; in the old style, as the templates' own channels say."""
+    """Return version by channel, from the release meta, else (old style) from the templates' own channels."""
     if meta is not None:
         return dict(meta.channels)
     found: dict[str, str] = {}
@@ -205,12 +205,12 @@ def channels_of(meta: ReleaseMeta | None, offers: Sequence[Offer]) -> dict[str, 
 
 
 def template_of_version(templates: Sequence[ModuleTemplate], version: str) -> ModuleTemplate | None:
-    """The first template of a version."""
+    """Return the first template of a version."""
     return next((t for t in templates if version and t.version and same_version(t.version, version)), None)
 
 
 def unreadable_kinds(subject: ModuleInputs, world: ClusterIndex) -> tuple[str, ...]:
-    """The kinds that would say more of the module, and could not be read."""
+    """Return the unreadable kinds that would tell more about the module."""
     names = []
     wanted = subject.manager.wanted
     if subject.manager.sight is ManagerVisibility.UNREADABLE and world.is_runtime:
@@ -224,7 +224,7 @@ def unreadable_kinds(subject: ModuleInputs, world: ClusterIndex) -> tuple[str, .
 def _resolution(
     name: str, world: ClusterIndex, origin: CatalogOrigin, now: float, rules: ControllerSettings
 ) -> Resolution:
-    """What the module resolves to; where the Kyma may not be read, its Manifest may say for which channel."""
+    """Return the resolution; if the Kyma is unreadable, take the channel from the Manifest."""
     manifest = world.manifests.get(name)
     channel = manifest.channel if world.kyma_unreadable and manifest is not None else ""
     found = resolve(name, world.kyma, world.shelf, now=now, rules=rules, channel=channel)
@@ -236,12 +236,12 @@ def _resolution(
 
 
 def _is_applied(manifest: Manifest | None) -> bool:
-    """Whether lifecycle-manager looks after it, as its Manifest tells where the Kyma may not be read."""
+    """Return whether the Manifest shows that lifecycle-manager manages the module."""
     return manifest is not None and not manifest.unmanaged
 
 
 def _readable_refusal(found: Resolution, world: ClusterIndex) -> Resolution:
-    """A refusal because something is missing says nothing where that may not be read."""
+    """Replace a "missing" refusal by CatalogUnreadable if the catalog is unreadable."""
     hidden = world.missing(CATALOG_FEEDS)
     if hidden is None or not isinstance(found.refusal, _MISSING):
         return found
@@ -249,7 +249,7 @@ def _readable_refusal(found: Resolution, world: ClusterIndex) -> Resolution:
 
 
 def presence_evidence(subject: ModuleInputs, world: ClusterIndex) -> PresenceEvidence:
-    """What the flowchart of the module's status looks at."""
+    """Return the inputs for `determine_presence`."""
     resources, manager, manifest = subject.resources, subject.manager, subject.manifest
     return PresenceEvidence(
         requested=subject.request is not None,
@@ -270,7 +270,7 @@ def presence_evidence(subject: ModuleInputs, world: ClusterIndex) -> PresenceEvi
 
 
 def _newest(offers: Sequence[Offer], meta: ReleaseMeta | None) -> str:
-    """Of everything that is known of the module, from whichever catalog."""
+    """Return the newest version of the module in any catalog."""
     known = [offer.version for offer in offers if offer.version]
     return newest_version(
         known or [version for version in (meta.channels if meta is not None else {}).values() if version]

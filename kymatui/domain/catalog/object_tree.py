@@ -1,5 +1,4 @@
-"""What a module consists of, as a tree: its Manifest with what that installed, its own resources, its manager, and
-everything that names one of them as its owner, however deep."""
+"""The object tree of a module: Manifest with inventory, module CRs, manager, and the objects they own."""
 
 from __future__ import annotations
 
@@ -22,15 +21,15 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot,
 _OWNED = ("replicasets ", "pods ", "jobs ")
 
 WATCHED = frozenset({("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "DaemonSet")})
-"""The kinds, besides the modules' own, of which all objects are watched: one that is not seen is missing."""
+"""Kinds that are always fully watched, besides module CRs: an object that is not seen does not exist."""
 
 
 MAX_DEPTH = 50
-"""How many levels of owners are followed: nobody builds so many, and a hostile chain must not exhaust the stack."""
+"""Maximum levels of owners; real objects have fewer, and a hostile chain must not exhaust the stack."""
 
 
 class NodeRole(StrEnum):
-    """Why an object is in the tree."""
+    """The reasons why an object is in the tree."""
 
     MANIFEST = "manifest"
     RESOURCE = "resource"
@@ -41,18 +40,18 @@ class NodeRole(StrEnum):
 
 
 class ObjectVisibility(StrEnum):
-    """What is known of an object."""
+    """The visibility of an object to kymatui."""
 
     SEEN = "seen"
-    MISSING = "missing"  # its kind is watched, and it is not there
-    UNWATCHED = "not watched"  # nobody looked
+    MISSING = "missing"  # its kind is watched, and the object does not exist
+    UNWATCHED = "not watched"  # its kind is not watched
     UNLISTED = "not listed"  # its kind is watched, and its list is missing
     MALFORMED = "malformed"
 
 
 @dataclass(frozen=True, slots=True)
 class TreeNode:
-    """One object with what belongs to it; `words` say why it is in its state, `created` is None where not known."""
+    """One object and its children; `words` explain the state, `created` is None if unknown."""
 
     ref: ObjectRef
     role: NodeRole
@@ -63,7 +62,7 @@ class TreeNode:
     children: tuple[TreeNode, ...] = ()
 
     def walk(self) -> Iterator[TreeNode]:
-        """This node and all below it."""
+        """Yield this node and all its descendants."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -71,7 +70,7 @@ class TreeNode:
 
 @dataclass(frozen=True, slots=True)
 class ObjectTree:
-    """The roots, and what has to be said about what is not in it."""
+    """The roots of the tree, and notes about what the tree cannot show."""
 
     roots: tuple[TreeNode, ...]
     notes: tuple[str, ...] = ()
@@ -81,7 +80,7 @@ _NOT_YET = "ReplicaSets, Pods and Jobs: loading"
 
 
 def unseen_words(snapshot: Snapshot) -> str:
-    """Why Pods and the like may be missing in a tree; empty where they are followed and may be read."""
+    """Return why Pods, ReplicaSets and Jobs may be missing in a tree, "" if all are listed."""
     names = sorted(name for name in snapshot.feeds if name.startswith(_OWNED) and is_namespaced_feed(name))
     found = [str(why) for why in explain_gaps(snapshot.feeds, names)]
     absent = [name for name in names if snapshot.feeds[name].state is FeedState.ABSENT]
@@ -97,10 +96,10 @@ def build_tree(
     unseen: str = _NOT_YET,
     feeds: Mapping[str, Feed] | None = None,
 ) -> ObjectTree:
-    """The tree of a module as far as it was observed, at a moment in seconds of the Unix clock.
+    """Return the tree of a module's observed objects; `now` is in seconds of the Unix clock.
 
-    `unseen` says why ReplicaSets, Pods and the like may be missing; it is a note where there is a workload. `feeds`
-    tell which kinds are listed: an object of any other is not known to be missing.
+    `unseen` says why ReplicaSets, Pods and Jobs may be missing; it becomes a note if the tree has a workload.
+    `feeds` tell which kinds are listed: a missing object of another kind is "not watched".
     """
     growing = _Growing(locations, now, row, feeds or {})
     roots = tuple(growing.roots())
@@ -121,7 +120,7 @@ def build_tree(
 
 
 class _Growing:
-    """Grows one tree; each object stands in it once, at the first place where it belongs."""
+    """The builder of one tree; each object appears once, at its first place."""
 
     def __init__(self, locations: ObjectIndex, now: float, row: ModuleRow, feeds: Mapping[str, Feed]) -> None:
         self._locations = locations
@@ -182,7 +181,7 @@ class _Growing:
         )
 
     def _state(self, ref: ObjectRef, raw: Object) -> tuple[State, str]:
-        """A module's resource is what it reports, or what its checks say; all else what its readiness says."""
+        """Return an object's state and message: a module CR's own status or checks, else its readiness."""
         checked = self._checked.get(name_of(ref))
         if checked is not None:
             held = f"held by {', '.join(checked.finalizers)}" if checked.deleting and checked.finalizers else ""

@@ -1,4 +1,4 @@
-"""The one sentence of a row: the first thing that is wrong, in the order in which a person would want to know it."""
+"""The reason of a row: the first applicable sentence, in order of importance for the operator."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SEVERITY = {State.ERROR: Severity.ERROR, State.WARNING: Severity.WARNING}
 
 @dataclass(frozen=True, slots=True)
 class ReasonInputs:
-    """Everything that is known of one module when its sentence is chosen."""
+    """The inputs for choosing the reason of one module."""
 
     subject: ModuleInputs
     presence: Presence
@@ -52,12 +52,12 @@ class ReasonInputs:
 
     @property
     def refusal(self) -> Refusal | None:
-        """Why the module does not resolve, where it does not."""
+        """Return why the module does not resolve, None if it does."""
         return self.subject.resolution.refusal
 
 
 def choose_reason(case: ReasonInputs) -> Reason:
-    """The most important sentence."""
+    """Return the most important reason."""
     return next(filter(None, (step(case) for step in _STEPS)), Reason("in step and ready"))
 
 
@@ -93,7 +93,7 @@ def _held(case: ReasonInputs, item: CheckedResource) -> Reason:
         return Reason(text, Actor.YOU, Severity.ERROR, about=item.resource)
     said = f": {item.message}" if item.message else ""
     if said and item.klm.state in _SEVERITY:
-        # a manager that goes on by itself has nothing to complain of
+        # a manager that can continue by itself reports no Error or Warning
         text = f"deleting waits for YOU: {item.resource} is held by {names}{said}"
         return Reason(text, Actor.YOU, Severity.WARNING, says_waiting=True, about=item.resource)
     text = f"deleting waits for the manager to remove {names} from {item.resource}{said}"
@@ -204,7 +204,7 @@ def _manager_words(case: ReasonInputs) -> str:
 
 
 def _manager_reason(case: ReasonInputs, severity: Severity) -> Reason:
-    """What keeps the manager from being ready, and who has to act; a rollout on its way needs no action."""
+    """Return what keeps the manager from being ready and who has to act; a normal rollout needs no action."""
     words, by_hand = _manager_words(case), _by_hand(case)
     ref = case.readiness.ref if case.readiness is not None else None
     if by_hand:
@@ -214,7 +214,7 @@ def _manager_reason(case: ReasonInputs, severity: Severity) -> Reason:
 
 
 def _is_paused(case: ReasonInputs) -> bool:
-    """Whether the rollout of the manager continues only when a person resumes it."""
+    """Return whether the manager's rollout is paused and continues only after a person resumes it."""
     workload = case.subject.manager.workload
     return workload is not None and JsonReader(workload).child("spec").flag("paused")
 
@@ -262,7 +262,7 @@ def _owner_unknown(case: ReasonInputs) -> Reason | None:
 
 
 def _idle(case: ReasonInputs) -> Reason | None:
-    """What nobody looks after may call itself ready for ever: that is what its manager said last."""
+    """Return the reason for a manager scaled to zero: its module CR keeps its last state forever."""
     if case.readiness is None or not case.readiness.scaled_to_zero or case.presence is Presence.NOT_INSTALLED:
         return None
     reason = _manager_reason(case, Severity.WARNING)
@@ -316,7 +316,11 @@ def _not_configured(case: ReasonInputs) -> Reason | None:
 
 
 def _recreated(manifest: Manifest | None) -> str:
-    """Since March 2026 lifecycle-manager notes that it made the resource once, and leaves it deleted then."""
+    """Return whether lifecycle-manager creates the module CR again.
+
+    Since March 2026, lifecycle-manager records in a condition that it created the CR once, and then leaves it
+    deleted.
+    """
     if manifest is None:
         return f"and {KLM} may make it again, which cannot be seen from here"
     made = find_condition(manifest.conditions, "ModuleCR")

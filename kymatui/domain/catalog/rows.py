@@ -1,4 +1,4 @@
-"""The catalog as data: one row a module, and what is wrong besides."""
+"""The catalog's data types: rows, offers, reports and the catalog itself."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMING_LISTS = tuple(
 
 
 class CatalogOrigin(StrEnum):
-    """Which catalog offers a module."""
+    """The catalog that offers a module."""
 
     KYMA = "kyma"
     COMMUNITY = "community"
@@ -37,9 +37,9 @@ class CatalogOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A template of the module: its version, where it stands, and which catalog it belongs to.
+    """A template of a module: its version, reference and catalog.
 
-    `source` is the address that a community template was fetched from, "" where it does not say.
+    `source` is the address that a community template was fetched from, "" if not recorded.
     """
 
     version: str
@@ -51,10 +51,10 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class CheckedResource:
-    """One custom resource of the module, evaluated in both modes; `klm` and `strict` may differ.
+    """A module CR, evaluated in both modes; `klm` and `strict` may differ.
 
-    `message` is what the resource says in its own words; `status_state` the word itself where no rules stand above it;
-    `flaws` are what could not be read.
+    `message` is the CR's own message, `status_state` its status.state if no rules apply, `flaws` its unreadable
+    fields.
     """
 
     resource: ObjectRef
@@ -68,13 +68,13 @@ class CheckedResource:
 
     @property
     def differs(self) -> bool:
-        """Whether the two modes come to different states."""
+        """Return whether the two modes give different states."""
         return self.klm.state is not self.strict.state
 
 
 @dataclass(frozen=True, slots=True)
 class StateReports:
-    """What each one says of the module's state, "" where it says nothing, and whether they agree."""
+    """The state of a module according to each source, "" if the source reports none."""
 
     kyma: str = ""
     kyma_message: str = ""
@@ -86,7 +86,7 @@ class StateReports:
 
     @property
     def disagree(self) -> bool:
-        """Whether those who say something say different things."""
+        """Return whether the sources report different states."""
         return len({word for word in (self.kyma, self.manifest, self.resource) if word}) > 1
 
 
@@ -94,10 +94,10 @@ class StateReports:
 class ModuleRow:
     """One module.
 
-    `channels` maps each channel that the module is in to its version. Versions are "" where there is none; `channel`
-    is "" for community modules. `checked` holds every custom resource of the module, worst first; `evaluation` explains
-    the first of them. `created` is when the module came into the cluster, in seconds of the Unix clock. `unknown` names
-    the facts that a missing list leaves open: what the row says of them is no fact.
+    `channels` maps each channel of the module to its version. A missing version is ""; `channel` is "" for
+    community modules. `checked` holds every module CR, the worst first; `evaluation` explains the first of them.
+    `created` is when the module came into the cluster, in seconds of the Unix clock. `unknown` names the facts that
+    depend on a missing list; their values in the row are not facts.
     """
 
     name: str
@@ -133,51 +133,53 @@ class ModuleRow:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Where its community templates were fetched from, as far as they say."""
+        """Return the addresses that community templates were fetched from, as far as recorded."""
         return tuple(dict.fromkeys(offer.source for offer in self.offers if offer.source))
 
     @property
     def version_source(self) -> VersionSource | None:
-        """Whether `installed` runs, or is only reported; None where there is none."""
+        """Return whether `installed` is running or only reported; None if there is no installed version."""
         return version_source(self.evidence) if self.installed else None
 
     @property
     def installed_words(self) -> str:
-        """The installed version; one that nothing but a report names has that word."""
+        """Return the installed version, labelled if it is only reported."""
         source = self.version_source
         label = f" ({source.value})" if source is VersionSource.REPORTED else ""
         return self.text(RowFact.INSTALLED, self.installed + label)
 
     @property
     def actor(self) -> Actor:
-        """Who has to act next."""
+        """Return who has to act next."""
         return self.reason.actor
 
     @property
     def template(self) -> ObjectRef | None:
-        """The template that the module resolves to."""
+        """Return the template that the module resolves to."""
         return self.resolution.template.ref if self.resolution.template is not None else None
 
     @property
     def refusal(self) -> Refusal | None:
-        """Why lifecycle-manager would not install it. Nobody asks it for what only the community offers, nor for what
-        is mandatory."""
+        """Return why lifecycle-manager would not install the module.
+
+        None for unmanaged community modules and for mandatory modules, which are never requested.
+        """
         asked = self.managed or self.origin is CatalogOrigin.KYMA
         return self.resolution.refusal if asked and not self.mandatory else None
 
     def text(self, fact: RowFact, known: str) -> str:
-        """Return the text of a fact, or the word for why it is not known."""
+        """Return `known`, or the word for why the fact is unknown."""
         why = self.unknown.get(fact)
         return known if why is None else why.gap.value
 
     def age(self, now: float) -> float | None:
-        """How long the module has been there, in seconds; None where nothing says."""
+        """Return the module's age in seconds, None if unknown."""
         return None if self.created is None else max(0.0, now - self.created)
 
 
 @dataclass(frozen=True, slots=True)
 class KymaSummary:
-    """The Kyma that the rows are about; `state` as it reports, `expected` as its modules and conditions give it."""
+    """The Kyma of the catalog; `state` is reported, `expected` is computed from modules and conditions."""
 
     ref: ObjectRef
     channel: str
@@ -189,7 +191,7 @@ class KymaSummary:
 
 @dataclass(frozen=True)
 class Catalog:
-    """Everything the first screen shows; `taken_at` is when the snapshot was made, `feeds` how each list is doing."""
+    """The catalog of one cluster; `taken_at` is the snapshot's time, `feeds` the status of each list."""
 
     cluster: str
     kyma: KymaSummary | None
@@ -200,38 +202,38 @@ class Catalog:
 
     @property
     def modules_unknown(self) -> UnknownFact | None:
-        """Why there may be modules without a row; None where every list came that names modules."""
+        """Return why modules may lack a row, None if all lists that name modules are complete."""
         return explain_missing(self.feeds, NAMING_LISTS)
 
     @property
     def kyma_unknown(self) -> UnknownFact | None:
-        """Why a Kyma may exist that is not seen; None where there is none, or it is `kyma`."""
+        """Return why a Kyma may exist unseen; None if there is none, or if it is `kyma`."""
         return explain_missing(self.feeds, NAMING_LISTS[:1]) if self.kyma is None else None
 
     @property
     def loading(self) -> UnknownFact | None:
-        """The lists of the cluster that are loading, so that problems may still be added; None where none is."""
+        """Return the lists that are still loading and may add problems, None if all are loaded."""
         return UnknownFact(ListGap.LOADING, names) if (names := _loading(self.feeds)) else None
 
     @property
     def problem_count(self) -> int:
-        """How many problems there are, as the header, the list of problems and JSON say."""
+        """Return the number of problems as header, problem list and JSON show it."""
         return sum(problem.counts for problem in self.problems)
 
     @cached_property
     def problem_modules(self) -> frozenset[str]:
-        """The modules with a problem: those that the filter for problems shows."""
+        """Return the modules with a problem, for the problems filter."""
         return frozenset(problem.module for problem in self.problems if problem.counts and problem.module)
 
     @property
     def channels(self) -> tuple[str, ...]:
-        """Every channel of any module: regular, fast and experimental first, in that order."""
+        """Return every channel of any module; regular, fast and experimental come first."""
         known = ("regular", "fast", "experimental")
         found = {channel for row in self.rows for channel in row.channels}
         return tuple(sorted(found, key=lambda name: (known.index(name) if name in known else len(known), name)))
 
     def row(self, name: str) -> ModuleRow | None:
-        """The row of a module."""
+        """Return the row of a module, None if there is none."""
         return next((row for row in self.rows if row.name == name), None)
 
 

@@ -1,4 +1,4 @@
-"""The facts of one module that are not known, since a list that tells them is missing."""
+"""The unknown facts of one module: those that depend on a missing list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kymatui.domain.versions.refusals import CatalogUnreadable, ChannelUnknown
 def unknown_facts(
     subject: ModuleInputs, world: ClusterIndex, there: Presence, drifted: Drift, installed: str
 ) -> Mapping[RowFact, UnknownFact]:
-    """Return why facts of a module's row are not known; a fact that is not in it is known."""
+    """Return why facts of a module's row are unknown; facts without an entry are known."""
     kyma = world.missing([KYMA_FEED]) if world.kyma is None else None
     found = {fact: why for fact, why in _declared(subject, world, kyma) if why is not None}
     found |= {fact: why for fact, why in _observed(subject, world, there, installed, kyma) if why is not None}
@@ -32,7 +32,7 @@ def _declared(
     catalog = world.missing(CATALOG_FEEDS)
     if not subject.managed:
         yield RowFact.MANAGED, kyma
-    if subject.managed or kyma is not None:  # a Kyma's status mirrors what is asked for, but for the policy
+    if subject.managed or kyma is not None:  # the status mirrors the requests, but not the policy
         yield RowFact.POLICY, world.missing([KYMA_FEED, RUNTIME_FEED])
     if not subject.mandatory and subject.meta is None:
         yield RowFact.MANDATORY, catalog
@@ -58,7 +58,7 @@ def _observed(
     if subject.resources is None:
         kind = world.feed_of(subject.kind) if subject.kind is not None else ""
         yield RowFact.CHECKS, world.missing([kind]) or hidden
-    elif subject.kind is None:  # the template names it
+    elif subject.kind is None:  # the template, which names the kind, may be missing
         yield RowFact.CHECKS, world.missing(CATALOG_FEEDS[:1])
     if there is Presence.UNKNOWN:
         yield RowFact.STATE, hidden or kyma or sources or UnknownFact(ListGap.UNKNOWN)

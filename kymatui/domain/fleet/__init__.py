@@ -1,3 +1,1 @@
-"""All runtimes of a control plane: a row each, versions over the fleet, changes, maintenance, who has to act, and
-campaigns.
-"""
+"""The fleet of a control plane: runtimes, versions, changes, maintenance, pending actions, campaigns."""

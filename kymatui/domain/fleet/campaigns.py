@@ -1,4 +1,4 @@
-"""One edit over many runtimes: what is planned for each, in which order, and what came of it."""
+"""Campaigns: one edit in many runtimes, with the plan, the order and the outcome of each."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from enum import StrEnum
 
 
 class CampaignOutcome(StrEnum):
-    """How one runtime stands."""
+    """The outcomes of a campaign in one runtime."""
 
-    UNDER_WAY = "under way"  # edited before, and not seen to its end
+    UNDER_WAY = "under way"  # edited by an earlier run that did not wait for the end
     PLANNED = "planned"
-    UNCHANGED = "unchanged"  # its Kyma says so already
+    UNCHANGED = "unchanged"  # its Kyma already has the requested content
     REFUSED = "refused"
     UNREACHED = "unreached"
     DONE = "done"
     STAYS = "stays"  # edited, and lifecycle-manager keeps the version: it never downgrades
-    ACCEPTED = "accepted"  # edited, and nobody waited for what that sets off
+    ACCEPTED = "accepted"  # edited, without waiting for the result
     FAILED = "failed"
     NOT_BEGUN = "not begun"
 
@@ -30,14 +30,14 @@ _STOPS = (CampaignOutcome.REFUSED, CampaignOutcome.UNREACHED, CampaignOutcome.FA
 
 @dataclass(frozen=True, slots=True)
 class CampaignStep:
-    """One runtime.
+    """The campaign in one runtime.
 
-    server      of its API, "" where it is not connected
-    words       what came of it
+    server      API server, "" if not connected
+    words       the result as a sentence
     lines       field, before and after
-    effects     what becomes of modules
-    uninstalls  those of them that are uninstalled
-    blocking    the objects that are deleted before them
+    effects     effects on modules
+    uninstalls  the effects that uninstall modules
+    blocking    the objects that are deleted first
     """
 
     runtime: str
@@ -52,12 +52,12 @@ class CampaignStep:
 
     @property
     def name(self) -> str:
-        """Without its namespace."""
+        """Return the name without its namespace."""
         return self.runtime.rpartition("/")[2]
 
     @property
     def is_ahead(self) -> bool:
-        """Whether something is left to be done, or to be waited for."""
+        """Return whether the runtime is still to be edited or waited for."""
         return self.outcome in _AHEAD
 
     @property
@@ -66,26 +66,26 @@ class CampaignStep:
 
     @property
     def stops(self) -> bool:
-        """Whether no further runtime is edited after it."""
+        """Return whether the campaign stops after this outcome."""
         return self.outcome in _STOPS
 
 
 def count_outcomes(legs: Sequence[CampaignStep]) -> Mapping[CampaignOutcome, int]:
-    """How many runtimes stand how, in the order of the outcomes."""
+    """Return the number of runtimes by outcome, in the order of the enum."""
     found = Counter(leg.outcome for leg in legs)
     return {outcome: found[outcome] for outcome in CampaignOutcome if found[outcome]}
 
 
 def format_outcomes(legs: Sequence[CampaignStep]) -> str:
-    """`3 done, 1 failed, 2 not begun`."""
+    """Return a summary such as `3 done, 1 failed, 2 not begun`."""
     return ", ".join(f"{number} {outcome.value}" for outcome, number in count_outcomes(legs).items())
 
 
 def waves(legs: Sequence[CampaignStep], canaries: int, at_once: int) -> tuple[tuple[CampaignStep, ...], ...]:
-    """What is ahead, in the order in which it is carried out.
+    """Return the open steps in batches, in the order of execution.
 
-    What an earlier run has edited is seen to its end before anything more is edited; then the canaries come one by one,
-    then so many at once.
+    First come runtimes that an earlier run edited, so that they finish before new edits; then the canaries one by
+    one; then batches of `at_once`.
     """
     begun = [leg for leg in legs if leg.outcome is CampaignOutcome.UNDER_WAY]
     planned = [leg for leg in legs if leg.outcome is CampaignOutcome.PLANNED]

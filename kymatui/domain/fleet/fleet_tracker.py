@@ -1,4 +1,4 @@
-"""A fleet as it is now, kept up to date by what changed: no row is made anew but those that changed themselves."""
+"""The incremental model of a fleet: only changed rows are computed again."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Feed
 
 RuntimeKey = tuple[str, str]
-"""Namespace and name."""
+"""Namespace and name of a runtime."""
 _ID = "kyma-project.io/runtime-id"
 MANIFEST = "manifest"
-"""What a change is called that nobody saw, and that a Manifest tells of itself."""
+"""The `what` of a change that kymatui did not observe but read from a Manifest's status."""
 MAX_CHANGES = 2000
-"""How many changes are remembered, the newest."""
+"""Maximum number of changes in memory; older ones are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class FleetChange:
-    """One change of one runtime; `module` is "" where it is about the runtime. `at` in seconds of the Unix clock.
+    """One change of one runtime; `module` is "" for the runtime itself.
 
-    `before` is "" where the fact is new, `after` where it is gone.
+    `at` is in seconds of the Unix clock. `before` is "" for a new fact, `after` for a removed one.
     """
 
     at: float
@@ -38,9 +38,9 @@ class FleetChange:
 
 @dataclass(frozen=True, slots=True)
 class FleetSnapshot:
-    """One look; `runtimes` in no order, `manifests` by their Kyma, `changes` the newest first.
+    """A snapshot of the fleet; `manifests` are by Kyma, `changes` newest first.
 
-    The mappings are the same objects from look to look while nothing in them changes.
+    A mapping stays the same object from snapshot to snapshot until something in it changes.
     """
 
     cluster: str = ""
@@ -54,31 +54,31 @@ class FleetSnapshot:
 
     @property
     def unknown_runtimes(self) -> UnknownFact | None:
-        """Why there may be runtimes that are not in it; None where all Kymas are listed."""
+        """Return why runtimes may be missing, None if all Kymas are listed."""
         return explain_missing(self.feeds, NAMING_LISTS[:1])
 
     @property
     def unknown_drift(self) -> UnknownFact | None:
-        """Why no module's drift is known; None where the release metas are listed."""
+        """Return why module drift is unknown, None if the release metas are listed."""
         return explain_missing(self.feeds, NAMING_LISTS[2:3])
 
     @property
     def unknown_manifests(self) -> UnknownFact | None:
-        """Why nothing is known of what Manifests report; None where they are listed."""
+        """Return why reports of Manifests are unknown, None if the Manifests are listed."""
         return explain_missing(self.feeds, NAMING_LISTS[3:])
 
     @property
     def problem_count(self) -> int:
-        """How many runtimes have a problem, as the header and the filter for problems say."""
+        """Return the number of runtimes with a problem, as the header and the problems filter count it."""
         return sum(runtime.has_problem for runtime in self.runtimes.values())
 
     @property
     def offered(self) -> frozenset[str]:
-        """The names of the modules that any channel has, but for those that every runtime has anyway."""
+        """Return the names of all modules in any channel, without mandatory ones."""
         return frozenset(module for (_, module), meta in self.metas.items() if not meta.mandatory_version)
 
     def named(self, name: str) -> Runtime | None:
-        """The runtime of a name, of `namespace/name`, of a shoot or of a runtime id; None of none, and of several."""
+        """Return the runtime by name, `namespace/name`, shoot or runtime id; None unless exactly one matches."""
         namespace, _, last = name.rpartition("/")
         if namespace:
             return self.runtimes.get((namespace, last))
@@ -89,7 +89,7 @@ class FleetSnapshot:
 
 
 class FleetTracker:
-    """Takes changes in, and gives pictures; for one thread."""
+    """The builder of fleet snapshots from changes; use it from one thread."""
 
     def __init__(self, kept: int = MAX_CHANGES) -> None:
         self._kept = kept
@@ -101,14 +101,14 @@ class FleetTracker:
         self._changes: tuple[FleetChange, ...] = ()
 
     def metas(self, metas: Metas) -> None:
-        """Release metas changed: what each channel should have is asked anew."""
+        """Replace the release metas and recompute each runtime's expected versions."""
         self._metas = metas
         self._runtimes = {key: with_release_metas(runtime, metas) for key, runtime in self._runtimes.items()}
 
     def kymas(
         self, changed: Mapping[RuntimeKey, Runtime | MalformedObject | None], now: float, *, notice: bool
     ) -> None:
-        """Kymas that changed, None for those that are gone. With `notice` what is different is a change, told later."""
+        """Apply changed Kymas (None: deleted); with `notice`, record what differs as changes."""
         if not changed:
             return
         found: list[FleetChange] = []
@@ -126,7 +126,7 @@ class FleetTracker:
         self._changes = (*reversed(found), *self._changes)[: self._kept]
 
     def manifests(self, changed: Mapping[RuntimeKey, ManifestSummary | None]) -> None:
-        """Manifests that changed, None for those that are gone."""
+        """Apply changed Manifests (None: deleted)."""
         if not changed:
             return
         owners: dict[RuntimeKey, dict[RuntimeKey, ManifestSummary]] = {}
@@ -156,7 +156,7 @@ class FleetTracker:
 
 
 def runtime_changes(key: RuntimeKey, before: Runtime | None, after: Runtime | None, at: float) -> Iterator[FleetChange]:
-    """What is another between two sights of a runtime."""
+    """Yield the differences between two snapshots of a runtime."""
     if before is None or after is None:
         if before is not after:
             words = ("", "there") if before is None else ("there", "")
@@ -188,7 +188,10 @@ def _of_modules(
 
 
 def recent_changes(picture: FleetSnapshot, now: float, seconds: float = 3600.0) -> list[FleetChange]:
-    """What changed of late: what was seen, and before that what the Manifests tell of themselves. The newest first."""
+    """Return recent changes, newest first.
+
+    Before the first observed change, the Manifests' own timestamps stand in.
+    """
     since = now - seconds
     seen = [change for change in picture.changes if change.at >= since]
     begun = min((change.at for change in picture.changes), default=now)

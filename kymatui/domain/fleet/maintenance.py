@@ -1,4 +1,4 @@
-"""Which upgrades of a runtime need a downtime, and when its next maintenance window is."""
+"""Upgrades that need downtime, and the next maintenance window of a runtime."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kymatui.domain.versions.resolution import resolve, upcoming_window
 
 
 class UpgradeStatus(StrEnum):
-    """How an upgrade that needs a downtime stands."""
+    """The status of an upgrade that needs downtime."""
 
     WAITS = "waits for the window"
     GOES = "goes now: the window is open"
@@ -34,7 +34,7 @@ class UpgradeStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DowntimeUpgrade:
-    """One module that goes from one version to another with a downtime; `offered` is "" where it is not known."""
+    """One upgrade of a module with downtime; `offered` is "" if unknown."""
 
     module: str
     installed: str
@@ -44,7 +44,11 @@ class DowntimeUpgrade:
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """One runtime; `window` is None where the policy is not known, or has none for it; `open` while it is on."""
+    """The maintenance of one runtime.
+
+    `window` is None if the policy is unknown or has no window for the runtime; `open` means that the window is
+    active.
+    """
 
     ref: ObjectRef
     window: MaintenanceWindow | None
@@ -52,13 +56,16 @@ class Maintenance:
     skips: bool
     upgrades: tuple[DowntimeUpgrade, ...]
     unknown: UnknownFact | None = None
-    """Why there may be upgrades that are not named: the catalog that offers them is not listed."""
+    """Why upgrades may be missing: the control plane's catalog is not listed."""
 
 
 def runtime_maintenance(
     kyma: Kyma, shelf: TemplateIndex, rules: ControllerSettings, now: float, unknown: UnknownFact | None = None
 ) -> Maintenance:
-    """Of one Kyma of the control plane. `now` is in seconds of the Unix clock; `unknown` why the shelf is empty."""
+    """Return the maintenance of one Kyma in the control plane.
+
+    `now` is in seconds of the Unix clock; `unknown` says why `shelf` may be empty.
+    """
     window = upcoming_window(kyma, rules, now)
     is_open = window is not None and window.is_active(now)
     upgrades = (_upgrade(kyma, report, shelf, rules, now) for report in kyma.reports)
@@ -66,7 +73,7 @@ def runtime_maintenance(
 
 
 def fleet_maintenance(runtime: Runtime, rules: ControllerSettings, now: float) -> Maintenance:
-    """Of a runtime as a fleet has it: what waits is what lifecycle-manager says itself, for no template was read."""
+    """Return the maintenance of a fleet's runtime from lifecycle-manager's reports, without templates."""
     window = (
         next_window(rules.windows, runtime_properties(runtime.labels), now, least=rules.least)
         if rules.windows

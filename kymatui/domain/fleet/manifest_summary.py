@@ -1,4 +1,4 @@
-"""The Manifests of a whole fleet, each as the little that a control plane's screen shows of it."""
+"""Manifests of a fleet, reduced to the fields that a control plane's screens show."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kymatui.domain.snapshot.snapshots import Object
 
 @dataclass(frozen=True, slots=True)
 class ManifestSummary:
-    """One Manifest; `changed` is when a condition last turned, or the last operation was told, None where neither is.
+    """The summary of one Manifest.
 
-    `operation` is lifecycle-manager's own sentence.
+    `changed` is the newest condition change, None if there is none. `operation` is lifecycle-manager's own message.
     """
 
     namespace: str
@@ -30,7 +30,7 @@ class ManifestSummary:
 
 
 def read_summary(raw: Object) -> ManifestSummary | None:
-    """What is kept of a Manifest; None of what is none."""
+    """Return the summary of a Manifest, None if the object is malformed."""
     found = read_manifest(raw)
     if not isinstance(found, Manifest):
         return None

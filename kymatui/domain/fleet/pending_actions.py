@@ -1,4 +1,4 @@
-"""Who has to act for what, over a whole fleet: one line for everything that is not at rest."""
+"""Pending actions over a fleet: one line for each runtime or module that is not at rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ WINDOW = "a maintenance window"
 
 @dataclass(frozen=True, slots=True)
 class PendingAction:
-    """Something that waits, and for whom. `module` is "" where the runtime itself does; `since` may not be known."""
+    """A pending action and who has to act.
+
+    `module` is "" if the action is about the runtime itself; `since` may be unknown.
+    """
 
     runtime: RuntimeKey
     module: str
@@ -31,7 +34,7 @@ class PendingAction:
 
 
 def pending_actions(picture: FleetSnapshot) -> list[PendingAction]:
-    """All over the fleet, the worst first."""
+    """Return the pending actions of the whole fleet, the worst first."""
     found = [
         wait
         for key, runtime in picture.runtimes.items()
@@ -55,7 +58,7 @@ def _is_at_rest(runtime: Runtime) -> bool:
 
 
 def runtime_pending_actions(runtime: Runtime, sights: Sequence[ManifestSummary] = ()) -> Iterator[PendingAction]:
-    """Of one runtime."""
+    """Yield the pending actions of one runtime."""
     key = (runtime.ref.namespace, runtime.name)
     by_module = {sight.module: sight for sight in sights}
     if runtime.skipped:

@@ -1,7 +1,7 @@
-"""A control plane's runtimes: one row a Kyma, and how many runtimes have which version of which module.
+"""A control plane's runtimes: one row for each Kyma, and the number of runtimes by module version.
 
-Everything is read out of the Kymas alone, since their status holds the version and the state of each module: a fleet of
-thousands costs one list. Which version a module should have comes from the release metas, where they may be read.
+All data comes from the Kymas, whose status has version and state of each module: a fleet of thousands costs one
+list. Expected versions come from the release metas, if these are readable.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class RuntimeModule:
-    """A module of one runtime as its Kyma reports it, which does not know what runs there.
+    """A module of one runtime as its Kyma reports it; the Kyma does not know what is running.
 
-    `desired` is "" where the release metas do not tell it; the drift is then unknown, and `drifts` False. `guarded`
-    says that the downgrade guard applies: the status names a template.
+    `desired` is "" if the release metas do not tell; the drift is then unknown and `drifts` False. `guarded` means
+    that lifecycle-manager's downgrade guard applies, because the status names a template.
     """
 
     name: str
@@ -49,28 +49,28 @@ class RuntimeModule:
     drift: Drift = field(init=False)
 
     def __post_init__(self) -> None:
-        """Judge the drift as a catalog does, whenever the module or what its channel has is another."""
+        """Compute the drift as the catalog does."""
         object.__setattr__(self, "drift", _drift(self))
 
     @property
     def drifts(self) -> bool:
-        """Whether it is, for certain, in another version than its channel has."""
+        """Return whether the version is known to differ from the channel's version."""
         return self.drift.is_drift
 
     @property
     def unknown_drift(self) -> bool:
-        """Whether it may be in another version than its channel has."""
+        """Return whether the version may differ from the channel's version."""
         return bool(self.version) and self.drift.kind is DriftKind.UNKNOWN
 
     @property
     def actor(self) -> Actor:
-        """Who acts next, as far as its Kyma tells."""
+        """Return who acts next, as far as the Kyma tells."""
         return actor_on_report(self.state, self.drift.kind, maintenance=self.maintenance)
 
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """One runtime; `created` in seconds of the Unix clock, None where the Kyma does not say."""
+    """One runtime; `created` is in seconds of the Unix clock, None if unknown."""
 
     ref: ObjectRef
     shoot: str
@@ -92,27 +92,27 @@ class Runtime:
 
     @property
     def drifting(self) -> tuple[RuntimeModule, ...]:
-        """The modules that are not in their channel's version."""
+        """Return the modules that do not have their channel's version."""
         return tuple(module for module in self.modules if module.drifts)
 
     @property
     def unknown_drift(self) -> bool:
-        """Whether more modules may drift than `drifting` has: nothing that a fleet reads offers their version."""
+        """Return whether more modules may drift than `drifting` lists."""
         return any(module.unknown_drift for module in self.modules)
 
     @property
     def drift_words(self) -> str:
-        """How many modules drift; `2+` where more may, and "" where none does."""
+        """Return the number of drifting modules: `2+` if more may drift, "" for none."""
         return drift_count(len(self.drifting), undecided=self.unknown_drift)
 
     @property
     def has_problem(self) -> bool:
-        """Whether it counts as a runtime with a problem, in the header and in the filter for problems."""
+        """Return whether the header and the problems filter count this runtime."""
         return self.state != State.READY or bool(self.drifting) or self.deleting or self.skipped
 
     @property
     def worst(self) -> RuntimeModule | None:
-        """The module in the worst state, None where all are well."""
+        """Return the module in the worst state, None if all are well."""
         bad = [module for module in self.modules if module.state not in (State.READY, State.UNMANAGED)]
         return min(bad, key=lambda module: (state_rank(module.state), module.name), default=None)
 
@@ -121,7 +121,7 @@ class Runtime:
 
 
 def drift_count(drifting: int, *, undecided: bool) -> str:
-    """Return a count of what drifts; `undecided` says that more of it may."""
+    """Return the count of drifting modules as text; `undecided` means that more may drift."""
     if undecided:
         return f"{drifting}+" if drifting else UNKNOWN
     return str(drifting) if drifting else ""
@@ -129,14 +129,14 @@ def drift_count(drifting: int, *, undecided: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """All runtimes by name, and the Kymas that cannot be read; `unknown_drift` says why no module's drift is known."""
+    """All runtimes by name, and the malformed Kymas; `unknown_drift` says why drift is unknown."""
 
     runtimes: tuple[Runtime, ...]
     malformed: tuple[MalformedObject, ...]
     unknown_drift: UnknownFact | None = None
 
     def count(self, what: str) -> Mapping[str, int]:
-        """How many runtimes there are of each plan, region, channel or state, the most first."""
+        """Return the number of runtimes by plan, region, channel or state, the largest group first."""
         return dict(Counter(group_name(runtime, what) for runtime in self.runtimes).most_common())
 
 
@@ -144,7 +144,7 @@ GROUPS = ("plan", "region", "platform-region", "channel", "state", "account")
 
 
 def group_name(runtime: Runtime, what: str) -> str:
-    """What a runtime is grouped under."""
+    """Return the name of a runtime's group, "unknown" if its label is missing."""
     found = {
         "plan": runtime.plan,
         "region": runtime.region,
@@ -159,7 +159,7 @@ def group_name(runtime: Runtime, what: str) -> str:
 def build_fleet(
     kymas: Iterable[Object], release_metas: Iterable[Object] = (), unknown_drift: UnknownFact | None = None
 ) -> Fleet:
-    """The fleet that a list of Kymas makes up."""
+    """Return the fleet of a list of Kymas."""
     read = [read_kyma(raw) for raw in kymas]
     metas = metas_by_module(release_metas)
     runtimes = [read_runtime(kyma, metas) for kyma in read if isinstance(kyma, Kyma)]
@@ -171,13 +171,13 @@ Metas = Mapping[tuple[str, str], ReleaseMeta]
 
 
 def metas_by_module(raws: Iterable[Object]) -> Metas:
-    """Release metas by namespace and module: a Kyma resolves within its own namespace."""
+    """Return release metas by namespace and module; a Kyma resolves within its own namespace."""
     found = (read_release_meta(raw) for raw in raws)
     return {(meta.meta.namespace, meta.module): meta for meta in found if isinstance(meta, ReleaseMeta)}
 
 
 def read_runtime(kyma: Kyma, metas: Metas) -> Runtime:
-    """One Kyma's row."""
+    """Return the row of one Kyma."""
     labels = kyma.meta.labels
     names = dict.fromkeys([*(request.name for request in kyma.modules), *(report.name for report in kyma.reports)])
     return Runtime(
@@ -187,7 +187,7 @@ def read_runtime(kyma: Kyma, metas: Metas) -> Runtime:
         region=labels.get(f"{_LABELS}/region", ""),
         platform_region=labels.get(f"{_LABELS}/platform-region", ""),
         account=labels.get(f"{_LABELS}/global-account-id", ""),
-        # what is stored in a control plane keeps its defaults: the runtime's own wish is only told in the status
+        # spec.channel in the control plane keeps its default; only the status has the runtime's channel
         channel=kyma.active_channel or kyma.channel,
         state=kyma.state,
         modules=tuple(_module(kyma, name, metas) for name in names),
@@ -203,7 +203,7 @@ def _module(kyma: Kyma, name: str, metas: Metas) -> RuntimeModule:
     channel, _ = desired_channel(name, kyma)
     request = kyma.request(name)
     state = (parse_state(report.state) or State.UNKNOWN) if report.state else State.PROCESSING
-    # a control plane's Kyma need not name its modules: what the runtime asks for is mirrored in the status alone
+    # the control plane's spec may lack the runtime's requests, which only the status mirrors
     requested = request is not None or state is not State.DELETING
     managed = request.managed if request is not None else state is not State.UNMANAGED
     desired, mandatory = _offered(metas, kyma.meta.namespace, name, channel)
@@ -236,13 +236,13 @@ def _drift(sight: RuntimeModule) -> Drift:
 
 
 def _offered(metas: Metas, namespace: str, module: str, channel: str) -> tuple[str, bool]:
-    """Return the version that a module should have, and whether every runtime has it; "" and False without a meta."""
+    """Return the expected version of a module and whether it is mandatory; ("", False) without a meta."""
     meta = metas.get((namespace, module))
     return (offered_version(meta, channel), meta.mandatory_version is not None) if meta is not None else ("", False)
 
 
 def with_release_metas(runtime: Runtime, metas: Metas) -> Runtime:
-    """The same runtime after release metas changed; the same object where that changes nothing."""
+    """Return the runtime with new release metas; the same object if nothing changes."""
     offered = [_offered(metas, runtime.ref.namespace, one.name, one.channel) for one in runtime.modules]
     pairs = tuple(zip(runtime.modules, offered, strict=True))
     if all(now == (one.desired, one.mandatory) for one, now in pairs):
@@ -253,7 +253,7 @@ def with_release_metas(runtime: Runtime, metas: Metas) -> Runtime:
 
 @dataclass(frozen=True, slots=True)
 class VersionCounts:
-    """One module: how many runtimes have it in each version, newest first; "" stands for those that do not say."""
+    """The number of runtimes with each version of one module, newest first; "" is an unreported version."""
 
     module: str
     counts: tuple[tuple[str, int], ...]
@@ -264,7 +264,7 @@ class VersionCounts:
 
 
 def version_matrix(runtimes: Sequence[Runtime]) -> tuple[VersionCounts, ...]:
-    """Module by version with counts, over some runtimes."""
+    """Return the version counts of every module over some runtimes."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     for runtime in runtimes:
         for module in runtime.modules:

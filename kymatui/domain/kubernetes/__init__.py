@@ -1,3 +1,1 @@
-"""Plain Kubernetes: names, metadata and fields of any object, references, RBAC, schemas; nothing of Kyma but its
-label names.
-"""
+"""Plain Kubernetes: metadata, fields, references, RBAC and schemas of any object."""

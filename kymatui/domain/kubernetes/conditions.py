@@ -1,5 +1,3 @@
-"""Conditions of any object."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -10,7 +8,7 @@ from kymatui.domain.kubernetes.object_meta import parse_time
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition of any object; `since` in seconds of the Unix clock, None where it does not say."""
+    """One status condition; `since` is in seconds of the Unix clock, None if absent."""
 
     type: str
     status: str
@@ -20,7 +18,7 @@ class Condition:
 
 
 def read_conditions(status: JsonReader) -> tuple[Condition, ...]:
-    """`status.conditions` of any object."""
+    """Read `status.conditions`."""
     return tuple(
         Condition(
             entry.text("type"),
@@ -34,5 +32,5 @@ def read_conditions(status: JsonReader) -> tuple[Condition, ...]:
 
 
 def find_condition(conditions: tuple[Condition, ...], kind: str) -> Condition | None:
-    """The first condition of a type."""
+    """Return the first condition of a type, None if there is none."""
     return next((condition for condition in conditions if condition.type == kind), None)

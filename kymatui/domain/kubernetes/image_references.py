@@ -1,4 +1,4 @@
-"""Image references, taken apart by the grammar of the distribution project instead of at colons.
+"""Image references, parsed by the grammar of the distribution project.
 
 `registry:5000/team/manager` has no tag; `manager:1.2.3@sha256:…` has the tag 1.2.3.
 """
@@ -23,7 +23,7 @@ _LONGEST_NAME = 255
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A reference; `registry` is "docker.io" where the text names none, `tag` and `digest` are "" where absent."""
+    """An image reference; `registry` defaults to "docker.io", `tag` and `digest` to ""."""
 
     registry: str
     repository: str
@@ -32,17 +32,17 @@ class Image:
 
     @property
     def name(self) -> str:
-        """The last part of the repository: what stays when an image is copied to another registry."""
+        """Return the last part of the repository, which a copy in another registry keeps."""
         return self.repository.rpartition("/")[2]
 
     def is_same(self, other: Image) -> bool:
-        """The same image: one place, and one digest where both have one, else one tag."""
+        """Return whether both name the same image: repository, and digest if both have one, else tag."""
         if (self.registry, self.repository) != (other.registry, other.repository):
             return False
         return self._content(other)
 
     def is_copy(self, other: Image) -> bool:
-        """The same image by its name in another registry, as `localizedImages` make it."""
+        """Return whether the other is the same image in another registry, as `localizedImages` copies it."""
         return self.name == other.name and self._content(other)
 
     def _content(self, other: Image) -> bool:
@@ -53,7 +53,7 @@ class Image:
 
 @lru_cache(maxsize=4096)
 def parse_image(text: str) -> Image | None:
-    """Takes a reference apart; None where it is none (upper case in the repository, an empty part, …)."""
+    """Parse an image reference; None if invalid (upper case in the repository, an empty part, …)."""
     if not 0 < len(text) <= _LONGEST:
         return None
     rest, at, digest = text.partition("@")

@@ -1,6 +1,6 @@
-"""The chance that spreads retries, watches and resyncs over time, so that many clients do not ask at once.
+"""Random numbers that spread retries, watches and resyncs over time.
 
-A generator of its own: background threads must not move the global one, which belongs to whoever seeded it.
+The generator is separate: background threads must not advance the global one, which a test may have seeded.
 """
 
 from __future__ import annotations

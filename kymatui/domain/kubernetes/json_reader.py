@@ -1,7 +1,7 @@
-"""Plain JSON objects read with forgiveness: what has the wrong type is left out, and remembered as a flaw.
+"""A lenient reader of JSON objects: a field with the wrong type is dropped and recorded as a flaw.
 
-A server that enforces its schemas never sends such objects; files, old clusters and servers without schemas do, and one
-bad field must not hide the rest of the object, let alone the rest of the screen.
+A server that enforces schemas never sends such objects; files, old clusters and servers without schemas do. One bad
+field must not hide the rest of the object or of the screen.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """One field that is not what its schema says: where, what was wanted, what was found (types, never values)."""
+    """A field that breaks its schema: path, expected type, actual type (never the value)."""
 
     path: str
     wanted: str
@@ -24,7 +24,7 @@ class Flaw:
 
 
 def json_type(value: object) -> str:
-    """The JSON type of a value in words: "a string", "a list", …"""
+    """Return the JSON type of a value: "a string", "a list", …"""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -41,14 +41,14 @@ def json_type(value: object) -> str:
 
 
 class JsonReader:
-    """Looks into one JSON object; every reader of the same object shares one list of flaws. Null counts as absent."""
+    """A reader of one JSON object that shares its list of flaws with its children. Null counts as absent."""
 
     __slots__ = ("flaws", "path", "raw")
 
     def __init__(self, raw: object, path: str = "", flaws: list[Flaw] | None = None) -> None:
         self.flaws: list[Flaw] = [] if flaws is None else flaws
         self.path = path
-        # Nearly everything is a dict, and asking the abstract class costs ten times as much.
+        # Nearly every object is a dict, and isinstance with the abstract class costs ten times as much.
         if type(raw) is dict or isinstance(raw, Mapping):
             self.raw: Mapping[str, Any] = raw
             return
@@ -63,11 +63,11 @@ class JsonReader:
         return f"{self.path}.{key}" if self.path else key
 
     def has(self, key: str) -> bool:
-        """Whether the key is there with a value other than null."""
+        """Return whether the key has a value other than null."""
         return self.raw.get(key) is not None
 
     def text(self, key: str, default: str = "") -> str:
-        """A string, or the default."""
+        """Return the string at the key, or the default."""
         value = self.raw.get(key)
         if value is None:
             return default
@@ -77,7 +77,7 @@ class JsonReader:
         return default
 
     def flag(self, key: str, default: bool = False) -> bool:
-        """A boolean, or the default."""
+        """Return the boolean at the key, or the default."""
         value = self.raw.get(key)
         if value is None:
             return default
@@ -87,7 +87,7 @@ class JsonReader:
         return default
 
     def integer(self, key: str, default: int = 0) -> int:
-        """A whole number, or the default."""
+        """Return the integer at the key, or the default."""
         value = self.raw.get(key)
         if value is None:
             return default
@@ -97,11 +97,11 @@ class JsonReader:
         return default
 
     def child(self, key: str) -> JsonReader:
-        """The object at the key; an empty one where there is none."""
+        """Return a reader of the object at the key, empty if absent."""
         return JsonReader(self.raw.get(key), self._at(key), self.flaws)
 
     def mapping(self, key: str) -> Mapping[str, Any] | None:
-        """The object at the key as it stands, or None."""
+        """Return the object at the key, or None."""
         value = self.raw.get(key)
         if value is None:
             return None
@@ -111,7 +111,7 @@ class JsonReader:
         return None
 
     def items(self, key: str) -> tuple[object, ...]:
-        """The list at the key as it stands; empty where there is none."""
+        """Return the list at the key, empty if absent."""
         value = self.raw.get(key)
         if value is None:
             return ()
@@ -121,7 +121,7 @@ class JsonReader:
         return ()
 
     def children(self, key: str) -> tuple[JsonReader, ...]:
-        """The objects of the list at the key; other entries are flaws."""
+        """Return readers of the objects in the list at the key; other entries are flaws."""
         readers = []
         for index, value in enumerate(self.items(key)):
             path = f"{self._at(key)}[{index}]"
@@ -132,7 +132,7 @@ class JsonReader:
         return tuple(readers)
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """The strings of the list at the key; other entries are flaws."""
+        """Return the strings of the list at the key; other entries are flaws."""
         found = []
         for index, value in enumerate(self.items(key)):
             if isinstance(value, str):
@@ -142,7 +142,7 @@ class JsonReader:
         return tuple(found)
 
     def labels(self, key: str) -> dict[str, str]:
-        """The string-to-string object at the key; other values are flaws."""
+        """Return the string-to-string object at the key; other values are flaws."""
         found = {}
         for name, value in self.child(key).raw.items():
             if isinstance(name, str) and isinstance(value, str):

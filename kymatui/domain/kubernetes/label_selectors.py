@@ -1,4 +1,4 @@
-"""Label selectors as Kubernetes evaluates them (`matchLabels` and `matchExpressions`)."""
+"""Label selectors, evaluated as Kubernetes does (`matchLabels` and `matchExpressions`)."""
 
 from __future__ import annotations
 
@@ -24,19 +24,18 @@ _OPERATORS: dict[str, tuple[bool, _Matcher]] = {
 
 @dataclass(frozen=True, slots=True)
 class LabelRequirement:
-    """One condition on one label."""
+    """One requirement on one label."""
 
     key: str
     operator: str
     values: tuple[str, ...]
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether the labels meet it."""
         return _OPERATORS[self.operator][1](labels, self.key, self.values)
 
     @property
     def written(self) -> str:
-        """As the API server takes it in a query."""
+        """Return the requirement in the syntax of an API query."""
         match self.operator:
             case "Exists":
                 return self.key
@@ -48,29 +47,28 @@ class LabelRequirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """All requirements must be met; with none it is empty, and matches everything to Kubernetes."""
+    """A label selector: all requirements must match. An empty one matches everything, as in Kubernetes."""
 
     requirements: tuple[LabelRequirement, ...]
 
     @property
     def empty(self) -> bool:
-        """Whether it asks for nothing."""
         return not self.requirements
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether the labels meet every requirement."""
+        """Return whether the labels match every requirement."""
         return all(requirement.matches(labels) for requirement in self.requirements)
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidSelector:
-    """A selector that Kubernetes refuses to read, with the reason."""
+    """A selector that Kubernetes rejects, with the reason."""
 
     reason: str
 
 
 def read_selector(raw: Mapping[str, Any]) -> LabelSelector | InvalidSelector:
-    """Reads a LabelSelector."""
+    """Read a LabelSelector."""
     reader = JsonReader(raw)
     requirements = [
         LabelRequirement(key, "In", (value,)) for key, value in sorted(reader.labels("matchLabels").items())

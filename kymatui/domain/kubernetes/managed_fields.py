@@ -1,8 +1,7 @@
-"""Which fields of an object who wrote last, out of `metadata.managedFields`.
+"""Field managers of an object, read from `metadata.managedFields`.
 
-The server keeps, for every field, the names of those who set it to the value that it has. Who changes a value takes
-the field away from whoever had it, and a field that was removed has no owner at all: what stood there before is not
-kept anywhere.
+For each field, the server records the managers that set its current value. A manager that changes a value takes the
+field from the others; a removed field has no owner, and its old value is not recorded.
 """
 
 from __future__ import annotations
@@ -18,12 +17,15 @@ CATALOG_SYNC = "catalog-sync"
 """The field manager of the copies that lifecycle-manager writes to a runtime."""
 
 Path = tuple[str, ...]
-"""Steps as managedFields has them: "f:spec", `k:{"name":"a"}`, `v:"x"`, "i:0"."""
+"""Steps in the syntax of managedFields: "f:spec", `k:{"name":"a"}`, `v:"x"`, "i:0"."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldWriter:
-    """One entry: who wrote, how ("Apply" or "Update"), when (seconds of the Unix clock), and which leaves."""
+    """One entry of managedFields.
+
+    `operation` is "Apply" or "Update", `at` is in seconds of the Unix clock, `fields` are the leaves.
+    """
 
     manager: str
     operation: str
@@ -33,7 +35,7 @@ class FieldWriter:
 
 
 def field_writers(raw: Mapping[str, Any]) -> tuple[FieldWriter, ...]:
-    """Every entry of an object that can be read; none where it has no managedFields."""
+    """Return every readable entry, empty without managedFields."""
     metadata = raw.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
     listed = entries if isinstance(entries, list) else ()
@@ -41,9 +43,10 @@ def field_writers(raw: Mapping[str, Any]) -> tuple[FieldWriter, ...]:
 
 
 def find_manual_changes(raw: Mapping[str, Any]) -> FieldWriter | None:
-    """Who wrote the object itself after whoever applied it, and is no controller that writes its status or scale.
+    """Return the last manual change of an object after it was applied.
 
-    None where nobody did, and where nobody applied it: then nobody knows what it was to be.
+    Status and scale updates do not count. None if there was no change, or if the object was never applied, because
+    its intended content is then unknown.
     """
     entries = [one for one in field_writers(raw) if not one.subresource]
     applied = [one.at for one in entries if one.operation == "Apply" and one.at is not None]
@@ -54,7 +57,7 @@ def find_manual_changes(raw: Mapping[str, Any]) -> FieldWriter | None:
 
 
 def created_by(raw: Mapping[str, Any]) -> str:
-    """Return the manager that wrote the object first, "" where it does not say when each wrote."""
+    """Return the manager that wrote the object first, "" if the entries have no time."""
     entries = [one for one in field_writers(raw) if not one.subresource and one.at is not None]
     return min(entries, key=lambda one: one.at or 0.0).manager if entries else ""
 
@@ -79,7 +82,7 @@ def _leaves(fields: Mapping[str, Any], before: Path) -> Iterator[Path]:
 
 
 def format_path(path: Path) -> str:
-    """A path for people: `spec.template.spec.containers[manager].image`."""
+    """Format a path for people: `spec.template.spec.containers[manager].image`."""
     text = ""
     for step in path:
         form, _, rest = step.partition(":")
@@ -95,7 +98,7 @@ def _label(form: str, rest: str) -> str:
 
 
 def value_at(raw: object, path: Path) -> object:
-    """What stands at a path; None where there is nothing."""
+    """Return the value at a path, None if absent."""
     for step in path:
         form, _, rest = step.partition(":")
         raw = _step(raw, form, rest)
@@ -118,7 +121,7 @@ def _step(raw: object, form: str, rest: str) -> object:
 
 
 def _has(item: Mapping[str, Any], keys: Mapping[str, Any]) -> bool:
-    # a key that was defaulted is in the path and may be missing in the item
+    # the server's defaults are part of the path but may be absent in the item
     return all(item.get(key, value) == value for key, value in keys.items())
 
 

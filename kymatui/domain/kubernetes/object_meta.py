@@ -1,4 +1,4 @@
-"""What every object has (its metadata), and objects that cannot be read at all."""
+"""Metadata of any object, and the type for malformed objects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANNOTATION_UNMANAGED = f"{OPERATOR}/is-unmanaged"
 
 @dataclass(frozen=True, slots=True)
 class ObjectMeta:
-    """The metadata of one object; times in seconds of the Unix clock, None where there is none."""
+    """The metadata of one object; times are in seconds of the Unix clock, None if absent."""
 
     name: str
     namespace: str
@@ -41,17 +41,17 @@ class ObjectMeta:
 
     @property
     def deleting(self) -> bool:
-        """Whether a deletion has been asked for and something still holds the object."""
+        """Return whether a deletion was requested and the object still exists."""
         return self.deleted is not None
 
     def label_is_true(self, label: str) -> bool:
-        """Whether a label says true, in any case: lifecycle-manager lowers the value before it compares."""
+        """Return whether a label is "true" in any case: lifecycle-manager lowers the value before comparing."""
         return self.labels.get(label, "").lower() == "true"
 
 
 @dataclass(frozen=True, slots=True)
 class MalformedObject:
-    """An object that cannot be used, with the reason; it is shown as such and takes nothing else down."""
+    """An object that cannot be used, with the reason; the others are not affected."""
 
     ref: ObjectRef
     reason: str
@@ -59,7 +59,7 @@ class MalformedObject:
 
 
 def parse_time(text: str) -> float | None:
-    """An RFC 3339 time in seconds of the Unix clock; None where the text is none."""
+    """Return an RFC 3339 time in seconds of the Unix clock, None if invalid."""
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
@@ -68,7 +68,7 @@ def parse_time(text: str) -> float | None:
 
 
 def read_time(reader: JsonReader, key: str) -> float | None:
-    """The time at a key; a text that is no time is a flaw."""
+    """Read the time at a key; an invalid time is a flaw."""
     text = reader.text(key)
     if not text:
         return None
@@ -79,7 +79,7 @@ def read_time(reader: JsonReader, key: str) -> float | None:
 
 
 def read_meta(reader: JsonReader) -> ObjectMeta:
-    """The metadata of the object that the reader looks at."""
+    """Read `metadata`."""
     meta = reader.child("metadata")
     return ObjectMeta(
         name=meta.text("name"),
@@ -88,7 +88,7 @@ def read_meta(reader: JsonReader) -> ObjectMeta:
         annotations=meta.labels("annotations"),
         finalizers=meta.texts("finalizers"),
         created=read_time(meta, "creationTimestamp"),
-        # A deletion that was asked for counts, even where its time cannot be read.
+        # An unreadable time still means that the deletion was requested.
         deleted=(read_time(meta, "deletionTimestamp") or 0.0) if meta.has("deletionTimestamp") else None,
         generation=meta.integer("generation"),
         uid=meta.text("uid"),
@@ -97,14 +97,16 @@ def read_meta(reader: JsonReader) -> ObjectMeta:
 
 
 def read_kind(raw: object) -> GroupVersionKind:
-    """`apiVersion` and `kind` of an object; empty words where it has none."""
+    """Read `apiVersion` and `kind`; empty strings if absent."""
     reader = JsonReader(raw)
     return GroupVersionKind.of(reader.text("apiVersion"), reader.text("kind"))
 
 
 def read_ref(raw: object) -> ObjectRef:
-    """The name of an object as far as it has one."""
-    if type(raw) is dict and type(metadata := raw.get("metadata")) is dict:  # asked some ten times for every object
+    """Read the reference of an object; absent parts are empty."""
+    if (
+        type(raw) is dict and type(metadata := raw.get("metadata")) is dict
+    ):  # a fast path: called about ten times for every object
         api_version, kind = raw.get("apiVersion"), raw.get("kind")
         namespace, name = metadata.get("namespace", ""), metadata.get("name")
         if type(api_version) is type(kind) is type(namespace) is type(name) is str:
@@ -114,7 +116,7 @@ def read_ref(raw: object) -> ObjectRef:
 
 
 def identity_flaw(raw: object, meta: ObjectMeta) -> str:
-    """Why an object cannot be used at all, or the empty string."""
+    """Return why an object is unusable, "" if it is usable."""
     if not isinstance(raw, Mapping):
         return str(Flaw("", "an object", "something else"))
     if not meta.name:

@@ -1,4 +1,4 @@
-"""What is far-reaching in the rules of a role: what lets its bearer become more than it seems to be."""
+"""Dangerous permissions in roles: those that let a subject gain more than they seem to grant."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLUSTER_ADMIN: Final = "everything: it is the role cluster-admin"
 
 
 class PrivilegeKind(StrEnum):
-    """Which way it leads to more."""
+    """The kinds of dangerous permissions."""
 
     EVERYTHING = "everything"
     GAINING = "gaining rights"
@@ -30,7 +30,7 @@ class PrivilegeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Privilege:
-    """One far-reaching thing that the rule at `index` of a role allows, in words; -1 where it is the role itself."""
+    """One dangerous permission from the rule at `index` of a role; -1 means the role itself."""
 
     kind: PrivilegeKind
     words: str
@@ -38,7 +38,7 @@ class Privilege:
 
 
 def find_privileges(kind: str, name: str, rules: Iterable[object]) -> Iterator[Privilege]:
-    """What is far-reaching in a role, rule by rule. Rules that are no mappings allow nothing."""
+    """Yield the dangerous permissions of a role, rule by rule; malformed rules grant nothing."""
     if kind == "ClusterRole" and name == "cluster-admin":
         yield Privilege(PrivilegeKind.EVERYTHING, CLUSTER_ADMIN)
     for index, rule in enumerate(rules):

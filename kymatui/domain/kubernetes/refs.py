@@ -1,4 +1,4 @@
-"""Names of things in a cluster: kinds and objects."""
+"""References to kinds and objects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 
 @dataclass(frozen=True, slots=True, order=True)
 class GroupVersionKind:
-    """A kind as a manifest names it; the core group is the empty string."""
+    """A kind as a manifest names it; the core group is ""."""
 
     group: str
     version: str
@@ -16,19 +16,19 @@ class GroupVersionKind:
 
     @property
     def api_version(self) -> str:
-        """`group/version`, or `version` alone for the core group."""
+        """Return `group/version`, or `version` alone for the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @classmethod
     def of(cls, api_version: str, kind: str) -> GroupVersionKind:
-        """Takes `apiVersion` and `kind` apart; everything before the last slash is the group."""
+        """Parse `apiVersion` and `kind`; the group is everything before the last slash."""
         return _kind_of(api_version, kind)
 
     def __str__(self) -> str:
         return f"{self.kind}.{self.version}.{self.group}" if self.group else f"{self.kind}.{self.version}"
 
 
-@lru_cache(maxsize=4096)  # a cluster has some hundred kinds, and each object names one again and again
+@lru_cache(maxsize=4096)  # a cluster has a few hundred kinds, and every object repeats one
 def _kind_of(api_version: str, kind: str) -> GroupVersionKind:
     group, _, version = api_version.rpartition("/")
     return GroupVersionKind(group, version, kind)
@@ -36,7 +36,7 @@ def _kind_of(api_version: str, kind: str) -> GroupVersionKind:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectRef:
-    """One object: its kind, its namespace ("" where the kind has none) and its name."""
+    """A reference to one object; `namespace` is "" for cluster-scoped kinds."""
 
     kind: GroupVersionKind
     namespace: str

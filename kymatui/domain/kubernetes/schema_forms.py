@@ -1,7 +1,7 @@
-"""Forms out of schemas: the fields of a resource or of a chart's values that a person can fill in, and what is wrong.
+"""Forms from schemas: the editable fields of a module CR or of chart values, and their validation.
 
-Read are the schemas of CustomResourceDefinitions (openAPIV3Schema) and of charts (values.schema.json). A form never has
-the last word: what it makes is checked by the server, or by Helm's own rules, all the same.
+The schemas are openAPIV3Schema of CRDs and values.schema.json of charts. The form's validation is advisory: the
+server or Helm checks the result again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, Final
 Json = dict[str, Any]
 Path = tuple[str, ...]
 
-_DEEPEST: Final = 4
+_DEEPEST: Final = 4  # a deeper form is harder to read than the JSON of the field
 _MOST: Final = 60
 
 
 class FieldKind(StrEnum):
-    """How a field is filled in; `DATA` is what no single line can show, and is written as JSON."""
+    """The input kinds of a field; `DATA` needs more than one line and is entered as JSON."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -34,7 +34,7 @@ class FieldKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """One field; `path` leads to it, `about` is the schema's own description."""
+    """One field of a form; `about` is the schema's description."""
 
     path: Path
     kind: FieldKind
@@ -52,7 +52,7 @@ class FormField:
 
     @property
     def hint(self) -> str:
-        """What may stand there, in a few words."""
+        """Return the allowed values in a few words."""
         said = [", ".join(self.choices)] if self.choices else [self.kind.value]
         said += [f"at least {self.minimum:g}"] if self.minimum is not None else []
         said += [f"at most {self.maximum:g}"] if self.maximum is not None else []
@@ -62,7 +62,7 @@ class FormField:
 
 
 def form_fields(schema: Mapping[str, Any], root: Path = ()) -> tuple[FormField, ...]:
-    """The fields of a schema, in its own order, down to a bounded depth and number; () where it says nothing."""
+    """Return the fields of a schema in its order, limited in depth and number; () without properties."""
     if not isinstance(schema.get("properties"), Mapping):
         return ()
     return tuple(islice(_fields(schema, root, False, _DEEPEST), _MOST))
@@ -110,14 +110,14 @@ def _number(value: object) -> float | None:
 
 
 def format_value(value: object) -> str:
-    """A value as it stands in a field."""
+    """Format a value for an input field."""
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def value_at(document: Mapping[str, Any], path: Path) -> object:
-    """What stands at a path, None where nothing does."""
+    """Return the value at a path, None if absent."""
     found: object = document
     for name in path:
         if not isinstance(found, Mapping) or name not in found:
@@ -127,7 +127,7 @@ def value_at(document: Mapping[str, Any], path: Path) -> object:
 
 
 def parse_value(field: FormField, text: str) -> object:
-    """What was typed, as the schema has it; None for nothing. Raises ValueError in words."""
+    """Parse the input of a field, None if empty. Raises ValueError with a message for the user."""
     if not text.strip():
         if field.required:
             raise ValueError(f"{field.label} is required")
@@ -177,7 +177,7 @@ def _check_range(field: FormField, value: object) -> None:
 
 
 def with_value(document: Mapping[str, Any], path: Path, value: object) -> Json:
-    """The document with another value at a path; None takes it away, and what is empty then goes with it."""
+    """Return a copy with another value at a path; None removes the value and parents that become empty."""
     made: Json = copy.deepcopy(dict(document))
     _write(made, path, value)
     return made
@@ -202,9 +202,9 @@ def _write(document: Json, path: Path, value: object) -> None:
 
 
 def overrides(document: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """What a document says otherwise than the defaults that it was made of; null for what it left out.
+    """Return what differs from the defaults; null marks a removed key.
 
-    Only that is a person's own: whatever is as the defaults have it follows them when they change.
+    Only the differences are saved, so that unchanged values follow the defaults when these change.
     """
     found: dict[str, Any] = {}
     for key, value in document.items():

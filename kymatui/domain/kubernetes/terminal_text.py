@@ -1,18 +1,18 @@
-"""Text from a cluster, made safe for terminals.
+"""Sanitization of cluster text for terminals.
 
-Names, messages and labels come from servers and from other people's objects; a terminal acts on control characters.
+Names, messages and labels come from servers and other users; a terminal would act on their control characters.
 """
 
 from __future__ import annotations
 
 import re
 
-# C0 and C1 controls, and the marks that turn the direction of what follows
+# C0 and C1 controls, and Unicode marks that change the text direction
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def sanitize(text: str) -> str:
-    """One line without anything a terminal would act on."""
+    """Return one line without control characters."""
     return _UNSAFE.sub(" ", text) if _UNSAFE.search(text) else text
 
 
@@ -20,10 +20,10 @@ _ERRNO = re.compile(r"\[Errno -?\d+\] ")
 
 
 def error_reason(error: BaseException) -> str:
-    """Return why something failed without the number of the system's error: `No such file or directory`."""
+    """Return the reason of an error without the errno: `No such file or directory`."""
     return str(getattr(error, "strerror", None) or _ERRNO.sub("", str(error)))
 
 
 def format_count(number: int, noun: str, plural: str = "") -> str:
-    """Return the number with its noun: `1 runtime`, `2 runtimes`; `plural` where it is not the noun with an s."""
+    """Return the number with its noun: `1 runtime`, `2 runtimes`; `plural` is for irregular nouns."""
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"

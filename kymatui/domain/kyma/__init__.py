@@ -1,3 +1,1 @@
-"""The API of lifecycle-manager as data: its resources, states, versions and maintenance windows. Nothing is looked
-up in a cluster here.
-"""
+"""The API of lifecycle-manager as data: resources, states, versions, maintenance windows."""

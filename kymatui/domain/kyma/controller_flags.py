@@ -1,4 +1,4 @@
-"""lifecycle-manager's own configuration, out of its Deployment: where its policy is, and what its flags say."""
+"""lifecycle-manager's configuration, read from its Deployment: maintenance policy and flags."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ControllerFlags:
-    """`policy` is the ConfigMap's name, "" where none is mounted; `least` in seconds."""
+    """The configuration; `policy` is a ConfigMap's name, "" if not mounted; `least` is in seconds."""
 
     deployment: ObjectRef
     policy: str
@@ -32,7 +32,7 @@ class ControllerFlags:
 
 
 def read_controller_flags(raw: Mapping[str, Any]) -> ControllerFlags | None:
-    """The configuration in a Deployment; None where it is not lifecycle-manager's."""
+    """Read the configuration from a Deployment, None if it is not lifecycle-manager's."""
     pod = JsonReader(raw).child("spec").child("template").child("spec")
     containers = pod.children("containers")
     flags = {name: value for container in containers for name, value in _flags(container)}
@@ -59,14 +59,14 @@ def read_controller_flags(raw: Mapping[str, Any]) -> ControllerFlags | None:
 
 
 def _is_named_so(raw: Mapping[str, Any]) -> bool:
-    """By its label, or as its own configuration names it."""
+    """Return whether the label or the default name identifies lifecycle-manager."""
     meta = JsonReader(raw).child("metadata")
     labelled = meta.labels("labels").get("app.kubernetes.io/name") == "lifecycle-manager"
     return labelled or meta.text("name") == "klm-controller-manager"
 
 
 def _flags(container: JsonReader) -> Iterator[tuple[str, str]]:
-    """`--name=value` and `--name value`, with one dash or two, as Go reads them."""
+    """Yield flags of `--name=value` and `--name value` with one or two dashes, as Go parses them."""
     words = [*container.texts("command")[1:], *container.texts("args")]
     for word, after in pairwise((*words, "")):
         if word.startswith("-"):
@@ -75,7 +75,7 @@ def _flags(container: JsonReader) -> Iterator[tuple[str, str]]:
 
 
 def parse_duration(text: str) -> float | None:
-    """Seconds of a Go duration ("1h30m"); None where the text is none."""
+    """Return the seconds of a Go duration ("1h30m"), None if invalid."""
     parts = _PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None

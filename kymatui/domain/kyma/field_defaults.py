@@ -1,7 +1,7 @@
-"""Fields of lifecycle-manager's objects that say the same whether they are written or not.
+"""Fields of lifecycle-manager's objects that mean the same whether present or absent.
 
-Its Go types drop zero values (omitempty) or write them, and the API server fills in the defaults of the CRD: the same
-object reads `mandatory: false` in one cluster and has no such field in the other.
+Go types drop zero values (omitempty) or write them, and the API server adds the CRD's defaults: the same object has
+`mandatory: false` in one cluster and no such field in another.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from typing import Final
 
 _EXACT: Final = frozenset({"spec.data", "spec.descriptor", "spec.kymaSelector.matchLabels"})
-"""Free-form values, and maps whose keys the user chooses: {} and "" in them are not absence."""
+"""Free-form values and maps with the user's keys: {} and "" in them differ from absence."""
 _POINTERS: Final = frozenset({"spec.kymaSelector"})
-"""Structs whose {} says something else than their absence: here every Kyma, instead of none of them."""
+"""Structs whose {} differs from absence: an empty selector matches every Kyma, an absent one none."""
 _ITEM: Final = re.compile(r"\[[^\]]*\]\Z")
 
 
 def is_default(path: str, value: object) -> bool:
-    """Return whether a field of a ModuleTemplate or ModuleReleaseMeta says the same as its absence.
+    """Return whether a field of a ModuleTemplate or ModuleReleaseMeta means the same as its absence.
 
-    Every default of these two CRDs is the zero value of its type. An item of a list is never absent.
+    Every default of these two CRDs is the zero value of its type. A list item is never absent.
     """
     return not _ITEM.search(path) and not _says_something(path, value)
 

@@ -1,4 +1,4 @@
-"""The Kyma resource: which modules a runtime asks for, in which channel, and what lifecycle-manager reports of them."""
+"""The Kyma resource: requested modules and channels, and lifecycle-manager's report of each module."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KYMA_NAME = "default"
 
 
 class Policy(StrEnum):
-    """What lifecycle-manager does with a module's default resource."""
+    """The policies for a module's default CR."""
 
     CREATE_AND_DELETE = "CreateAndDelete"
     IGNORE = "Ignore"
@@ -35,7 +35,7 @@ class Policy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrackedObject:
-    """An object that a module's status points at."""
+    """An object that a module's status refers to."""
 
     ref: ObjectRef
     generation: int
@@ -43,7 +43,7 @@ class TrackedObject:
 
 @dataclass(frozen=True, slots=True)
 class ModuleRequest:
-    """An entry of `spec.modules`; `channel` is "" where the Kyma's own channel counts."""
+    """An entry of `spec.modules`; an empty `channel` means the Kyma's channel."""
 
     name: str
     channel: str
@@ -71,7 +71,7 @@ class ModuleReport:
 
 @dataclass(frozen=True, slots=True)
 class Kyma:
-    """A Kyma of any served version; `raw` is the object as it came, with every field that is not read here."""
+    """A Kyma of any served version; `raw` is the whole object, including fields that are not read here."""
 
     meta: ObjectMeta
     channel: str
@@ -87,25 +87,24 @@ class Kyma:
 
     @property
     def ref(self) -> ObjectRef:
-        """The name of this Kyma."""
         return read_ref(self.raw)
 
     @property
     def beta(self) -> bool:
-        """Whether beta modules are allowed."""
+        """Return whether beta modules are allowed."""
         return self.meta.label_is_true(LABEL_BETA)
 
     @property
     def internal(self) -> bool:
-        """Whether internal modules are allowed."""
+        """Return whether internal modules are allowed."""
         return self.meta.label_is_true(LABEL_INTERNAL)
 
     def request(self, module: str) -> ModuleRequest | None:
-        """The first entry of the spec for a module (lifecycle-manager looks at no other)."""
+        """Return the first spec entry of a module; lifecycle-manager ignores the others."""
         return next((entry for entry in self.modules if entry.name == module), None)
 
     def report(self, module: str) -> ModuleReport | None:
-        """The first entry of the status for a module."""
+        """Return the first status entry of a module."""
         return next((entry for entry in self.reports if entry.name == module), None)
 
 
@@ -146,7 +145,7 @@ def _report(entry: JsonReader) -> ModuleReport:
 
 
 def read_kyma(raw: object) -> Kyma | MalformedObject:
-    """Reads a Kyma (v1alpha1, v1beta1 or v1beta2; they differ in nothing that is read here)."""
+    """Read a Kyma of v1alpha1, v1beta1 or v1beta2; the fields read here are the same in all three."""
     reader = JsonReader(raw)
     meta = read_meta(reader)
     if reason := identity_flaw(raw, meta):

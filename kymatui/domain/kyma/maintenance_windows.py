@@ -1,9 +1,9 @@
-"""Maintenance windows: lifecycle-manager's policy, resolved for one runtime as its resolver does it.
+"""Maintenance windows: lifecycle-manager's policy, resolved for one runtime as its resolver does.
 
-Only the first rule that matches counts; a rule matches when any of its patterns is found in the runtime's value. Weekly
-windows are looked for from today's date on, in their own time zone, for eight days, so a window that began yesterday
-and crosses midnight is not seen, exactly as there. A window that is under way counts while more than the least duration
-is left.
+Only the first matching rule counts; a rule matches if any of its patterns is found in the runtime's value. Weekly
+windows are searched from today on, in their own time zone, for eight days, so a window that began yesterday and
+crosses midnight is missed, as in lifecycle-manager. An active window counts while more than the minimum duration is
+left.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 MIN_DURATION = 20 * 60.0
-_LOOK_AHEAD_DAYS = 8
+_LOOK_AHEAD_DAYS = 8  # as in lifecycle-manager: today and the week after
 _DAY = timedelta(days=1)
 _WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _LABELS = {
@@ -32,19 +32,18 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceWindow:
-    """A stretch of time in seconds of the Unix clock."""
+    """A time range in seconds of the Unix clock."""
 
     begin: float
     end: float
 
     def is_active(self, now: float) -> bool:
-        """Whether it is under way."""
         return self.begin < now < self.end
 
 
 @dataclass(frozen=True, slots=True)
 class WindowRule:
-    """When a window is: absolute without days, else weekly on the days, at the times of the day of begin and end."""
+    """A window rule: absolute without days, else weekly on those days, at the times of `begin` and `end`."""
 
     days: tuple[str, ...]
     begin: datetime
@@ -53,19 +52,19 @@ class WindowRule:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRule:
-    """Patterns by runtime property, and the windows for the runtimes in which any pattern is found."""
+    """Patterns by runtime property, and the windows of runtimes that match any pattern."""
 
     match: Mapping[str, re.Pattern[str]]
     windows: tuple[WindowRule, ...]
 
     def matches(self, runtime: Mapping[str, str]) -> bool:
-        """Whether any pattern is found; a property that the runtime does not have is passed over."""
+        """Return whether any pattern is found; properties that the runtime lacks are skipped."""
         return any(runtime.get(name) and pattern.search(runtime[name]) for name, pattern in self.match.items())
 
 
 @dataclass(frozen=True, slots=True)
 class WindowPolicy:
-    """A policy as configured for lifecycle-manager."""
+    """The policy of lifecycle-manager's configuration."""
 
     rules: tuple[PolicyRule, ...]
     default: WindowRule
@@ -73,18 +72,18 @@ class WindowPolicy:
 
 @dataclass(frozen=True, slots=True)
 class UnreadablePolicy:
-    """A policy that lifecycle-manager could not read either, with the reason."""
+    """A policy that lifecycle-manager cannot read either, with the reason."""
 
     reason: str
 
 
 def runtime_properties(labels: Mapping[str, str]) -> dict[str, str]:
-    """The properties of a runtime that policies look at, from the labels of its Kyma."""
+    """Return the properties that policies match, from the labels of a Kyma."""
     return {name: labels.get(label, "") for name, label in _LABELS.items()}
 
 
 def read_policy(text: str | bytes) -> WindowPolicy | UnreadablePolicy:
-    """Reads a policy file; keys match in any case, as Go's decoder matches them."""
+    """Read a policy file; keys match in any case, as in Go's decoder."""
     try:
         raw = json.loads(text)
         rules = tuple(_rule(entry) for entry in _list(_get(raw, "rules"), "rules"))
@@ -110,7 +109,7 @@ def _list(value: object, what: str) -> list[Any]:
 
 
 def _get(raw: object, key: str) -> object:
-    """The value of a key in any case; the last of several, as in Go's decoder."""
+    """Return the value of a key in any case; the last one wins, as in Go's decoder."""
     found = [value for name, value in _object(raw, "the policy").items() if name.lower() == key.lower()]
     return found[-1] if found else None
 
@@ -140,7 +139,7 @@ def _window(raw: object) -> WindowRule:
 
 
 def _time(value: object) -> datetime:
-    """A moment, or a time of day in the first years of the calendar; absent is midnight UTC, as Go's zero time is."""
+    """Parse a moment or a time of day, which gets a date in year 2; None is Go's zero time."""
     if value is None:
         return _ZERO
     text = value if isinstance(value, str) else ""
@@ -163,7 +162,7 @@ def _zone(text: str) -> timezone:
 def next_window(
     policy: WindowPolicy, runtime: Mapping[str, str], now: float, *, least: float = MIN_DURATION
 ) -> MaintenanceWindow | None:
-    """The window that is under way with more than `least` seconds left, else the next one; None where there is none."""
+    """Return the active window with more than `least` seconds left, else the next one, else None."""
     for rule in policy.rules:
         if rule.matches(runtime):
             found = next(filter(None, (_upcoming(window, now, least) for window in rule.windows)), None)
@@ -195,10 +194,10 @@ def _weekly(rule: WindowRule, now: float) -> tuple[tuple[datetime, datetime], ..
 
 @dataclass(frozen=True, slots=True)
 class ControllerSettings:
-    """What is configured for lifecycle-manager and cannot be read from the cluster.
+    """Settings of lifecycle-manager that the cluster may not tell.
 
-    `windows` is None where the policy is not known; `restricted` names the modules that need a selector; `least` is how
-    many seconds of a window must be left for it to count.
+    `windows` is None if the policy is unknown; `restricted` names the modules that need a selector; `least` is the
+    number of seconds that must be left of a window.
     """
 
     windows: WindowPolicy | None = None

@@ -1,4 +1,4 @@
-"""The Manifest resource: what lifecycle-manager installs, in v1beta2 (one install) and v1alpha1 (several)."""
+"""The Manifest resource, in v1beta2 (one install) and v1alpha1 (several)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SYNC_NAMESPACE = "kyma-system"
 
 @dataclass(frozen=True, slots=True)
 class ImageSpec:
-    """A layer in a registry; `secret_selector` names the credentials of the older generation."""
+    """A layer in a registry; `secret_selector` selects the pull secret (v1alpha1)."""
 
     repo: str
     name: str
@@ -41,7 +41,7 @@ class ImageSpec:
 
 @dataclass(frozen=True, slots=True)
 class HelmSource:
-    """A chart of a Helm repository."""
+    """A chart in a Helm repository."""
 
     url: str
     chart: str
@@ -49,7 +49,7 @@ class HelmSource:
 
 @dataclass(frozen=True, slots=True)
 class KustomizeSource:
-    """A kustomization at an address or a path; the address wins."""
+    """A kustomization at a URL or a path; the URL wins."""
 
     url: str
     path: str
@@ -57,7 +57,7 @@ class KustomizeSource:
 
 @dataclass(frozen=True, slots=True)
 class UnknownSource:
-    """A source whose type no lifecycle-manager ever took."""
+    """A source of a type that no version of lifecycle-manager supports."""
 
     type: str
 
@@ -67,7 +67,7 @@ InstallSource = ImageSpec | HelmSource | KustomizeSource | UnknownSource
 
 @dataclass(frozen=True, slots=True)
 class ManifestInstall:
-    """One thing to install, under its own name and from its own source."""
+    """One install with its own name and source."""
 
     name: str
     source: InstallSource
@@ -75,7 +75,7 @@ class ManifestInstall:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A Manifest of either version; `raw` is the object as it came, with every field that is not read here."""
+    """A Manifest of either version; `raw` is the whole object, including fields that are not read here."""
 
     meta: ObjectMeta
     version: str
@@ -95,42 +95,41 @@ class Manifest:
 
     @property
     def ref(self) -> ObjectRef:
-        """The name of this Manifest."""
         return read_ref(self.raw)
 
     @property
     def module(self) -> str:
-        """The module it installs, "" where the label is missing (older generations have none)."""
+        """Return the module's name, "" if the label is missing (as in older versions)."""
         return self.meta.labels.get(LABEL_MODULE_NAME, "")
 
     @property
     def kyma(self) -> str:
-        """The Kyma it belongs to, "" where the label is missing."""
+        """Return the Kyma's name, "" if the label is missing."""
         return self.meta.labels.get(LABEL_KYMA_NAME, "")
 
     @property
     def channel(self) -> str:
-        """The channel it was made for; mandatory modules have none."""
+        """Return the module's channel; mandatory modules have none."""
         return self.meta.labels.get(LABEL_CHANNEL, "")
 
     @property
     def mandatory(self) -> bool:
-        """Whether it installs a mandatory module."""
+        """Return whether the module is mandatory."""
         return self.meta.labels.get(LABEL_MANDATORY, "") == "true"
 
     @property
     def skipped(self) -> bool:
-        """Whether lifecycle-manager passes over it: only for exactly "true", and even while it is being deleted."""
+        """Return whether lifecycle-manager skips it: only for exactly "true", and even during deletion."""
         return self.meta.labels.get(LABEL_SKIP) == "true"
 
     @property
     def unmanaged(self) -> bool:
-        """Whether lifecycle-manager was told to let go of it."""
+        """Return whether lifecycle-manager was asked to release it."""
         return self.meta.annotations.get(ANNOTATION_UNMANAGED, "") == "true"
 
 
 def fnv1(text: str) -> int:
-    """FNV-1 (not 1a) in 32 bits over the UTF-8 bytes."""
+    """Return the 32-bit FNV-1 hash (not FNV-1a) of the UTF-8 bytes."""
     value = _FNV_OFFSET
     for byte in text.encode():
         value = (value * _FNV_PRIME & _FNV_MASK) ^ byte
@@ -138,7 +137,7 @@ def fnv1(text: str) -> int:
 
 
 def manifest_name(kyma: str, component: str, module: str) -> str:
-    """The name that lifecycle-manager gives the Manifest of a module.
+    """Return the name that lifecycle-manager gives a module's Manifest.
 
     `<kyma>-<last part of the component>-<FNV-1 of component and module>`, cut to 62 characters.
     """
@@ -149,14 +148,14 @@ def manifest_name(kyma: str, component: str, module: str) -> str:
 def default_resource(
     data: Mapping[str, Any], manifest: str, *, cluster_scoped: bool = False, namespace: str = _SYNC_NAMESPACE
 ) -> ObjectRef:
-    """The identity of a module's default resource: name and namespace are defaulted only where they are empty."""
+    """Return the reference of a module's default CR; empty name and namespace get defaults."""
     ref = read_ref(data)
     where = "" if cluster_scoped else ref.namespace or namespace
     return ObjectRef(ref.kind, where, ref.name or manifest)
 
 
 def default_resource_body(data: Mapping[str, Any], identity: ObjectRef) -> dict[str, Any]:
-    """The default resource as it is created: with its name and namespace, and without a status, which is ignored."""
+    """Return the default CR as created: with name and namespace, without status (the server ignores it)."""
     metadata = data.get("metadata")
     named = {**(metadata if isinstance(metadata, Mapping) else {}), "name": identity.name}
     named.pop("namespace", None)
@@ -196,7 +195,7 @@ def _synced(entry: JsonReader) -> ObjectRef:
 
 
 def read_manifest(raw: object) -> Manifest | MalformedObject:
-    """Reads a Manifest of v1alpha1 (`installs`, `crds`) or v1beta2 (`install`)."""
+    """Read a Manifest of v1alpha1 (`installs`, `crds`) or v1beta2 (`install`)."""
     reader = JsonReader(raw)
     meta = read_meta(reader)
     if reason := identity_flaw(raw, meta):

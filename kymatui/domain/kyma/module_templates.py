@@ -1,4 +1,4 @@
-"""The ModuleTemplate resource, old style (a channel and a descriptor) and new style (a module name and a version)."""
+"""The ModuleTemplate resource: old style (channel, descriptor) and new style (module name, version)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 
 
 class TemplateGeneration(StrEnum):
-    """How a template is found: by its channel, or by its name from a ModuleReleaseMeta."""
+    """The generations of templates: found by channel, or by name from a ModuleReleaseMeta."""
 
     OLD = "channel"
     NEW = "version"
@@ -36,7 +36,7 @@ class TemplateGeneration(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StateCheckRule:
-    """One entry of `customStateCheck`, as it stands."""
+    """One entry of `customStateCheck`."""
 
     path: str
     value: str
@@ -45,7 +45,7 @@ class StateCheckRule:
 
 @dataclass(frozen=True, slots=True)
 class ManagerRef:
-    """The workload (or CRD) whose readiness says that a module is installed; `namespace` may be ""."""
+    """The workload (or CRD) whose readiness shows that a module is installed; `namespace` may be ""."""
 
     kind: GroupVersionKind
     namespace: str
@@ -54,7 +54,7 @@ class ManagerRef:
 
 @dataclass(frozen=True, slots=True)
 class ResourceLink:
-    """A named address: of the raw manifest, of a default resource."""
+    """A named URL of a raw manifest or default CR."""
 
     name: str
     address: str
@@ -62,7 +62,7 @@ class ResourceLink:
 
 @dataclass(frozen=True, slots=True)
 class DescriptorResource:
-    """A resource of an embedded component descriptor: `image` is its reference where it is one."""
+    """A resource of an embedded component descriptor; `image` is "" if it is no image."""
 
     name: str
     version: str
@@ -72,9 +72,9 @@ class DescriptorResource:
 
 @dataclass(frozen=True, slots=True)
 class ModuleTemplate:
-    """A ModuleTemplate; `raw` is the object as it came, with every field that is not read here.
+    """A ModuleTemplate; `raw` is the whole object, including fields that are not read here.
 
-    `outside` says that it is not in the cluster, so that nothing in the cluster finds it.
+    `outside` means that it is not in the cluster, so lifecycle-manager cannot find it.
     """
 
     meta: ObjectMeta
@@ -99,17 +99,16 @@ class ModuleTemplate:
 
     @property
     def ref(self) -> ObjectRef:
-        """The name of this template."""
         return read_ref(self.raw)
 
     @property
     def generation(self) -> TemplateGeneration:
-        """New style when it says which module and which version it is."""
+        """Return NEW if spec.version is set, else OLD."""
         return TemplateGeneration.NEW if self.spec_version else TemplateGeneration.OLD
 
     @property
     def module(self) -> str:
-        """The module's name: as the content says it, never from a file or object name while there is better."""
+        """Return the module's name from the content; the object's name is the last resort."""
         if self.spec_module:
             return self.spec_module
         labelled = self.meta.labels.get(LABEL_MODULE_NAME, "")
@@ -125,47 +124,47 @@ class ModuleTemplate:
 
     @property
     def version(self) -> str:
-        """The module's version: of the spec, else of the descriptor, else of the annotation; "" where none says it."""
+        """Return the version of the spec, else of the descriptor, else of the annotation, else ""."""
         return self.spec_version or self.component_version or self.meta.annotations.get(ANNOTATION_MODULE_VERSION, "")
 
     @property
     def conventional_name(self) -> str:
-        """The only name under which lifecycle-manager finds a new-style template."""
+        """Return the only name under which lifecycle-manager finds a new-style template."""
         return f"{self.spec_module or self.module}-{self.spec_version}"
 
     @property
     def follows_convention(self) -> bool:
-        """Whether lifecycle-manager finds it by name; old-style templates need no name."""
+        """Return whether lifecycle-manager finds it by name; old-style templates need no special name."""
         return self.generation is TemplateGeneration.OLD or self.meta.name == self.conventional_name
 
     @property
     def beta(self) -> bool:
-        """Whether only Kymas with the beta label get it."""
+        """Return whether only Kymas with the beta label get it."""
         return self.meta.label_is_true(LABEL_BETA)
 
     @property
     def internal(self) -> bool:
-        """Whether only Kymas with the internal label get it."""
+        """Return whether only Kymas with the internal label get it."""
         return self.meta.label_is_true(LABEL_INTERNAL)
 
     @property
     def synced(self) -> bool:
-        """Whether the old sync label lets it through: everything but "false", in any case, does."""
+        """Return whether the old sync label allows it: every value but "false", in any case."""
         return self.meta.labels.get(LABEL_SYNC, "").lower() != "false"
 
     @property
     def managed_by_kyma(self) -> bool:
-        """Whether the catalog sync of lifecycle-manager put it there."""
+        """Return whether lifecycle-manager's catalog sync created it."""
         return self.meta.labels.get(LABEL_MANAGED_BY, "") == "kyma"
 
     @property
     def labelled_mandatory(self) -> bool:
-        """Whether the label of the old style marks it as mandatory."""
+        """Return whether the old-style label marks it as mandatory."""
         return self.meta.label_is_true(LABEL_MANDATORY)
 
     @property
     def resource_kind(self) -> GroupVersionKind | None:
-        """The kind of the module's own resource, where the template has a usable one."""
+        """Return the kind of the module CR, None if the template has no usable one."""
         kind = read_kind(self.data) if self.data is not None else None
         return kind if kind is not None and kind.kind and kind.version else None
 
@@ -188,7 +187,7 @@ def _manager(spec: JsonReader) -> ManagerRef | None:
 
 
 def _descriptor_resource(entry: JsonReader) -> DescriptorResource:
-    # Resources of other types keep other things under access; only a reference that is a text is an image.
+    # Other resource types have other fields under access; only a string imageReference is an image.
     image = entry.child("access").raw.get("imageReference")
     return DescriptorResource(
         entry.text("name"), entry.text("version"), entry.text("type"), image if isinstance(image, str) else ""
@@ -196,12 +195,12 @@ def _descriptor_resource(entry: JsonReader) -> DescriptorResource:
 
 
 def _component(descriptor: JsonReader) -> JsonReader:
-    """Schema v2 keeps everything under `component`, v3alpha1 under `spec` with the name in the metadata."""
+    """Return the `component` of descriptor schema v2; v3alpha1 has `spec`, with the name in the metadata."""
     return descriptor.child("component") if descriptor.has("component") else JsonReader({})
 
 
 def read_template(raw: object, *, outside: bool = False) -> ModuleTemplate | MalformedObject:
-    """Reads a ModuleTemplate of either generation; `outside` for one that is not in the cluster."""
+    """Read a ModuleTemplate of either generation; `outside` marks one that is not in the cluster."""
     reader = JsonReader(raw)
     meta = read_meta(reader)
     if reason := identity_flaw(raw, meta):
@@ -213,7 +212,7 @@ def read_template(raw: object, *, outside: bool = False) -> ModuleTemplate | Mal
     info = spec.child("info")
     data = spec.child("data")
     for field in ("apiVersion", "kind"):
-        data.text(field)  # what has the wrong type is remembered as a flaw
+        data.text(field)  # reading records a wrong type as a flaw
     return ModuleTemplate(
         meta=meta,
         channel=spec.text("channel"),
@@ -244,7 +243,7 @@ _MAPPED = frozenset({"", "Processing", "Deleting", "Ready", "Error", "Warning", 
 
 
 def schema_violations(template: ModuleTemplate) -> tuple[Flaw, ...]:
-    """What today's CustomResourceDefinition of ModuleTemplate refuses in a template that was read all the same."""
+    """Return what the current CRD of ModuleTemplate would reject."""
     found = list(template.flaws)
     if template.channel and not _CHANNEL.fullmatch(template.channel):
         found.append(Flaw("spec.channel", "3 to 32 letters a to z", repr(template.channel)))

@@ -1,4 +1,4 @@
-"""What is wrong, with what, and who has to act."""
+"""Problems: severity, object, message and who has to act."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 
 
 class Severity(StrEnum):
-    """How bad it is."""
-
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
 
 
 class Actor(StrEnum):
-    """Who has to act next."""
+    """The actors that a problem or reason can name."""
 
     NOBODY = ""
     YOU = "you"
@@ -30,7 +28,7 @@ class Actor(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong; `module` is "" where it concerns none, `about` an object, or a list's name."""
+    """A problem; `module` is "" if none is affected, `about` is an object or a list's name."""
 
     severity: Severity
     message: str
@@ -40,25 +38,25 @@ class Problem:
 
     @property
     def object(self) -> str:
-        """The object or list in words."""
+        """Return the object or list as text."""
         return str(self.about or "")
 
     @property
     def ref(self) -> ObjectRef | None:
-        """The object that can be opened; None where the problem names none."""
+        """Return the object to open, None if the problem names none."""
         return self.about if isinstance(self.about, ObjectRef) else None
 
     @property
     def counts(self) -> bool:
-        """Whether it counts as a problem: an information is shown beside the problems, and no count has it."""
+        """Return whether counts include it; information is shown but never counted."""
         return self.severity is not Severity.INFO
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The one sentence of a row: what is wrong (or that nothing is), and who must act.
+    """The reason of a row: one sentence with what is wrong (or that nothing is) and who has to act.
 
-    `says_waiting` says that the text already tells who or what it waits for; `about` is the object that the text names.
+    `says_waiting` means that the text names what it waits for; `about` is the object in the text.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""The ModuleReleaseMeta resource: which version of a module each channel has."""
+"""The ModuleReleaseMeta resource: the version of a module in each channel."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 
 @dataclass(frozen=True, slots=True)
 class ReleaseMeta:
-    """A ModuleReleaseMeta; `channels` keeps the order and the first entry of a channel that is there twice.
+    """A ModuleReleaseMeta.
 
-    `mandatory_version` is None where `spec.mandatory` is absent, `selector` None where `spec.kymaSelector` is.
+    `channels` keeps the order, and the first entry of a duplicate channel. `mandatory_version` is None without
+    `spec.mandatory`, `selector` None without `spec.kymaSelector`.
     """
 
     meta: ObjectMeta
@@ -31,17 +32,16 @@ class ReleaseMeta:
 
     @property
     def ref(self) -> ObjectRef:
-        """The name of this object."""
         return read_ref(self.raw)
 
     @property
     def follows_convention(self) -> bool:
-        """Whether lifecycle-manager finds it: it asks for the object that is named like the module."""
+        """Return whether lifecycle-manager finds it, which requires the module's name as object name."""
         return self.meta.name == self.module
 
 
 def read_release_meta(raw: object) -> ReleaseMeta | MalformedObject:
-    """Reads a ModuleReleaseMeta; the module's name falls back to the object's."""
+    """Read a ModuleReleaseMeta; the module's name defaults to the object's name."""
     reader = JsonReader(raw)
     meta = read_meta(reader)
     if reason := identity_flaw(raw, meta):
@@ -66,7 +66,7 @@ def read_release_meta(raw: object) -> ReleaseMeta | MalformedObject:
 
 
 def schema_violations(meta: ReleaseMeta) -> tuple[Flaw, ...]:
-    """What the CustomResourceDefinition refuses: channels and mandatory exclude each other, and one must be there."""
+    """Return what the CRD would reject; it requires either channels or mandatory, not both."""
     found = list(meta.flaws)
     if meta.channels and meta.mandatory_version is not None:
         found.append(Flaw("spec", "either channels or mandatory", "both"))

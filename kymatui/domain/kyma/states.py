@@ -1,4 +1,4 @@
-"""The states of a module, worst first, and the aggregate of a Kyma."""
+"""Module states, worst first, and the aggregated state of a Kyma."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class State(StrEnum):
-    """What a module is in. The first six are lifecycle-manager's words; the last two are kymatui's own."""
+    """The states of a module: six of lifecycle-manager, and the last two of kymatui."""
 
     READY = "Ready"
     PROCESSING = "Processing"
@@ -20,7 +20,7 @@ class State(StrEnum):
 
 
 class StateSource(StrEnum):
-    """Which source decided a state."""
+    """The sources that can decide a state."""
 
     RULES = "customStateCheck"
     STATUS = "status.state"
@@ -45,17 +45,17 @@ _SEVERITY = {state: place for place, state in enumerate(_WORST_FIRST)}
 
 
 def state_rank(state: State) -> int:
-    """0 for the worst; a key that sorts the worst first."""
+    """Return the sort key of a state; 0 is the worst."""
     return _SEVERITY[state]
 
 
 def worst_state(states: Iterable[State]) -> State | None:
-    """The worst of several states; None of none."""
+    """Return the worst state, None of none."""
     return min(states, key=state_rank, default=None)
 
 
 def parse_state(text: str) -> State | None:
-    """The state that an object reports, exactly as lifecycle-manager spells it; None for any other word."""
+    """Return the state in lifecycle-manager's exact spelling, None for any other text."""
     try:
         found = State(text)
     except ValueError:
@@ -64,10 +64,11 @@ def parse_state(text: str) -> State | None:
 
 
 def kyma_state(modules: Iterable[str], conditions: Iterable[str]) -> State:
-    """The state that lifecycle-manager gives a Kyma from its modules' states and its conditions' statuses.
+    """Return the state that lifecycle-manager computes for a Kyma.
 
-    A Deleting or Unmanaged module does not count by itself, but the `Modules` condition is True only when every module
-    is Ready or Unmanaged, so a Deleting one keeps the Kyma in Processing (`modules_condition`).
+    `modules` are the modules' states, `conditions` the statuses of the Kyma's conditions. A Deleting or Unmanaged
+    module does not count by itself. But the `Modules` condition is True only if every module is Ready or Unmanaged,
+    so a Deleting one keeps the Kyma in Processing (`modules_condition`).
     """
     reported = set(modules)
     for state in (State.ERROR, State.WARNING, State.PROCESSING):
@@ -77,10 +78,10 @@ def kyma_state(modules: Iterable[str], conditions: Iterable[str]) -> State:
 
 
 def modules_condition(modules: Iterable[str]) -> bool:
-    """Whether lifecycle-manager sets the `Modules` condition of a Kyma to True."""
+    """Return whether lifecycle-manager sets the Kyma's `Modules` condition to True."""
     return all(state in (State.READY, State.UNMANAGED) for state in modules)
 
 
-# The states that rules can map to with an effect, in the order in which they decide.
+# The states that rules can map to, in order of precedence; other states have no effect.
 PRECEDENCE = (State.ERROR, State.READY, State.WARNING, State.DELETING)
 PRECEDENCE_WORDS = frozenset(state.value for state in PRECEDENCE)

@@ -1,4 +1,4 @@
-"""All templates and release metas of a cluster, found by name, by module, or one after the other."""
+"""The index of a cluster's templates and release metas by name, module and channel."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kymatui.domain.kyma.versions import parse_version
 
 @dataclass(frozen=True, slots=True)
 class TemplateIndex:
-    """What modules there are to have.
+    """The templates and release metas of a cluster.
 
-    `namespace` is where lifecycle-manager looks: the namespace of the Kyma, or `kyma-system` where there is none.
-    `is_runtime` says that lifecycle-manager syncs its catalog here, so that its own templates are labelled.
+    `namespace` is where lifecycle-manager searches: the Kyma's namespace, or `kyma-system` without a Kyma.
+    `is_runtime` means that lifecycle-manager syncs its catalog here, so its own templates carry a label.
     """
 
     namespace: str
@@ -32,7 +32,7 @@ class TemplateIndex:
     is_runtime: bool
 
     def meta(self, module: str) -> ReleaseMeta | None:
-        """The release meta that lifecycle-manager finds; else one that says it is of the module, nearest first."""
+        """Return the release meta that lifecycle-manager finds, else the nearest one of the module."""
         candidates = self.metas_by_module.get(module, ())
         return min(
             candidates,
@@ -41,10 +41,11 @@ class TemplateIndex:
         )
 
     def is_kyma(self, template: ModuleTemplate) -> bool:
-        """Whether the template comes from Kyma's own catalog; every other is a community template.
+        """Return whether a template belongs to Kyma's own catalog; all others are community templates.
 
-        In a runtime the catalog sync labels its templates. In the control plane they carry no label, but stand beside
-        the release metas and Kymas: there a release meta of the module, or a channel, tells them apart.
+        In a runtime, the catalog sync labels its templates. In a control plane they have no label but share the
+        namespace of the release metas and Kymas: there, a release meta of the module, or a channel, identifies
+        them.
         """
         if template.outside:
             return False
@@ -59,16 +60,16 @@ class TemplateIndex:
         return any(meta.meta.namespace == self.namespace for meta in self.metas_by_module.get(template.module, ()))
 
     def offers(self, module: str) -> tuple[ModuleTemplate, ...]:
-        """Every template of a module, from everywhere."""
+        """Return every template of a module, from all catalogs."""
         return self.by_module.get(module, ())
 
 
 def index_templates(
     templates: Iterable[object], metas: Iterable[object], namespace: str, outside: Iterable[object] = ()
 ) -> TemplateIndex:
-    """Reads all templates and release metas; what cannot be read is kept aside.
+    """Index templates and release metas; malformed ones are listed apart.
 
-    Of the templates `outside` of the cluster, those count that the cluster does not have in the same version.
+    An `outside` template counts only if the cluster lacks this version of the module.
     """
     read_templates = [read_template(raw) for raw in templates]
     read_outside = [read_template(raw, outside=True) for raw in outside]
@@ -86,7 +87,7 @@ def index_templates(
     for meta in releases:
         metas_by_module[meta.module].append(meta)
         if not meta.follows_convention:
-            # lifecycle-manager asks by the object's name, whatever the spec says.
+            # lifecycle-manager searches by object name and ignores spec.moduleName.
             metas_by_module[meta.meta.name].append(meta)
     return TemplateIndex(
         namespace=namespace,
@@ -104,7 +105,7 @@ def index_templates(
 
 
 def _others(inside: Iterable[ModuleTemplate], outside: Iterable[ModuleTemplate]) -> list[ModuleTemplate]:
-    """The templates of a module and version that are not there yet; the first of several sources counts."""
+    """Return the outside templates whose module and version are new; the first source wins."""
     seen = {(template.module, parse_version(template.version) or template.version) for template in inside}
     found = []
     for template in outside:

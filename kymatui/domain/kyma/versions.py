@@ -1,6 +1,6 @@
-"""Versions as lifecycle-manager reads them, their order, and how far two lie apart.
+"""Versions as lifecycle-manager parses them, their order and their distance.
 
-`parse_version` takes what Masterminds/semver v3 `NewVersion` takes, which is what lifecycle-manager compares with: an
+`parse_version` accepts what `NewVersion` of Masterminds/semver v3 accepts, which lifecycle-manager uses: an
 optional "v", one to three numbers, an optional pre-release and build. `version_of_tag` is stricter, because
 `20231106-1a2b3c4` and a commit of digits are image tags but no versions.
 """
@@ -28,7 +28,7 @@ Rank = tuple[tuple[int, int, int], bool, tuple[Identifier, ...]]
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
-    """A version; equal and ordered by precedence, so `v1.0.2`, `1.0.2` and `1.0.2+build` are equal."""
+    """A version, compared by precedence: `v1.0.2`, `1.0.2` and `1.0.2+build` are equal."""
 
     text: str
     major: int
@@ -43,7 +43,7 @@ class Version:
 
     @property
     def core(self) -> tuple[int, int, int]:
-        """Major, minor, patch: all that the downgrade guard compares."""
+        """Return major, minor and patch, which the downgrade guard compares."""
         return (self.major, self.minor, self.patch)
 
     def __eq__(self, other: object) -> bool:
@@ -75,17 +75,17 @@ def _version(pattern: re.Pattern[str], text: str) -> Version | None:
 
 @lru_cache(maxsize=4096)
 def parse_version(text: str) -> Version | None:
-    """The version that lifecycle-manager reads in a text, or None."""
+    """Parse a version as lifecycle-manager does, None if invalid."""
     return _version(_LENIENT, text)
 
 
 def version_of_tag(tag: str) -> Version | None:
-    """The version that an image tag says: three numbers, or None."""
+    """Return the version of an image tag with three numbers, else None."""
     return _version(_THREE, tag)
 
 
 def same_version(one: str, other: str) -> bool:
-    """Whether two texts name the same version; texts that are no versions must be equal."""
+    """Return whether two texts name the same version; invalid versions are compared as text."""
     left, right = parse_version(one), parse_version(other)
     if left is None or right is None:
         return one == other
@@ -93,22 +93,22 @@ def same_version(one: str, other: str) -> bool:
 
 
 def version_order(text: str) -> tuple[bool, Version, str]:
-    """A key that orders any texts: what is no version comes first, by its text."""
+    """Return a sort key for any texts; invalid versions come first, by text."""
     version = parse_version(text)
     return (version is not None, version or Version("", 0, 0, 0), text)
 
 
 def newest_version(texts: Iterable[str]) -> str:
-    """The greatest release; only where there is none the greatest pre-release; else the last text, or nothing."""
+    """Return the greatest release, else the greatest pre-release, else the last text, else ""."""
     ordered = sorted(texts, key=version_order)
     releases = [text for text in ordered if (version := parse_version(text)) is not None and not version.prerelease]
     return (releases or ordered or [""])[-1]
 
 
 def newest_above(installed: str, offered: Iterable[str], *, devel: bool = False) -> str:
-    """The greatest version above the one that is installed; "" where there is none.
+    """Return the greatest version above the installed one, "" if there is none.
 
-    Pre-releases count where `devel` says so, or where what is installed is one itself. What is no version never does.
+    Pre-releases count if `devel` is set or the installed version is one. Invalid versions never count.
     """
     known = parse_version(installed)
     if known is None:
@@ -120,7 +120,7 @@ def newest_above(installed: str, offered: Iterable[str], *, devel: bool = False)
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """How far two versions lie apart, in the greatest part that differs: `Distance(1, "minor")`."""
+    """The distance of two versions in the greatest part that differs: `Distance(1, "minor")`."""
 
     count: int
     part: str
@@ -130,7 +130,7 @@ class Distance:
 
 
 def version_distance(one: str, other: str) -> Distance | None:
-    """The distance of two versions; None where they are equal or one is no version."""
+    """Return the distance of two versions, None if they are equal or one is invalid."""
     left, right = parse_version(one), parse_version(other)
     if left is None or right is None or left == right:
         return None
@@ -141,5 +141,5 @@ def version_distance(one: str, other: str) -> Distance | None:
 
 
 def is_downgrade(new: Version, old: Version) -> bool:
-    """Whether the guard of lifecycle-manager refuses the change: only major, minor and patch count."""
+    """Return whether lifecycle-manager's guard refuses the change; it ignores pre-releases."""
     return new.core < old.core

@@ -1,4 +1,4 @@
-"""The Watcher resource: what a runtime reports to the control plane. kymatui shows it and never writes it."""
+"""The Watcher resource: what a runtime reports to its control plane. kymatui only reads it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """A Watcher; `raw` is the object as it came, with every field that is not read here."""
+    """A Watcher; `raw` is the whole object, including fields that are not read here."""
 
     meta: ObjectMeta
     manager: str
@@ -41,17 +41,16 @@ class Watcher:
 
     @property
     def ref(self) -> ObjectRef:
-        """The name of this Watcher."""
         return read_ref(self.raw)
 
     @property
     def webhook(self) -> str:
-        """The name of its webhook in the runtime."""
+        """Return the name of its webhook in the runtime."""
         return f"{self.meta.namespace}.{self.meta.name}.operator.kyma-project.io"
 
 
 def read_watcher(raw: object) -> Watcher | MalformedObject:
-    """Reads a Watcher; the manager falls back to the managed-by label."""
+    """Read a Watcher; the manager defaults to the managed-by label."""
     reader = JsonReader(raw)
     meta = read_meta(reader)
     if reason := identity_flaw(raw, meta):

@@ -1,3 +1,1 @@
-"""Edits of a Kyma (its module entries, its labels): the patch, what it would do to each module, and how far
-lifecycle-manager has come with it.
-"""
+"""Edits of a Kyma's module entries and labels: the patch, its effects, and the progress afterwards."""

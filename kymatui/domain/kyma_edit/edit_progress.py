@@ -1,4 +1,4 @@
-"""How far an edit of a Kyma has come: accepted, seen by lifecycle-manager, under way, finished; and who has to act."""
+"""The progress of a Kyma edit, and who has to act."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SETTLED = (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.AHEAD, DriftKind.CHANNE
 
 
 class EditPhase(StrEnum):
-    """What an edit goes through; which of them depends on what was asked."""
+    """The phases of an edit; the verb decides which ones apply."""
 
     ACCEPTED = "accepted by the server"
     TAKEN_UP = "taken up: Manifest created"
@@ -38,7 +38,7 @@ class EditPhase(StrEnum):
 
 
 def edit_phases(verb: EditVerb) -> tuple[EditPhase, ...]:
-    """The phases of one verb in their order; the last one is the end."""
+    """Return the phases of a verb in order."""
     match verb:
         case EditVerb.DISABLE:
             return EditPhase.ACCEPTED, EditPhase.DELETING, EditPhase.GONE
@@ -52,10 +52,10 @@ def edit_phases(verb: EditVerb) -> tuple[EditPhase, ...]:
 
 @dataclass(frozen=True, slots=True)
 class EditProgress:
-    """Where it stands, in a sentence.
+    """The progress of an edit.
 
-    `lost` says that another client has changed the entry since, and it is not followed further; `held` that what was
-    asked for does not come, since lifecycle-manager keeps the version that is installed.
+    `lost` means that another client changed the entry, so kymatui stops tracking it. `held` means that
+    lifecycle-manager keeps the installed version instead of the requested one.
     """
 
     words: str
@@ -67,7 +67,7 @@ class EditProgress:
 
 
 def track_edit(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Snapshot, seen: Catalog) -> EditProgress:
-    """The stage in a snapshot; `generation` is the Kyma's after the edit, 0 where that is not known."""
+    """Return the progress in a snapshot; `generation` is the Kyma's after the edit, 0 if unknown."""
     kyma = _kyma(edit, snapshot)
     if kyma is None:
         return EditProgress(f"{edit.kyma} is gone", lost=True)
@@ -88,7 +88,7 @@ def track_edit(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Sn
 
 
 def _held(found: EditProgress, toggle: ModuleEdit, row: ModuleRow | None) -> EditProgress:
-    """A channel that was asked for has its version only where lifecycle-manager moves to it."""
+    """Mark the edit as held if lifecycle-manager refuses to move to the channel's version."""
     refusal = row.resolution.refusal if row is not None else None
     if not found.finished or toggle.channel is None or not isinstance(refusal, HeldBack):
         return found
@@ -101,7 +101,7 @@ def _kyma(edit: KymaEdit, snapshot: Snapshot) -> Kyma | None:
 
 
 def _stands(edit: KymaEdit, kyma: Kyma) -> bool:
-    """Whether the entry still is what the edit made of it; the server may have added defaults."""
+    """Return whether the entry still matches the edit; the server may have added defaults."""
     entries: list[Mapping[str, Any]] = [reader.raw for reader in JsonReader(kyma.raw).child("spec").children("modules")]
     entry = next((entry for entry in entries if entry.get("name") == edit.module), None)
     if entry is None or edit.after is None:
@@ -110,7 +110,7 @@ def _stands(edit: KymaEdit, kyma: Kyma) -> bool:
 
 
 def track_install(module: str, row: ModuleRow | None) -> EditProgress:
-    """How far lifecycle-manager has come with a module that the Kyma asks for."""
+    """Return the progress of a module that the Kyma requests."""
     if row is None or row.reports.kyma in ("", State.UNMANAGED):
         return EditProgress("accepted; lifecycle-manager has not taken it up yet", Actor.KLM)
     if row.state is State.WARNING:

@@ -1,7 +1,7 @@
-"""Changes of a Kyma's list of modules, as JSON patches that apply only to what was seen.
+"""JSON patches of a Kyma's module list that apply only to the entry that was read.
 
-The patch of an entry tests the entry that was read, so an edit that somebody else made to it in between is never lost:
-the server refuses the patch. Other entries, the status and the labels may change meanwhile without disturbing it.
+The patch tests the entry, so the server rejects it if another client changed the entry in between. Other entries,
+the status and the labels may change meanwhile.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from kymatui.domain.kyma.kymas import Kyma, Policy
 Json = dict[str, Any]
 ModuleEntry = Mapping[str, Any]
 EntryChange = Callable[[Json | None], Json | None]
-"""Makes a new entry of the old one; None stands for no entry, before and after."""
+"""A function from the old entry to the new one; None means no entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class KymaEdit:
-    """One change of one entry.
+    """A change of one module entry.
 
-    `before` and `after` are the entry as it was seen and as it will be, None where there is none; `patch` is empty
-    where nothing is to be done; `whole` is the Kyma as it will be.
+    `before` and `after` are the entry, None if absent; `patch` is empty if nothing changes; `whole` is the edited
+    Kyma.
     """
 
     kyma: ObjectRef
@@ -39,11 +39,11 @@ class KymaEdit:
 
     @property
     def is_empty(self) -> bool:
-        """Whether all is as it should be already."""
+        """Return whether nothing changes."""
         return not self.patch
 
     def lines(self) -> tuple[tuple[str, str, str], ...]:
-        """Field by field: the path, the value before and the value after ("" where there is none)."""
+        """Return the changed fields as path, old value and new value ("" if absent)."""
         if self.before is None or self.after is None:
             whole = ("spec.modules", _text(self.before), _text(self.after))
             return () if self.before is self.after else (whole,)
@@ -60,7 +60,7 @@ def _text(value: object) -> str:
 
 
 def edit_entry(kyma: Kyma, module: str, change: EntryChange) -> KymaEdit:
-    """What `change` makes of a module's entry, as an edit; the first entry of that name counts."""
+    """Return the edit that `change` makes of the first entry with the module's name."""
     found = kyma.raw.get("spec")
     spec: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
     listed = spec.get("modules")
@@ -81,7 +81,7 @@ def _patch(
     if at is None:
         if listed:
             return same, {"op": "add", "path": "/spec/modules/-", "value": after}
-        # a list that somebody else begins meanwhile would be replaced: nothing may have changed at all
+        # "add" would replace a list that another client created meanwhile, so require an unchanged object
         version = {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")}
         return same, version, {"op": "add", "path": "/spec/modules", "value": [after]}
     path = f"/spec/modules/{at}"
@@ -102,11 +102,14 @@ def _edited(
     return {**raw, "spec": {**spec, "modules": left}}
 
 
-# the changes that people ask for
+# the changes of an entry
 
 
 def enable_entry(module: str, channel: str | None = None, policy: Policy | None = None) -> EntryChange:
-    """The module in the list; a channel of "" is the Kyma's own, None leaves it (and the policy) as it is."""
+    """Return a change that adds the module.
+
+    A channel of "" is the Kyma's own; None keeps channel or policy.
+    """
 
     def change(entry: Json | None) -> Json:
         made = entry if entry is not None else {"name": module}
@@ -120,12 +123,12 @@ def enable_entry(module: str, channel: str | None = None, policy: Policy | None 
 
 
 def disable_entry(entry: Json | None) -> Json | None:
-    """The module not in the list."""
+    """Remove the entry."""
     return None
 
 
 def set_entry_channel(channel: str) -> EntryChange:
-    """The entry in another channel, "" for the Kyma's own; without an entry there is nothing to change."""
+    """Return a change of the entry's channel ("" is the Kyma's own); without an entry it does nothing."""
 
     def change(entry: Json | None) -> Json | None:
         if entry is not None:
@@ -136,7 +139,7 @@ def set_entry_channel(channel: str) -> EntryChange:
 
 
 def set_entry_managed(wanted: bool) -> EntryChange:
-    """The entry with lifecycle-manager in charge of what is installed, or without."""
+    """Return a change that makes lifecycle-manager manage the module or not."""
 
     def change(entry: Json | None) -> Json | None:
         if entry is None or entry.get("managed", True) == wanted:
@@ -148,7 +151,7 @@ def set_entry_managed(wanted: bool) -> EntryChange:
 
 
 def set_entry_policy(policy: Policy) -> EntryChange:
-    """The entry with another policy for the module's default resource."""
+    """Return a change of the policy for the module's default CR."""
 
     def change(entry: Json | None) -> Json | None:
         if entry is not None and entry.get("customResourcePolicy", Policy.CREATE_AND_DELETE) != policy:

@@ -1,6 +1,6 @@
-"""Labels of a Kyma that decide which modules it may have (beta, internal): what a change would do, before it is made.
+"""Edits of the Kyma labels that decide which modules are allowed (beta, internal), with their effects.
 
-Taking such a label away uninstalls every module that only Kymas with it may have.
+Removing such a label uninstalls every module that requires it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ LABELS: Final[Mapping[str, str]] = {"beta": LABEL_BETA, "internal": LABEL_INTERN
 
 
 Labels = Mapping[str, str | None]
-"""Labels as they are to be; None takes one away."""
+"""Labels to set; None removes one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelChange:
-    """One label as it was seen and as it will be; None where there is none."""
+    """One label before and after; None if absent."""
 
     label: str
     before: str | None
@@ -44,9 +44,9 @@ class LabelChange:
 
 @dataclass(frozen=True, slots=True)
 class LabelEdit:
-    """Labels of one Kyma; `changes` has all that were asked for, also those that are so already.
+    """An edit of a Kyma's labels; `changes` lists all requested labels, even unchanged ones.
 
-    `patch` applies only to the Kyma that was seen with those values, and is empty where nothing is to be done.
+    `patch` applies only to the Kyma with the values that were read, and is empty if nothing changes.
     """
 
     kyma: ObjectRef
@@ -60,16 +60,16 @@ class LabelEdit:
 
     @property
     def labels(self) -> Labels:
-        """What they will be."""
+        """Return the labels after the edit."""
         return {change.label: change.after for change in self.changes}
 
 
 @dataclass(frozen=True, slots=True)
 class LabelProposal:
-    """An edit of labels with what becomes of each module; `edit` is None where there is no Kyma.
+    """A label edit with its effects; `edit` is None without a Kyma.
 
-    `comes`, `goes` and `changes` are what of the catalog a runtime gets and loses, and what of it has other channels
-    then; `warnings` tell what else is to be known.
+    `comes` and `goes` are the catalog objects that a runtime gains and loses, `changes` those that get other
+    channels; `warnings` are further notes.
     """
 
     edit: LabelEdit | None
@@ -82,7 +82,7 @@ class LabelProposal:
 
 
 def label_edit(kyma: Kyma, labels: Labels) -> LabelEdit:
-    """The edit that gives labels their values, or takes them away."""
+    """Return the edit that sets labels, or removes those with value None."""
     raw = kyma.raw.get("metadata")
     metadata: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
     found = metadata.get("labels")
@@ -94,10 +94,10 @@ def label_edit(kyma: Kyma, labels: Labels) -> LabelEdit:
 
 
 def _patch(metadata: Mapping[str, Any], todo: Sequence[LabelChange], listed: bool) -> Iterator[Mapping[str, Any]]:
-    """All tests first: a patch is applied as a whole, or not at all."""
+    """Yield the patch with all tests first; the server applies it as a whole or not at all."""
     yield {"op": "test", "path": "/metadata/uid", "value": metadata.get("uid")}
     if any(change.before is None for change in todo):
-        # that a label is not there cannot be tested: nothing of the object may have changed
+        # JSON patch cannot test for an absent label, so require an unchanged object
         yield {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")}
     for change in todo:
         if change.before is not None:
@@ -120,8 +120,8 @@ def _path(label: str) -> str:
 def propose_labels(
     snapshot: Snapshot, labels: Labels, now: float, settings: CatalogOptions | None = None
 ) -> LabelProposal:
-    """What a change of labels would do in the cluster of a snapshot. `now` is in seconds of the Unix clock."""
-    memory = ReadCache()  # with other labels most is read as before
+    """Return the effects of a label change in a snapshot; `now` is in seconds of the Unix clock."""
+    memory = ReadCache()  # both catalogs share most objects
     before = build_catalog(snapshot, now, settings, memory)
     ref = before.kyma.ref if before.kyma is not None else None
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == ref), None))

@@ -1,4 +1,4 @@
-"""What other labels on the control plane's Kyma would change, before anybody sets them."""
+"""A preview of label changes on the control plane's Kyma."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from kymatui.domain.snapshot.snapshots import Object
 from kymatui.errors import RefusedError
 
 Labels = Mapping[str, str | None]
-"""Labels to set; None takes one away."""
+"""Labels to set; None removes one."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelEffects:
-    """`offered` and `withdrawn` are the templates and release metas that the runtime gets, and loses; `changed` the
-    release metas that come with other channels; `compare_catalogs` what becomes of modules."""
+    """The effects of a label change.
+
+    `offered` and `withdrawn` are the templates and release metas that the runtime gains and loses; `changed` are
+    release metas with other channels; `effects` are the effects on modules.
+    """
 
     labels: Mapping[str, str | None]
     offered: tuple[SyncEntry, ...]
@@ -37,12 +40,12 @@ class LabelEffects:
 
     @property
     def uninstalls(self) -> tuple[str, ...]:
-        """The modules that would be uninstalled."""
+        """Return the modules that would be uninstalled."""
         return tuple(effect.module for effect in self.effects if effect.uninstalls)
 
 
 def with_labels(raw: Object, labels: Labels) -> Object:
-    """The object with other labels."""
+    """Return the object with other labels; None removes one."""
     metadata = JsonReader(raw).child("metadata").raw
     before = metadata.get("labels")
     found = {**(before if isinstance(before, Mapping) else {}), **labels}
@@ -50,9 +53,9 @@ def with_labels(raw: Object, labels: Labels) -> Object:
 
 
 def preview_label_effects(pair: RuntimePair, labels: Labels, now: float) -> LabelEffects | None:
-    """What the labels would change; None where the control plane has no Kyma. `now` in seconds of the Unix clock.
+    """Return the effects of a label change, None if the control plane has no Kyma.
 
-    Raises RefusedError where the control plane's catalog is not listed.
+    `now` is in seconds of the Unix clock. Raises RefusedError if the control plane's catalog is not listed.
     """
     kyma = pair.control_kyma
     if kyma is None:
@@ -86,7 +89,7 @@ def _with_labels(pair: RuntimePair, labels: Labels) -> RuntimePair:
 
 
 def synced_objects(pair: RuntimePair, kyma: Kyma) -> dict[object, SyncEntry]:
-    """Everything of the catalog that the runtime should have, by what it is."""
+    """Return the catalog objects that the runtime should have, by reference."""
     shelf = index_templates(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
     plan = plan_sync(kyma, shelf, RuntimeCopies(None, None), pair.rules.restricted)
     return {entry.ref: entry for entry in plan.entries if entry.wanted}

@@ -1,4 +1,4 @@
-"""How far what follows from other labels of a Kyma has come: modules that come and go, and the copies of a runtime."""
+"""The progress of a label edit: modules that come and go, and the copies in a runtime."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 
 
 def track_label_edit(proposal: LabelProposal, snapshot: Snapshot, seen: Catalog, plan: SyncPlan | None) -> EditProgress:
-    """What is waited for, else what came of it; `plan` is the catalog sync of a runtime, None without one."""
+    """Return the first unfinished stage, else the result; `plan` is a runtime's catalog sync, if any."""
     edit = proposal.edit
     assert edit is not None
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == edit.kyma), None))
@@ -36,7 +36,7 @@ def track_label_edit(proposal: LabelProposal, snapshot: Snapshot, seen: Catalog,
 
 
 def _changed(edit: LabelEdit, kyma: Kyma) -> EditProgress | None:
-    """Where the labels are not those that were written."""
+    """Return progress if the labels differ from the edit, else None."""
     now = {change.label: kyma.meta.labels.get(change.label) for change in edit.changes}
     if now == edit.labels:
         return None
@@ -64,7 +64,7 @@ def _uninstalled(effect: Effect, row: ModuleRow | None) -> EditProgress:
 
 
 def _copies(proposal: LabelProposal, plan: SyncPlan | None) -> Iterator[EditProgress]:
-    """The catalog sync brings and takes copies on its own time."""
+    """Yield unfinished copies; lifecycle-manager syncs the catalog on its own schedule."""
     standing = {entry.ref: entry.standing for entry in plan.entries} if plan is not None else {}
     come = [ref for ref in proposal.comes if standing.get(ref) is SyncStatus.MISSING]
     go = [ref for ref in proposal.goes if standing.get(ref) is SyncStatus.LEFT_OVER]

@@ -1,7 +1,6 @@
-"""Enabling, disabling and the like: what a person asks of a Kyma, what it would do, and what speaks against it.
+"""Edits of one module in a Kyma: the proposal with its effects, refusals and warnings.
 
-Nothing is written here. A proposal holds the edit, every module on which it has an effect (found by working out the
-catalog again with the Kyma as it would be), the reasons to refuse it, and what a person should know before saying yes.
+Nothing is written here. The effects come from a second catalog, built with the edited Kyma.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _WARNED = (RiskKind.CR_STAYS, RiskKind.FINALIZER_STAYS, RiskKind.POLICY_PENDING,
 
 
 class EditVerb(StrEnum):
-    """What can be asked of a Kyma for one module."""
+    """The edits of one module."""
 
     ENABLE = "enable"
     DISABLE = "disable"
@@ -45,7 +44,7 @@ class EditVerb(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ModuleEdit:
-    """What a person asks for; a channel of "" is the Kyma's own, None says nothing about it."""
+    """A requested edit; a channel of "" is the Kyma's own, None keeps it."""
 
     verb: EditVerb
     module: str
@@ -55,10 +54,10 @@ class ModuleEdit:
 
 @dataclass(frozen=True, slots=True)
 class EditProposal:
-    """An edit with its consequences; `edit` is None where there is no Kyma that could be edited.
+    """An edit with its consequences; `edit` is None without an editable Kyma.
 
-    `gone` says that there is nothing to disable, since nobody asks for the module; `known` that a catalog or a status
-    names it.
+    `gone` means that there is nothing to disable, because the Kyma does not request the module; `known` that a
+    catalog or a status names the module.
     """
 
     toggle: ModuleEdit
@@ -71,20 +70,20 @@ class EditProposal:
 
     @property
     def is_refused(self) -> bool:
-        """Whether it must not be carried out."""
+        """Return whether the edit must not be applied."""
         return self.edit is None or bool(self.refusals)
 
     @property
     def is_done(self) -> bool:
-        """Whether the Kyma says so already."""
+        """Return whether the Kyma already has the requested content."""
         return self.edit is not None and self.edit.is_empty and not self.refusals
 
 
 def propose_edit(
     snapshot: Snapshot, toggle: ModuleEdit, now: float, settings: CatalogOptions | None = None
 ) -> EditProposal:
-    """Works out what a toggle would do in the cluster of a snapshot. `now` is in seconds of the Unix clock."""
-    memory = ReadCache()  # with another Kyma most is read as before
+    """Return the proposal for an edit in a snapshot; `now` is in seconds of the Unix clock."""
+    memory = ReadCache()  # both catalogs share most objects
     before = build_catalog(snapshot, now, settings, memory)
     kyma = _the_kyma(snapshot, before)
     if kyma is None:
@@ -105,7 +104,7 @@ def propose_edit(
 
 
 def explain_no_kyma(seen: Catalog) -> str:
-    """Say why there is no Kyma to edit: none exists, or the list of Kymas is missing."""
+    """Return why there is no Kyma to edit: none exists, or the list of Kymas is missing."""
     why = seen.kyma_unknown
     return "this cluster has no Kyma to edit" if why is None else f"no Kyma to edit is known: {why}"
 
@@ -130,7 +129,7 @@ def _with_kyma(snapshot: Snapshot, edit: KymaEdit) -> Snapshot:
 
 
 def entry_change(toggle: ModuleEdit) -> entry_patch.EntryChange:
-    """What is to be made of the module's entry, whatever that is by then."""
+    """Return the change of the module's entry; it applies to any current content."""
     match toggle.verb:
         case EditVerb.ENABLE:
             return entry_patch.enable_entry(toggle.module, toggle.channel, toggle.policy)
@@ -161,11 +160,11 @@ class _Case:
 
     @property
     def offers(self) -> ModuleRow | None:
-        """The row to look up what is offered; it is there before, or only with the edit."""
+        """Return the row with the module's offers; it may exist only after the edit."""
         return self.was or self.will
 
 
-# reasons to refuse
+# refusals
 
 
 def _refusals(case: _Case) -> Iterator[str]:
@@ -216,14 +215,14 @@ def _not_in_channel(case: _Case) -> Iterator[str]:
 
 
 def _unresolved(case: _Case) -> Iterator[str]:
-    """What lifecycle-manager would answer; that it only keeps what is installed is no reason to refuse."""
+    """Yield lifecycle-manager's refusal, unless it only keeps the installed version."""
     refusal = case.will.resolution.refusal if case.will is not None else None
     if refusal is not None and not refusal.keeps_installed and not list(_not_in_channel(case)):
         yield f"{case.asked} would not be installed: {refusal_words(refusal)}"
 
 
 def _not_to_be_taken_over(case: _Case) -> Iterator[str]:
-    """Lifecycle-manager takes over what was installed directly only in a version that a channel has."""
+    """Yield why lifecycle-manager cannot adopt a direct installation: no channel has its version."""
     row = case.was
     if row is None or row.presence is Presence.UNMANAGED or not row.installed or not row.channels:
         return
@@ -240,7 +239,10 @@ def _is_direct(row: ModuleRow) -> bool:
 
 
 def _still_unmanaging(case: _Case) -> Iterator[str]:
-    """An entry may go only when the status says Unmanaged; before, lifecycle-manager would take it for a deletion."""
+    """Yield why an unmanaged entry must stay for now.
+
+    Without the status Unmanaged, lifecycle-manager would take the removal for a deletion.
+    """
     report = case.kyma.report(case.asked)
     unmanaged = case.edit.before is not None and case.edit.before.get("managed") is False
     if unmanaged and report is not None and report.state != State.UNMANAGED:
@@ -252,7 +254,7 @@ def _still_unmanaging(case: _Case) -> Iterator[str]:
         yield from (one.words for one in case.was.foreseen if one.risk is RiskKind.STILL_RELEASING)
 
 
-# what a person should know
+# warnings
 
 
 def _warnings(case: _Case) -> Iterator[str]:

@@ -1,3 +1,1 @@
-"""How one module is: whether it is installed, its manager, the readiness of its objects, customStateCheck, known
-risks, and who acts next.
-"""
+"""The facts of one module: presence, manager, readiness, customStateCheck, known risks, next actor."""

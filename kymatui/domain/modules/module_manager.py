@@ -1,4 +1,4 @@
-"""Which workload is a module's manager."""
+"""The search for the workload that is a module's manager."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANNOTATIONS_OWNED_BY = (f"deprecated-{OPERATOR}/owned-by", f"{OPERATOR}/owned-by
 
 @dataclass(frozen=True, slots=True)
 class ModuleManager:
-    """The manager as found; `others` are managers of community templates of the same module that are there as well."""
+    """A module's manager; `others` are installed managers of community templates of the same module."""
 
     sight: ManagerVisibility
     workload: Object | None = None
@@ -31,17 +31,15 @@ class ModuleManager:
 
     @property
     def ref(self) -> ObjectRef | None:
-        """The name of the workload."""
         return read_ref(self.workload) if self.workload is not None else None
 
     @property
     def deleting(self) -> bool:
-        """Whether it is being deleted."""
         return self.workload is not None and read_meta(JsonReader(self.workload)).deleting
 
     @property
     def applied_by_kymatui(self) -> bool:
-        """Whether kymatui installed it and lifecycle-manager has not taken it over: both leave their names on it."""
+        """Return whether kymatui installed it and lifecycle-manager has not adopted it (by field managers)."""
         if self.workload is None:
             return False
         managers = read_meta(JsonReader(self.workload)).field_managers
@@ -56,7 +54,7 @@ def find_manager(
     manifest: Manifest | None,
     raw_manifests: RawManifests,
 ) -> ModuleManager:
-    """Looks where the templates say, the preferred one first; else where lifecycle-manager's labels say."""
+    """Find the manager by the templates, the preferred one first, else by lifecycle-manager's labels."""
     wanted = _wanted(preferred, offers)
     found = [(ref, raw) for ref in wanted if (raw := _lookup(world, ref)) is not None]
     if found:
@@ -76,7 +74,7 @@ def manager_candidates(
     manifest: Manifest | None,
     raw_manifests: RawManifests,
 ) -> tuple[Object, ...]:
-    """Every workload that `find_manager` may look at for a module, whatever it then decides."""
+    """Return every workload that `find_manager` may read for a module."""
     names = [(ref.kind.kind, ref.name) for ref in _wanted(None, offers)]
     names += [(ref.kind.kind, ref.name) for ref in _synced_names(manifest, raw_manifests)]
     labels = _labels(module, manifest)
@@ -86,7 +84,10 @@ def manager_candidates(
 
 
 def _directly_installed(world: ClusterIndex, offers: Sequence[ModuleTemplate]) -> set[ManagerRef]:
-    """The managers that only community templates have; that of another version of Kyma's own is no second one."""
+    """Return the managers that only community templates name.
+
+    A manager of another version in Kyma's own catalog is no second installation.
+    """
     own = {template.manager for template in offers if world.shelf.is_kyma(template)}
     return {template.manager for template in offers if template.manager is not None and template.manager not in own}
 
@@ -132,13 +133,13 @@ def _by_manifest(
 
 
 def _labels(module: str, manifest: Manifest | None) -> list[tuple[str, str]]:
-    """The labels under which lifecycle-manager and the modules' own authors leave the module's name."""
+    """Return the labels with the module's name, by lifecycle-manager and by the modules' authors."""
     component = [("app.kubernetes.io/component", manifest.meta.name)] if manifest is not None else []
     return [*component, ("kyma-project.io/module", module)]
 
 
 def _synced_names(manifest: Manifest | None, raw_manifests: RawManifests) -> list[ObjectRef]:
-    """The first workload that is applied is the manager to lifecycle-manager."""
+    """Return the first workload of each applied list, which lifecycle-manager treats as the manager."""
     names = [ref for ref in (manifest.synced if manifest is not None else ()) if ref.kind.kind in WORKLOADS][:1]
     for resources in raw_manifests.values():
         refs = [read_ref(raw) for raw in resources if isinstance(raw, Mapping)]
@@ -147,13 +148,16 @@ def _synced_names(manifest: Manifest | None, raw_manifests: RawManifests) -> lis
 
 
 def owning_manifest(raw: object) -> str:
-    """Return the Manifest that an object names as its owner, as "namespace/name"; "" for none."""
+    """Return the Manifest that owns an object by annotation, as "namespace/name", "" for none."""
     annotations = read_meta(JsonReader(raw)).annotations
     return next((annotations[name] for name in ANNOTATIONS_OWNED_BY if name in annotations), "")
 
 
 def is_applied_from(raw: object, manifest: str) -> bool:
-    """Return whether lifecycle-manager applied an object from a Manifest ("namespace/name"): it also deletes it."""
+    """Return whether lifecycle-manager applied an object from a Manifest and so will delete it.
+
+    `manifest` is "namespace/name".
+    """
     return bool(manifest) and (
         owning_manifest(raw) == manifest and KLM_FIELD_MANAGER in read_meta(JsonReader(raw)).field_managers
     )

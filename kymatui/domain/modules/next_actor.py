@@ -1,4 +1,4 @@
-"""Who acts next on what a control plane reports of a module: one answer for the fleet and for a runtime's catalog."""
+"""The next actor for what a control plane reports of a module, shared by fleet and catalog."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.versions.drift import DriftKind
 
 _CUSTOM_RESOURCES = "module crs"
-"""Of the operation that a Manifest tells while module CRs that people created keep its module from going."""
+"""Part of the Manifest's operation message while user-created module CRs block the deletion."""
 
 
 def actor_for_state(state: State, operation: str = "") -> Actor:
-    """Return who acts next on a state that the Kyma reports; `operation` is lifecycle-manager's own sentence."""
+    """Return who acts next on a state in the Kyma's status; `operation` is the Manifest's message."""
     if state is State.DELETING:
         return Actor.YOU if _CUSTOM_RESOURCES in operation.lower() else Actor.KLM
     return Actor.YOU if state in (State.WARNING, State.ERROR) else Actor.KLM
 
 
 def actor_for_manifest_state(state: State) -> Actor:
-    """Return who acts next on a state that only a Manifest reports: lifecycle-manager tries an error again."""
+    """Return who acts next on a state that only a Manifest reports; lifecycle-manager retries errors."""
     return Actor.YOU if state is State.WARNING else Actor.KLM
 
 
 def actor_on_drift(kind: DriftKind, *, managed: bool) -> Actor:
-    """Return who acts next on a module that is well but for its version."""
+    """Return who acts next on the drift of a module without other problems."""
     if kind in (DriftKind.AHEAD, DriftKind.CHANNEL_SKEW):
         return Actor.YOU
     if kind is DriftKind.BEHIND:
@@ -32,7 +32,7 @@ def actor_on_drift(kind: DriftKind, *, managed: bool) -> Actor:
 
 
 def actor_on_report(state: State, kind: DriftKind, *, maintenance: bool) -> Actor:
-    """Return who acts next on all that a Kyma reports of a module."""
+    """Return who acts next on everything that a Kyma reports of a module."""
     if maintenance:
         return Actor.KLM
     if state in (State.READY, State.UNMANAGED):

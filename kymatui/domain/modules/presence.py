@@ -1,7 +1,8 @@
-"""Whether a module is there, and who brought it: the flowchart of the module's status, with its extensions.
+"""The presence of a module: whether it is installed, and by which owner.
 
-In the Kyma's spec: managed. Else a resource of the module decides: there, it is enabled; with a deletion timestamp, it
-is being deleted; not there, it is removed. The extensions tell apart what the flowchart leaves open.
+This follows the flowchart of the module's status: a module in the Kyma's spec is managed. Otherwise its CR decides:
+present means enabled, with a deletion timestamp deleting, absent removed. kymatui adds cases that the flowchart
+leaves open.
 """
 
 from __future__ import annotations
@@ -11,40 +12,40 @@ from enum import StrEnum
 
 
 class ManagerVisibility(StrEnum):
-    """What is known of a module's manager."""
+    """The visibility of a module's manager."""
 
     FOUND = "found"
     ABSENT = "absent"
-    UNREADABLE = "unreadable"  # workloads may not be read, or run in another cluster
-    UNIDENTIFIED = "unidentified"  # nothing says which workload it is
+    UNREADABLE = "unreadable"  # workloads are not readable, or run in another cluster
+    UNIDENTIFIED = "unidentified"  # no template or label names the workload
 
 
 class Presence(StrEnum):
-    """What there is of a module."""
+    """The presence of a module."""
 
     NOT_INSTALLED = "not installed"
     ENABLED = "enabled"
-    NOT_CONFIGURED = "installed, not configured"  # its manager runs, and there is no resource of it
+    NOT_CONFIGURED = "installed, not configured"  # its manager is running, but there is no module CR
     DELETING = "deleting"
     UNMANAGED = "unmanaged"  # the Kyma names it with managed: false
-    ORPHAN = "orphan configuration"  # resources without their manager
-    CONFLICT = "managed and direct"  # lifecycle-manager and somebody else both installed it
-    UNKNOWN = "unknown"  # what would tell may not be read
+    ORPHAN = "orphan configuration"  # module CRs without their manager
+    CONFLICT = "managed and direct"  # installed by lifecycle-manager and by another installer
+    UNKNOWN = "unknown"  # the deciding lists are not readable
 
     @property
     def follows_channel(self) -> bool:
-        """Whether the version of the channel counts: not for what is unmanaged, or on its way out."""
+        """Return whether the channel's version applies: not for unmanaged or deleting modules."""
         return self not in (Presence.UNMANAGED, Presence.DELETING)
 
 
 @dataclass(frozen=True, slots=True)
 class PresenceEvidence:
-    """What was seen of a module.
+    """The observed facts that decide a module's presence.
 
-    `resources` counts its custom resources, None where they could not be read; `configurable` says that there is a kind
-    of resource at all; `direct` that somebody else than lifecycle-manager installed something of it; `kyma_unreadable`
-    that a Kyma may ask for it without being seen; `sources_unreadable` that the list of ModuleTemplates or of Manifests
-    is missing, which name the manager of what is installed.
+    `resources` is the number of module CRs, None if unreadable. `configurable` means that the module has a CR kind;
+    `direct` that another installer than lifecycle-manager installed part of it; `kyma_unreadable` that an unseen
+    Kyma may request it; `sources_unreadable` that the list of ModuleTemplates or Manifests, which name the manager,
+    is missing.
     """
 
     requested: bool = False
@@ -64,7 +65,7 @@ class PresenceEvidence:
 
 
 def determine_presence(traces: PresenceEvidence) -> Presence:
-    """Walks the flowchart."""
+    """Return the presence of a module."""
     found = _presence(traces)
     unnamed = traces.sources_unreadable and traces.manager is ManagerVisibility.UNIDENTIFIED
     return Presence.UNKNOWN if found is Presence.NOT_INSTALLED and (traces.kyma_unreadable or unnamed) else found

@@ -1,7 +1,7 @@
-"""Whether an object does what it is for, with the reason in words; and lifecycle-manager's own, coarser answer.
+"""Readiness of objects with a reason, and lifecycle-manager's coarser state.
 
-The rules are those of `kubectl rollout status` and of the controllers' conditions. Where a controller has said nothing
-yet, an object counts as starting for a while (`ROLLOUT_GRACE`), and as broken after that.
+The rules follow `kubectl rollout status` and the controllers' conditions. An object without any status counts as
+starting for `ROLLOUT_GRACE` seconds, and as broken after that.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ ROLLOUT_GRACE = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The state, a sentence, and whether old and new pods stand side by side; `flaws` are what could not be read."""
+    """The readiness of an object.
+
+    `rolling` means that old and new pods coexist; `flaws` are the unreadable fields.
+    """
 
     state: State
     words: str
@@ -33,13 +36,12 @@ class Readiness:
 
     @property
     def ready(self) -> bool:
-        """Whether it does what it is for."""
         return self.state is State.READY
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """One object taken apart; `age` in seconds, and `patient` while it may still be starting."""
+    """The parsed parts of one object; `patient` is true while it may still be starting."""
 
     meta: ObjectMeta
     spec: JsonReader
@@ -53,7 +55,7 @@ class _Seen:
 
     @property
     def unseen(self) -> bool:
-        """Whether the controller has not looked at the newest generation."""
+        """Return whether the controller has not observed the newest generation."""
         return self.status.integer("observedGeneration", self.meta.generation) < self.meta.generation
 
     def condition(self, kind: str) -> Condition | None:
@@ -68,7 +70,7 @@ class _Seen:
         return found is not None and found.status == "False"
 
     def not_yet(self, words: str, *, rolling: bool = False) -> Readiness:
-        """Processing while it may be starting, and an error afterwards."""
+        """Return Processing while the object may be starting, Error afterwards."""
         return Readiness(State.PROCESSING if self.patient else State.ERROR, words, rolling=rolling)
 
 
@@ -98,7 +100,7 @@ def _deployment(seen: _Seen) -> Readiness:
     if total > updated:
         old = format_count(total - updated, "old pod")
         lacking = seen.status.integer("unavailableReplicas")
-        if lacking and updated:  # the old ones are kept for as long as the new ones do not come up
+        if lacking and updated:  # old pods stay until the new ones are available
             words = f"{format_count(lacking, 'new pod')} not available yet, {old} kept until then{paused}"
             return Readiness(State.PROCESSING, words, rolling=True)
         return Readiness(State.PROCESSING, f"{old} still there{paused}", rolling=True)
@@ -142,7 +144,7 @@ def _stateful_set(seen: _Seen) -> Readiness:
 def _daemon_set(seen: _Seen) -> Readiness:
     if seen.unseen:
         return Readiness(State.PROCESSING, "its controller has not seen the last change yet", rolling=True)
-    # A new one has a status full of zeros, from the server itself; its controller says which generation it has seen.
+    # The server gives a new DaemonSet a status of zeros; only observedGeneration shows that its controller acted.
     if not seen.status.raw or (seen.meta.generation and not seen.status.has("observedGeneration")):
         return seen.not_yet("starting: its controller has said nothing yet")
     wanted, ready = seen.status.integer("desiredNumberScheduled"), seen.status.integer("numberReady")
@@ -223,7 +225,7 @@ def _pod(seen: _Seen) -> Readiness:
 
 
 def _by_conditions(seen: _Seen) -> Readiness:
-    """Any other kind: what its conditions say, if they say something that everybody understands."""
+    """Return the readiness of any other kind by its well-known conditions."""
     for kind in ("Stalled", "Failed", "Degraded"):
         if seen.is_true(kind):
             return Readiness(State.ERROR, f"{kind}{_because(seen.condition(kind))}")
@@ -253,7 +255,7 @@ _BY_KIND: dict[tuple[str, str], Callable[[_Seen], Readiness]] = {
 
 
 def check_readiness(raw: object, now: float) -> Readiness:
-    """The readiness of any object at a moment, in seconds of the Unix clock; a deletion under way comes first."""
+    """Return the readiness of an object; `now` is in seconds of the Unix clock. A deletion comes first."""
     reader = JsonReader(raw)
     status = reader.child("status")
     seen = _Seen(read_meta(reader), reader.child("spec"), status, read_conditions(status), now)
@@ -270,7 +272,7 @@ _ROLLED_OUT = "NewReplicaSetAvailable"
 
 
 def klm_deployment_state(raw: object) -> State:
-    """The state that today's lifecycle-manager gives a manager Deployment: without conditions, an error at once."""
+    """Return current lifecycle-manager's state for a manager Deployment; without conditions it is Error."""
     conditions = read_conditions(JsonReader(raw).child("status"))
     progressing, available = find_condition(conditions, "Progressing"), find_condition(conditions, "Available")
     if progressing is None or progressing.status != "True":
@@ -283,7 +285,7 @@ def klm_deployment_state(raw: object) -> State:
 
 
 def klm_stateful_set_state(raw: object, pods: Iterable[object] = ()) -> State:
-    """The state that today's lifecycle-manager gives a manager StatefulSet: by the first container with a status."""
+    """Return current lifecycle-manager's state for a StatefulSet, by the first container with a status."""
     reader = JsonReader(raw)
     spec, status = reader.child("spec"), reader.child("status")
     if spec.has("replicas") and spec.integer("replicas") == status.integer("readyReplicas"):
@@ -297,7 +299,7 @@ def klm_stateful_set_state(raw: object, pods: Iterable[object] = ()) -> State:
 
 
 def klm_manager_state(resources: Iterable[Mapping[str, Any]], pods: Iterable[object] = ()) -> State:
-    """The state of a Manifest today: of the first Deployment or StatefulSet it applies, in order; Ready without one."""
+    """Return current lifecycle-manager's Manifest state: that of the first workload, Ready without one."""
     for raw in resources:
         kind = read_ref(raw).kind
         if (kind.group, kind.kind) == ("apps", "Deployment"):
@@ -308,7 +310,10 @@ def klm_manager_state(resources: Iterable[Mapping[str, Any]], pods: Iterable[obj
 
 
 def is_gate_open(raw: object) -> bool:
-    """The gate before the rules, as it was: a Deployment must be Available, or have all its replicas ready."""
+    """Return whether lifecycle-manager's former gate is open and the rules apply.
+
+    A Deployment must be Available or have all replicas ready.
+    """
     reader = JsonReader(raw)
     if read_ref(raw).kind.kind != "Deployment":
         return True

@@ -1,7 +1,7 @@
-"""What lifecycle-manager is known to do otherwise than its API says, foreseen from fields before it does harm.
+"""Known deviations of lifecycle-manager from its API, predicted from fields before they do harm.
 
-Each was seen on a real lifecycle-manager (1.20). What the Manifest says counts: it is what lifecycle-manager acts on,
-and a change of the Kyma may reach it late. Where Manifests cannot be seen, nothing is foreseen from them.
+Each was observed with lifecycle-manager 1.20. The Manifest decides, because lifecycle-manager acts on it and a
+change of the Kyma may reach it late. Without readable Manifests nothing is predicted from them.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _PASSED_ON = "with the next version, channel or template change"
 
 
 class RiskKind(StrEnum):
-    """What can go wrong."""
+    """The kinds of risks."""
 
     POLICY_PENDING = "policy-pending"  # the Manifest has another policy than the Kyma
     CR_STAYS = "cr-stays"  # neither lifecycle-manager nor kyma CLI deletes the module CR
     FINALIZER_STAYS = "finalizer-stays"  # the Manifest can never be deleted
-    NOT_APPLIED = "not-applied"  # the status has a version of which nothing is applied
+    NOT_APPLIED = "not-applied"  # the status reports a version that is not applied
     MAY_NOT_WAIT = "may-not-wait"  # objects may be deleted with their CRD
     STILL_RELEASING = "still-releasing"  # Unmanaged is reported, and the Manifest is still there
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleRisk:
-    """One risk of a module, with what to do about it."""
+    """One risk of a module and the way to handle it."""
 
     risk: RiskKind
     words: str
@@ -56,7 +56,7 @@ def find_risks(
     readiness: Readiness | None,
     resources: Sequence[ObjectRef],
 ) -> tuple[ModuleRisk, ...]:
-    """The risks of a module that the Kyma names; `resources` are its CRs that exist."""
+    """Return the risks of a module in the Kyma; `resources` are its existing CRs."""
     if request is None:
         return ()
     found: list[ModuleRisk] = []
@@ -74,7 +74,7 @@ def find_risks(
 
 
 def effective_policies(request: ModuleRequest | None, manifest: Manifest | None) -> frozenset[str]:
-    """The policies that are in force or will be: the Kyma's, and the Manifest's where it can be seen."""
+    """Return the policies of the Kyma and of the Manifest, which apply now or later."""
     found = (request.policy if request is not None else "", manifest.policy if manifest is not None else "")
     return frozenset(one for one in found if one)
 
@@ -107,9 +107,9 @@ _MAY_NOT_WAIT = (
 def is_not_applied(
     report: ModuleReport | None, manifest: Manifest | None, drift: Drift, desired: str, readiness: Readiness | None
 ) -> bool:
-    """Whether a version is reported Ready that the workload, which has come to rest, does not have.
+    """Return whether a version is reported Ready that the settled workload does not have.
 
-    So it is for some seconds of every upgrade, too, and nothing on the cluster tells since when.
+    Every upgrade has this for some seconds too, and the cluster does not tell since when.
     """
     if drift.kind is not DriftKind.BEHIND or report is None:
         return False
@@ -128,7 +128,7 @@ def not_applied_words(desired: str) -> str:
 
 
 def is_still_releasing(report: ModuleReport | None, manifest: Manifest | None) -> bool:
-    """Whether Unmanaged is reported while the Manifest is there: without the entry, it would be an uninstallation."""
+    """Return whether Unmanaged is reported while the Manifest exists; removing the entry would uninstall."""
     return report is not None and report.state == State.UNMANAGED and manifest is not None
 
 
@@ -140,7 +140,7 @@ def still_releasing_words(manifest: Manifest) -> str:
 
 
 def risks_of_policy(policy: str) -> Iterator[str]:
-    """What is to be known before a policy is set."""
+    """Yield notes for the user before a policy is set."""
     yield f"the policy reaches the Manifest only {_PASSED_ON}, and has no effect before"
     if policy == Policy.IGNORE:
         yield (
@@ -151,7 +151,7 @@ def risks_of_policy(policy: str) -> Iterator[str]:
 
 
 def is_stuck(manifest: Manifest) -> bool:
-    """Whether nothing but the finalizer that lifecycle-manager forgets keeps a Manifest from being deleted."""
+    """Return whether only the finalizer that lifecycle-manager forgets blocks a Manifest's deletion."""
     left = set(manifest.meta.finalizers)
     return manifest.meta.deleting and manifest.policy == Policy.IGNORE and left == {FINALIZER_MODULE_CR}
 
@@ -164,7 +164,7 @@ def stuck_words(manifest: Manifest) -> str:
 
 
 def taken_over_words(name: str, creator: str) -> str:
-    """What becomes of a user's template that has the name of a synced one."""
+    """Return what happens to a user's template with the name of a synced one."""
     return (
         f"{name} was created by {creator} and has the name of a synced one: the catalog sync overwrites it, and "
         "deletes it with the synced one. Apply yours under another name"
@@ -172,7 +172,7 @@ def taken_over_words(name: str, creator: str) -> str:
 
 
 def kyma_deletion_words(modules: Iterable[str]) -> str:
-    """What follows from the deletion of the runtime's Kyma; `modules` are requested there only, or may be."""
+    """Return what deleting the runtime's Kyma causes; `modules` are requested there only, or may be."""
     names = ", ".join(sorted(modules))
     gone = f", and uninstalls what only the runtime's requests: {names}. Enable them again after that" if names else ""
     return f"lifecycle-manager creates the runtime's Kyma again from the control plane's spec{gone}"

@@ -1,4 +1,4 @@
-"""What is doubtful in a template's `customStateCheck`, before any resource is looked at."""
+"""Lint of a template's `customStateCheck`, without any resource."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kymatui.domain.modules.status_paths import extended_steps
 
 
 class LintKind(StrEnum):
-    """What is doubtful."""
+    """The kinds of lint findings."""
 
     NO_READY = "no rule maps to Ready"
     NO_ERROR = "no rule maps to Error"
@@ -26,7 +26,7 @@ class LintKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """One doubt; `index` is the rule's place, None where it concerns all of them."""
+    """One lint finding; `index` is the rule's, None if it concerns all rules."""
 
     kind: LintKind
     index: int | None = None
@@ -34,7 +34,7 @@ class LintFinding:
 
     @property
     def harmless(self) -> bool:
-        """Whether the rules mean the same without the rule that it is about."""
+        """Return whether the rules mean the same without this rule."""
         return self.kind in (LintKind.NO_EFFECT, LintKind.DUPLICATE)
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ class LintFinding:
 
 
 def lint_rules(rules: Sequence[StateCheckRule]) -> tuple[LintFinding, ...]:
-    """Every doubt about a set of rules; nothing where there are none."""
+    """Return every lint finding of a set of rules."""
     if not rules:
         return ()
     found = []

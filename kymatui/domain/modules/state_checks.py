@@ -1,10 +1,9 @@
-"""`customStateCheck`: what a module's own resource says about its state, with the whole explanation.
+"""The evaluation of `customStateCheck`: a module CR's state, with the full explanation.
 
-Mode `klm` is bit for bit what the last lifecycle-manager that had it did (removed in July 2024): a rule whose path is
-missing is skipped, a value that is no string is an error, at least one Ready and one Error rule must be there. Mode
-`strict` is what its documentation says: every rule of a state must match, a missing path does not match, and Ready
-rules alone are enough. In both, rules for one state are joined by AND, and the order is Error, Ready, Warning,
-Deleting.
+Mode `klm` equals the last lifecycle-manager with this feature (removed in July 2024): a rule with a missing path is
+skipped, a value that is no string is an error, and at least one Ready and one Error rule are required. Mode
+`strict` follows its documentation: every rule of a state must match, a missing path does not match, and Ready rules
+alone are enough. In both, rules for one state are joined by AND, and the order is Error, Ready, Warning, Deleting.
 """
 
 from __future__ import annotations
@@ -25,40 +24,40 @@ BUILT_IN_RULES = tuple(StateCheckRule(STATE_PATH, word, word) for word in ("Read
 
 
 class CheckMode(StrEnum):
-    """Whose reading of the rules counts."""
+    """The modes of evaluation."""
 
     KLM = "klm"
     STRICT = "strict"
 
 
 class RuleResult(StrEnum):
-    """What came of one rule."""
+    """The results of one rule."""
 
     MATCH = "match"
     NO_MATCH = "no match"
-    SKIPPED = "skipped"  # the path is missing, and mode klm passes over it
-    ERROR = "error"  # no string, which ends the evaluation in mode klm
+    SKIPPED = "skipped"  # the path is missing, which mode klm ignores
+    ERROR = "error"  # the value is no string, which ends the evaluation in mode klm
     NOT_REACHED = "not reached"  # an earlier rule ended the evaluation
 
 
 class StateDecision(StrEnum):
-    """What decided the state."""
+    """The step of the evaluation that decided the state."""
 
-    GATE = "gate"  # the manager is not ready, and nothing else was looked at
-    NO_RESOURCE = "no resource"  # the module has no default resource to look at
-    RESOURCE_MISSING = "resource missing"  # it should be there and is not
-    RESOURCE_GONE = "resource gone"  # it is not there any more, while deleting
+    GATE = "gate"  # the manager is not ready, and no rule was evaluated
+    NO_RESOURCE = "no resource"  # the module has no default CR
+    RESOURCE_MISSING = "resource missing"  # the default CR is expected and missing
+    RESOURCE_GONE = "resource gone"  # the CR is gone while the module is being deleted
     INCOMPLETE = "incomplete rules"  # no Ready rule, or no Error rule
     NOT_A_STRING = "not a string"
     UNSUPPORTED = "unsupported state"  # status.state has a word that lifecycle-manager does not know
-    NOTHING_FOUND = "nothing found"  # no path of any rule is there
+    NOTHING_FOUND = "nothing found"  # no rule's path exists
     GROUP = "group"  # all rules of a state are true
     DEFAULT = "default"  # no group is true: Processing
 
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
-    """One rule with what was found; `klm_reads` is False where lifecycle-manager reads the path otherwise."""
+    """One rule with its result; `klm_reads` is False if lifecycle-manager reads the path differently."""
 
     rule: StateCheckRule
     look: PathResult
@@ -68,7 +67,7 @@ class RuleOutcome:
 
 @dataclass(frozen=True, slots=True)
 class RuleGroup:
-    """The rules for one state, joined; `value` is None where none of them was evaluated."""
+    """The rules for one state, joined by AND; `value` is None if none was evaluated."""
 
     state: str
     value: bool | None
@@ -76,7 +75,7 @@ class RuleGroup:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A state and everything that led to it; `rules` are empty where no rule was looked at."""
+    """A state and its explanation; `rules` is empty if no rule was evaluated."""
 
     mode: CheckMode
     state: State
@@ -88,16 +87,16 @@ class Evaluation:
 
     @property
     def matched(self) -> int:
-        """How many rules matched."""
+        """Return the number of matching rules."""
         return sum(outcome.result is RuleResult.MATCH for outcome in self.rules)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckInput:
-    """What is evaluated: the resource (None where it does not exist), and what stands around it.
+    """The input of an evaluation; `resource` is None if it does not exist.
 
-    `expected` is False where the module has no default resource at all; `age` in seconds is the Manifest's, or the
-    resource's own where there is no Manifest; `gate` is False where a manager Deployment is there and not ready.
+    `expected` is False if the module has no default CR; `age` in seconds is the Manifest's, else the CR's; `gate`
+    is False if a manager Deployment exists and is not ready.
     """
 
     resource: Mapping[str, Any] | None
@@ -108,7 +107,7 @@ class CheckInput:
 
 
 def evaluate(rules: Sequence[StateCheckRule], subject: CheckInput, mode: CheckMode = CheckMode.KLM) -> Evaluation:
-    """The state that the rules give; without rules, the state that `status.state` gives."""
+    """Return the state by the rules; without rules, by `status.state`."""
     source = StateSource.RULES if rules else StateSource.STATUS
     if not subject.gate:
         message = "module operator deployment is not ready"
@@ -180,7 +179,7 @@ def _joined(
 
 
 def _groups(outcomes: list[RuleOutcome]) -> tuple[RuleGroup, ...]:
-    """The groups in the order in which they decide; states without precedence come last."""
+    """Return the groups in order of precedence; states without precedence come last."""
     values: dict[str, bool | None] = {}
     for outcome in outcomes:
         before = values.get(outcome.rule.mapped_state)

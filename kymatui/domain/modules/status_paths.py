@@ -1,7 +1,8 @@
-"""Paths into an object, in two readings.
+"""Paths into an object, in two syntaxes.
 
-Lifecycle-manager never read JSONPath: it splits the text at its dots and walks through objects (`klm`). kymatui also
-takes `$.a.b`, `.a.b`, `a['b.c']` and `a[0]` (`extended`), and says when lifecycle-manager would not.
+lifecycle-manager never supported JSONPath: it splits the text at its dots and walks through objects (`klm`).
+kymatui also accepts `$.a.b`, `.a.b`, `a['b.c']` and `a[0]` (`extended`), and reports when lifecycle-manager would
+not.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kymatui.domain.kubernetes.json_reader import json_type
 
 
 class PathResultKind(StrEnum):
-    """What stands at a path."""
+    """The kinds of results of a path."""
 
     VALUE = "value"
     EMPTY = "empty string"
@@ -27,7 +28,7 @@ class PathResultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PathResult:
-    """What was found: `text` is the string, `type` the JSON type in words, `at` how far the path goes."""
+    """The result of a path; `text` is the string, `type` the JSON type, `at` the existing part of the path."""
 
     kind: PathResultKind
     text: str = ""
@@ -36,13 +37,13 @@ class PathResult:
 
     @property
     def found(self) -> bool:
-        """Whether a string is there."""
+        """Return whether the path leads to a string."""
         return self.kind in (PathResultKind.VALUE, PathResultKind.EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
 class PathEvaluation:
-    """One path, evaluated both ways; `klm_reads` says whether both readings mean the same."""
+    """A path evaluated in both syntaxes; `klm_reads` tells whether both mean the same."""
 
     path: str
     klm: PathResult
@@ -59,14 +60,14 @@ _TOKEN = re.compile(
 
 
 def evaluate_path(path: str, resource: object) -> PathEvaluation:
-    """Evaluates a path both ways, as one types it; never raises, whatever the path and the object are."""
+    """Evaluate a path in both syntaxes; never raises."""
     steps = extended_steps(path)
     extended = PathResult(PathResultKind.INVALID) if steps is None else _walk(steps, resource)
     return PathEvaluation(path, evaluate_klm_path(path, resource), extended, steps == tuple(path.split(".")))
 
 
 def evaluate_klm_path(path: str, resource: object) -> PathResult:
-    """What lifecycle-manager finds: `NestedString` over the parts between the dots."""
+    """Return lifecycle-manager's result: Go's `NestedString` with the parts between the dots."""
     found = resource
     walked: list[str] = []
     for part in path.split("."):
@@ -95,7 +96,7 @@ def _shown(found: object) -> str:
 
 @lru_cache(maxsize=1024)
 def extended_steps(path: str) -> tuple[PathStep, ...] | None:
-    """The steps of a path with brackets, or None where it cannot be read."""
+    """Return the steps of an extended path, None if invalid."""
     text = path.strip()
     if text.startswith("{") and text.endswith("}"):
         text = text[1:-1].strip()

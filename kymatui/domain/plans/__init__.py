@@ -1,3 +1,1 @@
-"""What a plan of a write is made of, whatever it writes: the cluster and its manager, the choice of template, what
-it deletes, its preview, its job.
-"""
+"""The parts of any plan: cluster target, manager, chosen template, deleted objects, preview and job."""

@@ -1,4 +1,4 @@
-"""The objects that a plan displayed and a person accepted, each by its uid: nothing else is deleted."""
+"""The objects that a plan displayed and the user accepted, by uid; nothing else is deleted."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 _NAMED = 3
 
 ObjectKey = tuple[str, str, str, str]
-"""Group, kind, namespace and name: the version says nothing about which object it is."""
+"""Group, kind, namespace and name; the API version does not identify an object."""
 
 
 def object_key(ref: ObjectRef) -> ObjectKey:
-    """Return where an object is, in whatever version it is read."""
+    """Return the identity of an object, independent of its API version."""
     return (ref.kind.group, ref.kind.kind, ref.namespace, ref.name)
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedObjects:
-    """What one plan displayed. An object that was deleted and created again has another uid, and is not in it."""
+    """The accepted objects of a plan. A recreated object has another uid and is not accepted."""
 
     uids: frozenset[tuple[ObjectKey, str]] = field(default_factory=frozenset)
 
@@ -38,7 +38,7 @@ class AcceptedObjects:
 
 
 def summarize_names(refs: Iterable[ObjectRef]) -> str:
-    """Return the first few names, and how many more."""
+    """Return the first few names and the number of the rest."""
     found = [str(ref) for ref in refs]
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     return ", ".join(found[:_NAMED]) + more

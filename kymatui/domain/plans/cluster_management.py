@@ -1,8 +1,7 @@
-"""Who manages a cluster's modules, and which way of enabling them follows from that.
+"""The manager of a cluster's modules, and how to enable modules there.
 
-A lifecycle-manager is known by what it writes: the status of its Kyma, and Manifests, under its own field managers.
-kymatui's own operator works on Manifests under a field manager of its own. A cluster without either trace is not
-managed; that no trace exists is known only when Kymas and Manifests are listed.
+lifecycle-manager is detected by its field managers on Kyma status and Manifests; kymatui's operator has a field
+manager of its own. A cluster without either is not managed, but only if Kymas and Manifests are listed.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from kymatui.domain.versions.messages import format_duration
 
 OWN_OPERATOR: Final = "kymatui-operator"
 _LIFECYCLE_MANAGERS = ("lifecycle-manager", "module-manager")
-_CLOCKS_DIFFER: Final = 60.0
+_CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
 _LIFECYCLE_PREFIX = "declarative.kyma-project.io/"
 
 
 class ClusterManager(StrEnum):
-    """Who keeps the modules as they should be."""
+    """The possible managers of a cluster's modules."""
 
     LIFECYCLE_MANAGER = "lifecycle-manager"
     OPERATOR = "kymatui's operator"
@@ -36,11 +35,11 @@ class ClusterManager(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """kymatui's operator, by its Lease.
+    """kymatui's operator as its Lease reports it.
 
-    holder  who has it, "" for nobody
-    age     how long ago it was renewed, in seconds; None where it does not say
-    works   whether somebody is at work
+    holder  holder of the Lease, "" for none
+    age     seconds since the last renewal, None if unknown
+    works   whether the operator is running
     """
 
     holder: str
@@ -49,7 +48,7 @@ class Operator:
 
     @property
     def words(self) -> str:
-        """In a sentence without an end."""
+        """Return the status as a phrase."""
         if not self.holder:
             return "nobody holds its Lease: it does not run"
         since = f"renewed {format_duration(self.age)} ago" if self.age is not None else "never renewed"
@@ -57,9 +56,10 @@ class Operator:
 
 
 def read_operator(lease: Mapping[str, Any] | None, now: float, is_dead: Callable[[str], bool]) -> Operator:
-    """The operator of a Lease as it is now; `now` in seconds of the Unix clock, `is_dead` knows holders that are gone.
+    """Return the operator of a Lease; `now` is in seconds of the Unix clock.
 
-    Clocks of machines differ: a Lease is only old when it was not renewed for much longer than it lasts.
+    `is_dead` knows holders that have ended. Clocks of machines differ, so a Lease is stale only well after its
+    duration.
     """
     spec = JsonReader(lease or {}).child("spec")
     holder, renewed = spec.text("holderIdentity"), parse_time(spec.text("renewTime"))
@@ -72,10 +72,10 @@ def read_operator(lease: Mapping[str, Any] | None, now: float, is_dead: Callable
 
 @dataclass(frozen=True, slots=True)
 class ClusterManagement:
-    """`why` is what it was known by; `way` says how modules come into the cluster, in a sentence.
+    """The manager of a cluster; `why` is the evidence, `way` tells how to enable modules.
 
-    `operator` is kymatui's, where that is the manager and its Lease could be read; `unknown` says which list is missing
-    where the manager is not known.
+    `operator` is set if kymatui's operator manages the cluster and its Lease is readable; `unknown` names the
+    missing list if the manager is unknown.
     """
 
     keeper: ClusterManager
@@ -96,14 +96,14 @@ class ClusterManagement:
 
     @property
     def word(self) -> str:
-        """The manager in two to four words, as the top line shows it."""
+        """Return the manager in two to four words, for the header."""
         if self.unknown is not None:
             return f"manager {self.unknown.gap}"
         return "not managed" if self.keeper is ClusterManager.NOBODY else f"managed by {self.keeper.value}"
 
     @property
     def short(self) -> str:
-        """The manager in one word, for where there is no room."""
+        """Return the manager in one word, for narrow screens."""
         if self.unknown is not None:
             return f"manager {self.unknown.gap}"
         return {ClusterManager.LIFECYCLE_MANAGER: "klm", ClusterManager.OPERATOR: "operator"}.get(
@@ -115,8 +115,11 @@ class ClusterManagement:
 
 
 def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None] = lambda: None) -> ClusterManagement:
-    """Return who manages the modules in the cluster of a snapshot. `operator` is asked where kymatui's own has left its
-    traces: a trace does not say that it still runs."""
+    """Return the manager of a snapshot's cluster.
+
+    `operator` reads the Lease; it is called only if kymatui's operator has written something, which does not prove
+    that it still runs.
+    """
     kymas = {manager: "the Kyma" for raw in snapshot.kymas for manager in _managers(raw)}
     manifests = {manager: "Manifests" for raw in snapshot.manifests for manager in _managers(raw)}
     written = {**kymas, **manifests}

@@ -1,4 +1,4 @@
-"""The cluster that a plan or a question is about: its first line, and what a question names."""
+"""The cluster that a plan or question is about: a plan's first line and the name in questions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 
 @dataclass(frozen=True, slots=True)
 class ClusterTarget:
-    """Where a session writes.
+    """The cluster that a session writes to.
 
-    context     the kubeconfig's context; of a runtime the control plane's
-    server      host and port of the API server; "" while there is no connection
-    namespace   the session's namespace, "" for all of them
-    runtime     namespace/name of the runtime behind the context's control plane, "" for the context's own cluster
-    control     host and port of the control plane's API server where there is a runtime
+    context     context of the kubeconfig; for a runtime, the control plane's
+    server      host and port of the API server, "" without a connection
+    namespace   the session's namespace, "" for all
+    runtime     namespace/name of a runtime of the context's control plane, "" for the context's own cluster
+    control     host and port of the control plane's API server, for a runtime
     """
 
     context: str
@@ -31,13 +31,13 @@ class ClusterTarget:
 
     @property
     def name(self) -> str:
-        """What questions call it: `context prod-eu`, `runtime kcp-system/dev-1 of context kcp`."""
+        """Return the name for questions: `context prod-eu`, `runtime kcp-system/dev-1 of context kcp`."""
         context = sanitize(f"context {self.context}")
         return sanitize(f"runtime {self.runtime} of {context}") if self.runtime else context
 
     @property
     def line(self) -> str:
-        """The first line of every plan."""
+        """Return the first line of every plan."""
         named = f"context {self.context} ({self.control if self.runtime else self.server or 'not connected'})"
         if self.runtime:
             named = f"runtime {self.runtime} ({self.server or 'not connected'}) of {named}"
@@ -45,12 +45,12 @@ class ClusterTarget:
         return sanitize(f"Cluster: {named}, {where}, {self.access}")
 
     def question(self, action: str, consequence: str = "") -> str:
-        """`Delete nats in context prod-eu? 3 objects, backup saved.`"""
+        """Return a question such as `Delete nats in context prod-eu? 3 objects, backup saved.`"""
         return f"{action} in {self.name}?" + (f" {consequence}." if consequence else "")
 
     @property
     def document(self) -> dict[str, str | bool | None]:
-        """The keys that every plan has in JSON."""
+        """Return the keys that every plan has in JSON."""
         return {
             "context": self.context,
             "server": self.server or None,

@@ -1,4 +1,4 @@
-"""Direct installation: which template, and whether installing past the Kyma is right at all."""
+"""The choice of a template for direct installation, and the reasons against it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEFAULT_NAMESPACE = "kyma-system"
 
 @dataclass(frozen=True, slots=True)
 class InstallChoice:
-    """A template that can be installed directly: where its manifest is, and in which namespace it lives."""
+    """A template for direct installation, with the manifest's address and the module's namespace."""
 
     template: ModuleTemplate
     address: str
@@ -31,9 +31,9 @@ class InstallChoice:
 
 
 def choose_template(shelf: TemplateIndex, module: str, version: str = "", namespace: str = "") -> InstallChoice | str:
-    """The template of a version, or of the newest stable one; a sentence where there is none that can be installed.
+    """Return the template of a version or of the newest stable one, or a message why there is none.
 
-    `namespace` is that of the template, where several have the same version.
+    `namespace` selects among templates with the same version.
     """
     found = find_offer(shelf, module, version, namespace)
     if isinstance(found, AmbiguousOffer):
@@ -56,7 +56,7 @@ def choose_template(shelf: TemplateIndex, module: str, version: str = "", namesp
 
 
 def _the_same(shelf: TemplateIndex, several: AmbiguousOffer) -> ModuleTemplate | None:
-    """The first of them, where all of them install the same; None where it makes a difference which one is meant."""
+    """Return the first template if all of them install the same, else None."""
     named = {place: one for one in shelf.offers(several.module) for place in [f"{one.meta.namespace}/{one.meta.name}"]}
     first, *others = (named[place] for place in several.places)
     same_in_all = all((one.links, one.data, one.manager) == (first.links, first.data, first.manager) for one in others)
@@ -64,7 +64,7 @@ def _the_same(shelf: TemplateIndex, several: AmbiguousOffer) -> ModuleTemplate |
 
 
 def unknown_lists(feeds: Mapping[str, Feed]) -> Iterator[str]:
-    """The lists that say what lifecycle-manager manages, and that nobody has seen, each with the reason."""
+    """Yield the missing lists that show what lifecycle-manager manages, each with the reason."""
     for name in NAMING_LISTS:
         feed = feeds.get(name, Feed(FeedState.SYNCING))
         if gap_of(feed) is not None:
@@ -87,11 +87,11 @@ def install_refusals(
     direct: bool,
     keeper: ClusterManager = ClusterManager.LIFECYCLE_MANAGER,
 ) -> Iterator[str]:
-    """What speaks against installing a module directly; `direct` says that a person wants to all the same, `keeper` who
-    manages the cluster.
+    """Yield the reasons against a direct installation.
 
-    A module that lifecycle-manager manages is never installed directly: both would write the same objects. What nobody
-    can tell counts as managed, unless a person insists.
+    `direct` means that the user insists, `keeper` is the cluster's manager. A module that lifecycle-manager manages
+    is never installed directly, because both would write the same objects. An unknown manager counts as
+    lifecycle-manager unless the user insists.
     """
     if not direct and (unseen := list(unknown_lists(feeds))):
         yield (
@@ -122,9 +122,10 @@ def install_refusals(
 
 
 def adoptable_row(row: ModuleRow | None, name: str, version: str = "") -> ModuleRow:
-    """The row of what kymatui may take over. Raises RefusedError where there is nothing, or somebody has it, or where
-    another `version` is there than was asked for: the fields that only the one that is there has would stay for ever,
-    and be nobody's.
+    """Return the row that kymatui may adopt.
+
+    Raises RefusedError if nothing is installed, if lifecycle-manager manages it, or if another `version` is
+    installed than requested: fields that only the installed version has would then remain without an owner.
     """
     if row is None or row.presence in (Presence.NOT_INSTALLED, Presence.ORPHAN):
         raise RefusedError(f"there is no {name} to take over", hint=f"`kymatui install {name}` installs it")
@@ -147,7 +148,7 @@ def adoptable_row(row: ModuleRow | None, name: str, version: str = "") -> Module
 
 
 def is_downgrade(installed: str, wanted: str) -> bool:
-    """Whether a lower version would be installed over a higher one."""
+    """Return whether the wanted version is lower than the installed one."""
     return (
         bool(installed and wanted)
         and not same_version(installed, wanted)

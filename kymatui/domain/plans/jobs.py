@@ -1,6 +1,6 @@
-"""Jobs: work that takes time and goes on whatever a person looks at meanwhile. Data and its changes; nothing runs here.
+"""Jobs as data: background work in steps, and the transitions of its states; nothing runs here.
 
-A job waits until nothing that it must have for itself is in use, runs through its steps, and ends in one of five ways.
+A job waits until no other job holds its keys, runs its steps, and ends in one of five states.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_LOG_LINES = 2_000
 
 
 class JobState(StrEnum):
-    """Where a job stands; the last five are ends."""
+    """The states of a job; the last five are final."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -34,7 +34,7 @@ class JobState(StrEnum):
 
 
 class StepState(StrEnum):
-    """Where one step of a job stands; `LEFT` was not begun before the end."""
+    """The states of a step; `LEFT` was not started before the job ended."""
 
     AHEAD = "ahead"
     RUNNING = "running"
@@ -45,7 +45,7 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobStep:
-    """One step; times are in seconds of the Unix clock, 0 where it has not come to that."""
+    """One step; times are in seconds of the Unix clock, 0 if not reached."""
 
     title: str
     state: StepState = StepState.AHEAD
@@ -55,7 +55,7 @@ class JobStep:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """What happened at a time, in seconds of the Unix clock, and to which object, "" for none."""
+    """A log line; `time` is in seconds of the Unix clock, `about` the object, "" for none."""
 
     time: float
     words: str
@@ -64,16 +64,16 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job as it is at a moment.
+    """A job at one moment.
 
-    module      which module it is about, "" for none
-    keeps       names of what nobody else may work on meanwhile (see `module_key` and `KYMA_KEY`)
-    stays       what stays behind when it is cancelled, as a sentence for whoever is asked
-    words       what happens at present, or how it ended
+    module      the module, "" for none
+    keeps       keys that no other job may hold meanwhile (see `module_key` and `KYMA_KEY`)
+    stays       what remains after cancelling, as a sentence for the confirmation
+    words       current activity, or the result
     waits_for   what it waits for, "" while it works; `actor` is who has to act
-    done, total how many of the objects of the present step are dealt with; a total of 0 is not known
-    log         the last lines; `dropped` says how many there were before them
-    place       the cluster, where a front end has several; "" for the one that it is on
+    done, total objects completed in the current step; a total of 0 is unknown
+    log         the last lines; `dropped` is the number of earlier ones
+    place       the cluster if the front end has several, else ""
     """
 
     number: int
@@ -102,7 +102,7 @@ class Job:
 
     @property
     def step(self) -> JobStep | None:
-        """The step that runs, or failed."""
+        """Return the running or failed step."""
         return next((step for step in self.steps if step.state in (StepState.RUNNING, StepState.FAILED)), None)
 
     @property
@@ -111,7 +111,7 @@ class Job:
 
     @property
     def share(self) -> float:
-        """How much is done, from 0 to 1: whole steps, and of the present one what its counts say."""
+        """Return the progress from 0 to 1: finished steps plus the counted part of the current one."""
         if self.state is JobState.DONE:
             return 1.0
         part = self.done / self.total if self.total else 0.0
@@ -120,20 +120,20 @@ class Job:
         return min((self.steps_done + (part if self.step is not None else 0.0)) / len(self.steps), 1.0)
 
     def elapsed(self, now: float) -> float:
-        """Seconds of work, until now or until it ended; of a queued job those that it waits."""
+        """Return the seconds of work until now or the end; for a queued job the seconds of waiting."""
         return max((self.ended or now) - (self.began or self.made), 0.0)
 
 
 KYMA_KEY = "the Kyma"
-"""What jobs keep that edit the Kyma resource."""
+"""The key of jobs that edit the Kyma resource."""
 
 
 def module_key(module: str) -> str:
-    """What jobs keep that work on a module."""
+    """Return the key of jobs that work on a module."""
     return f"module {module}"
 
 
-# changes of one job
+# transitions of one job
 
 
 def start_job(job: Job, now: float) -> Job:
@@ -141,13 +141,13 @@ def start_job(job: Job, now: float) -> Job:
 
 
 def queued_behind(job: Job, other: Job) -> Job:
-    """The job waits until another one lets go of what both want."""
+    """Return the job waiting for another job that holds the same keys."""
     shared = ", ".join(sorted(job.keeps & other.keeps))
     return replace(job, waits_for=f"#{other.number} {other.title}" + (f" (both want {shared})" if shared else ""))
 
 
 def enter_step(job: Job, title: str, now: float) -> Job:
-    """The named step runs, those before it are done; a title that was not announced is added behind them."""
+    """Return the job in the named step, with all earlier steps done; an unannounced title is inserted."""
     titles = [step.title for step in job.steps]
     steps = list(job.steps)
     if title not in titles:
@@ -167,7 +167,7 @@ def _finished(step: JobStep, now: float) -> JobStep:
 
 
 def append_log(job: Job, line: LogLine) -> Job:
-    """With one more line, unless the last one says the same."""
+    """Return the job with one more line, unless it repeats the last one."""
     if job.log and (job.log[-1].words, job.log[-1].about) == (line.words, line.about):
         return job
     log = (*job.log, line)
@@ -176,7 +176,7 @@ def append_log(job: Job, line: LogLine) -> Job:
 
 
 def end_job(job: Job, now: float, outcome: str | KymatuiError) -> Job:
-    """The end of a job: words where all went well, else what was raised."""
+    """Return the ended job; a text means success, else the error decides the state."""
     state = JobState.DONE if isinstance(outcome, str) else end_state(outcome)
     last = StepState.DONE if state is JobState.DONE else StepState.FAILED
     steps = tuple(
@@ -203,7 +203,7 @@ def _closed(step: JobStep, state: JobState, now: float) -> JobStep:
 
 
 def end_state(error: KymatuiError) -> JobState:
-    """The end that an error means."""
+    """Return the final state for an error."""
     match error:
         case CancelledError():
             return JobState.CANCELLED
@@ -215,11 +215,11 @@ def end_state(error: KymatuiError) -> JobState:
             return JobState.FAILED
 
 
-# many jobs
+# several jobs
 
 
 def blocking_job(job: Job, jobs: Iterable[Job]) -> Job | None:
-    """The first unfinished job before this one that keeps something that it wants, too."""
+    """Return the first unfinished earlier job that holds a key of this job."""
     return next(
         (one for one in jobs if one.number < job.number and not one.is_over and one.keeps & job.keeps),
         None,
@@ -227,6 +227,6 @@ def blocking_job(job: Job, jobs: Iterable[Job]) -> Job | None:
 
 
 def format_job_counts(jobs: Iterable[Job]) -> str:
-    """`1 running  2 queued  6 done`, for people."""
+    """Return counts such as `1 running  2 queued  6 done`."""
     found = Counter(job.state for job in jobs)
     return "  ".join(f"{found[state]} {state.value}" for state in JobState if found[state])

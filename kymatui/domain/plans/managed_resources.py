@@ -1,4 +1,4 @@
-"""What a module still manages: the objects that must be gone before its manager may go."""
+"""The kinds of objects that must be deleted before a module's manager."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kymatui.domain.kyma.module_templates import ModuleTemplate
 
 
 def associated_kinds(template: ModuleTemplate) -> tuple[GroupVersionKind, ...]:
-    """The kinds that a module declares, and the kind of its own resource; never the Kyma itself."""
+    """Return the kinds that a template declares, plus the module CR's kind; never the Kyma."""
     own = template.resource_kind
     kinds = (*template.associated, *((own,) if own is not None else ()))
     return tuple(dict.fromkeys(kind for kind in kinds if kind.kind and kind.kind != "Kyma"))

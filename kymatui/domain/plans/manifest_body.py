@@ -1,4 +1,4 @@
-"""A Manifest as a person writes it for kymatui's own operator: what lifecycle-manager would write, without a Kyma."""
+"""The Manifest for kymatui's operator: what lifecycle-manager would write, without a Kyma."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMESPACE: Final = "kyma-system"
 
 @dataclass(frozen=True, slots=True)
 class ManifestLayer:
-    """Where the objects of a module lie: below `repo` (with `http://` where there is no TLS) under its component."""
+    """The layer with a module's objects; `repo` begins with `http://` for a registry without TLS."""
 
     repo: str
     component: str
@@ -32,7 +32,7 @@ class ManifestLayer:
 
 @dataclass(frozen=True, slots=True)
 class ManifestProgress:
-    """How far the operator is with a Manifest; `lost` where somebody else has changed or deleted it since."""
+    """The operator's progress with a Manifest; `lost` means that another client changed or deleted it."""
 
     words: str
     actor: Actor = Actor.NOBODY
@@ -43,10 +43,11 @@ class ManifestProgress:
 def manifest_body(
     template: ModuleTemplate, layer: ManifestLayer, live: Manifest | None, kyma: tuple[str, str] | None = None
 ) -> Json:
-    """The Manifest that installs a template's version; where there is one, only what belongs to a version changes.
+    """Return the Manifest that installs a template's version, keeping an existing one's other fields.
 
-    With `kyma`, a namespace and a name on a control plane, it stands beside it and is for its runtime. It names the
-    uid and the resourceVersion that were seen: what somebody else wrote or deleted since is never written over.
+    `kyma` is namespace and name of a Kyma on a control plane: the Manifest is then created next to it, for its
+    runtime. uid and resourceVersion are those that were read, so the server rejects the write if another client
+    changed or deleted the Manifest.
     """
     name = f"{kyma[1]}-{template.module}" if kyma is not None else template.module
     namespace = kyma[0] if kyma is not None else "" if template.outside else template.meta.namespace
@@ -61,7 +62,7 @@ def manifest_body(
         metadata["annotations"] = {ANNOTATION_STATE_CHECK: json.dumps(rules)}
     if live is not None:
         metadata["resourceVersion"] = str((live.raw.get("metadata") or {}).get("resourceVersion") or "")
-        metadata["uid"] = live.meta.uid  # without it the server creates a Manifest again that is not there any more
+        metadata["uid"] = live.meta.uid  # without the uid, the server would recreate a deleted Manifest
     source = {
         "repo": layer.repo,
         "name": layer.component,
@@ -95,12 +96,12 @@ def _manager(template: ModuleTemplate) -> Json:
 
 
 def manifest_diff(body: Mapping[str, Any], live: Manifest | None) -> Iterator[str]:
-    """What is written, field by field, as lines that begin with `+ `, `- ` or two spaces."""
+    """Yield the fields to write, as lines that begin with `+ `, `- ` or two spaces."""
     before = dict(_fields(live.raw.get("spec"), "spec")) if live is not None else {}
     after = dict(_fields(body["spec"], "spec"))
     for path in dict.fromkeys([*before, *after]):
         old, new = before.get(path), after.get(path)
-        if old == new or new is None:  # a field that others wrote stays
+        if old == new or new is None:  # server-side apply keeps fields of other managers
             yield f"  {path}: {old}"
             continue
         if old is not None:
@@ -117,7 +118,7 @@ def _fields(value: object, path: str) -> Iterator[tuple[str, str]]:
 
 
 def track_manifest(manifest: Manifest | None, uid: str, generation: int) -> ManifestProgress:
-    """How far it is, by the Manifest that is there now; `uid` and `generation` are those that were written."""
+    """Return the progress; `uid` and `generation` are those of the written Manifest."""
     if manifest is None or manifest.meta.uid != uid:
         return ManifestProgress("the Manifest is gone: somebody else has deleted it", Actor.YOU, lost=True)
     if manifest.meta.generation < generation:
@@ -133,6 +134,6 @@ def track_manifest(manifest: Manifest | None, uid: str, generation: int) -> Mani
 
 
 def _is_current(manifest: Manifest) -> bool:
-    """Whether the status is about what was written: its conditions say which generation they saw."""
+    """Return whether the status is about the current generation, by its conditions."""
     conditions = JsonReader(manifest.raw).child("status").children("conditions")
     return any(one.integer("observedGeneration") >= manifest.meta.generation for one in conditions)

@@ -1,6 +1,6 @@
-"""What a person is shown before anything is written: objects with what happens to them, and what has to be agreed to.
+"""Previews: what a plan does to each object, and the consents that it needs.
 
-A preview is words and signs alone; whatever is planned (an edit of a Kyma, an installation, a deletion) is put into it.
+A preview is plain text, for any plan: a Kyma edit, an installation, a deletion.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class PlannedChange(StrEnum):
-    """What happens to one object, the most destructive first."""
+    """The changes of one object, the most destructive first."""
 
     DELETE = "-"
     CONFLICT = "!"
@@ -27,7 +27,7 @@ class PlannedChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PreviewLine:
-    """One object. `note` stands beside it; `diff` has lines that begin with `+ `, `- ` or two spaces."""
+    """One object; `diff` has lines that begin with `+ `, `- ` or two spaces."""
 
     mark: PlannedChange
     name: str
@@ -37,7 +37,7 @@ class PreviewLine:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """Something that has to be agreed to by a tick, or by typing the word of `typed`."""
+    """A required consent: a tick, or typing the word in `typed`."""
 
     id: str
     words: str
@@ -46,17 +46,17 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Everything that is shown of a plan.
+    """The preview of a plan.
 
-    charge     who is in charge of the cluster or the module, and what follows from it
-    refusals   why it cannot be carried out, whatever is agreed to
-    warnings   what a person should know
-    missing    rights that the user has not
-    grants     what the plan lets others do, where that is far-reaching
-    consents   what must be agreed to before it can be carried out
-    question   what is asked at the end, "Enable keda?"
-    document   the plan as a file, and `file_name` its name; None where it cannot be kept
-    editable   whether the choices that led here can be made anew
+    charge     manager of the cluster or module, and the consequence
+    refusals   why the plan cannot be applied
+    warnings   notes for the user
+    missing    permissions that the user lacks
+    grants     dangerous permissions that the plan grants to others
+    consents   required consents
+    question   the final question: "Enable keda?"
+    document   the plan as a file named `file_name`; None if it cannot be saved
+    editable   whether the options can be changed
     """
 
     title: str
@@ -74,7 +74,7 @@ class Preview:
 
     @property
     def counts(self) -> tuple[tuple[PlannedChange, int], ...]:
-        """How many objects each thing happens to: what destroys comes first and always, the rest where it occurs."""
+        """Return the number of objects by change; deletions and conflicts are always included."""
         found = Counter(line.mark for line in self.lines)
         return tuple(
             (mark, found[mark])
@@ -87,7 +87,7 @@ class Preview:
         return bool(self.refusals)
 
     def not_agreed(self, ticked: frozenset[str], typed: dict[str, str]) -> Iterator[Consent]:
-        """The consents that are missing; `typed` has the texts by the consents' ids."""
+        """Yield the missing consents; `typed` maps the consents' ids to the entered text."""
         for one in self.consents:
             agreed = typed.get(one.id, "").strip() == one.typed if one.typed else one.id in ticked
             if not agreed:
@@ -95,9 +95,9 @@ class Preview:
 
 
 def join_previews(title: str, parts: Mapping[str, Preview], left_out: Sequence[str] = ()) -> Preview:
-    """Previews of several modules as one; what is said and asked stands behind the module's name.
+    """Return one preview of several modules, with the module's name before each text.
 
-    `left_out` are modules that are not in it, each with the reason.
+    `left_out` are the excluded modules with their reasons.
     """
 
     def of(word: str) -> Iterator[str]:
@@ -122,7 +122,7 @@ def join_previews(title: str, parts: Mapping[str, Preview], left_out: Sequence[s
 
 
 class PreviewVerdict(StrEnum):
-    """What a person says to a preview."""
+    """The answers to a preview."""
 
     ACCEPTED = "accepted"
     EDITED = "edited"
@@ -131,7 +131,7 @@ class PreviewVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PreviewAnswer:
-    """The verdict, and the ids of the consents that were given."""
+    """The answer to a preview, with the ids of the given consents."""
 
     verdict: PreviewVerdict
     consents: frozenset[str] = frozenset()

@@ -1,3 +1,1 @@
-"""A control plane and one of its runtimes side by side: what is synchronised between them, the catalog sync, and the
-watcher's way back.
-"""
+"""A control plane and a runtime side by side: their differences, the catalog sync, the Watcher chains."""

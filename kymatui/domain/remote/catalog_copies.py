@@ -1,4 +1,4 @@
-"""The catalog on both sides: every template and release meta of the control plane, and its copy in the runtime."""
+"""The comparison of the catalog: each template and release meta of the control plane with its copy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _THERE = "there"
 
 
 def catalog_lines(plan: SyncPlan, control: Kyma) -> Iterator[ComparisonLine]:
-    """A line for each object, and one for each field in which a copy differs from what it should be."""
+    """Yield a line for each object, or for each field in which its copy is wrong."""
     for area, entries in ((LineArea.RELEASE, plan.metas), (LineArea.TEMPLATE, plan.templates)):
         for entry in entries:
             yield from _entry_lines(area, entry, control, plan.unknown)
@@ -50,7 +50,7 @@ def _entry_lines(
             why = entry.why if entry.original is None else f"{entry.why}; somebody applied it in the runtime"
             yield ComparisonLine(area, name, "presence", ours, theirs, LineVerdict.INTENDED, why)
         case SyncStatus.UNKNOWN:
-            if unknown is not None:  # of the control plane's catalog
+            if unknown is not None:  # the control plane's catalog is missing, not the runtime's
                 yield ComparisonLine(area, name, "presence", "?", theirs, LineVerdict.UNKNOWN, entry.why, Actor.CLUSTER)
                 return
             why = "the runtime's cannot be read"
@@ -58,7 +58,7 @@ def _entry_lines(
 
 
 def _missing(entry: SyncEntry, control: Kyma) -> str:
-    """Why the copy may be missing: what the control plane's Kyma says of the sync."""
+    """Return why the copy may be missing, by the ModuleCatalog condition of the Kyma."""
     said = find_condition(control.conditions, "ModuleCatalog")
     told = f"; its condition ModuleCatalog is {said.status}: {said.message}" if said and said.status != "True" else ""
     return f"it should be in the runtime ({entry.why}), and the next reconciliation brings it{told}"
@@ -75,7 +75,7 @@ def _copy_lines(area: LineArea, entry: SyncEntry) -> Iterator[ComparisonLine]:
 
 
 def _taken_over(area: LineArea, entry: SyncEntry, copy: Object) -> Iterator[ComparisonLine]:
-    """A user's object that has the name of a synced one, before the sync writes it and after."""
+    """Yield a line if a user created the copy's object: the sync overwrites it."""
     creator = created_by(copy)
     if creator not in ("", CATALOG_SYNC):
         why = taken_over_words(str(entry.ref), creator)
@@ -107,7 +107,7 @@ def _left_out(area: LineArea, entry: SyncEntry) -> Iterator[ComparisonLine]:
 
 
 def _changed(area: LineArea, entry: SyncEntry, change: ValueChange, copy: Object) -> ComparisonLine:
-    """A field of the copy that is not as in the original. Whoever else wrote to the copy is named."""
+    """Return the line for a changed field, naming other writers of the copy."""
     others = [name for name in dict.fromkeys(read_meta(JsonReader(copy)).field_managers) if name != CATALOG_SYNC]
     who = f"; {', '.join(others)} wrote to the copy" if others else ""
     ours, theirs = format_json(change.before), format_json(change.after)

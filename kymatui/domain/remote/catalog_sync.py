@@ -1,9 +1,9 @@
-"""The catalog sync explained: what of the control plane's catalog a runtime should have, what it has, and why.
+"""The catalog sync: which catalog objects a runtime should have, which it has, and why.
 
-As today's lifecycle-manager decides it (`SyncModuleCatalog`): a release meta goes to the runtime with those of its
-channels whose template, named `<module>-<version>`, is for this Kyma; a template goes when one of these channels has
-its module and version. The sync writes copies with the field manager `catalog-sync`, and deletes only what it wrote.
-Old-style templates, which have a channel of their own, were synced by older lifecycle-managers.
+This follows current lifecycle-manager (`SyncModuleCatalog`): a release meta goes to the runtime with those of its
+channels whose template, named `<module>-<version>`, is for this Kyma; a template goes if one of these channels has
+its module and version. The sync writes copies with the field manager `catalog-sync` and deletes only what it wrote.
+Old-style templates, which have a channel of their own, were synced by older versions of lifecycle-manager.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _TEMPLATES, _METAS = (f"{plural}.operator.kyma-project.io" for plural in ("modul
 
 
 class SyncStatus(StrEnum):
-    """What should be in the runtime, against what is there."""
+    """The sync status of one object."""
 
     SYNCED = "synced"
     MISSING = "missing"  # should be there
-    WITHHELD = "withheld"  # should not be there, and is not
+    WITHHELD = "withheld"  # should not be there, and is absent
     LEFT_OVER = "left over"  # should not be there; the sync wrote it, and deletes it
-    OWN = "the runtime's own"  # somebody applied it in the runtime: the sync leaves it alone
+    OWN = "the runtime's own"  # applied in the runtime; the sync ignores it
     OLD = "old style"  # only older lifecycle-managers sync it
     UNKNOWN = "unknown"  # the runtime cannot be read
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelSync:
-    """One channel of a release meta; `why` is "" where it goes to the runtime."""
+    """One channel of a release meta; `why` is "" if it goes to the runtime."""
 
     channel: str
     version: str
@@ -54,10 +54,10 @@ class ChannelSync:
 
 @dataclass(frozen=True, slots=True)
 class SyncEntry:
-    """One template or release meta: of the control plane, or found in the runtime only.
+    """One template or release meta of the control plane, or found in the runtime only.
 
-    `wanted` says whether the runtime should have it, `why` the reason, for either. `original` and `copy` are the
-    objects of the two sides, None where there is none. `channels` are those of a release meta.
+    `wanted` tells whether the runtime should have it, and `why` gives the reason. `original` and `copy` are the
+    objects of both sides, None if absent. `channels` are those of a release meta.
     """
 
     ref: ObjectRef
@@ -73,25 +73,25 @@ class SyncEntry:
 
 @dataclass(frozen=True, slots=True)
 class SyncPlan:
-    """The whole catalog of one runtime."""
+    """The sync plan of one runtime."""
 
     metas: tuple[SyncEntry, ...]
     templates: tuple[SyncEntry, ...]
     unknown: UnknownFact | None = None
-    """Why it is not known what the runtime should have: every entry then stands as unknown."""
+    """Why the expected catalog is unknown; the status of every entry is then UNKNOWN."""
 
     @property
     def entries(self) -> tuple[SyncEntry, ...]:
         return (*self.metas, *self.templates)
 
     def count(self, standing: SyncStatus) -> int:
-        """How many templates and release metas stand so."""
+        """Return the number of templates and release metas with a status."""
         return sum(entry.standing is standing for entry in self.entries)
 
 
 @dataclass(frozen=True, slots=True)
 class RuntimeCopies:
-    """The templates and the release metas in a runtime; None where they cannot be read."""
+    """The templates and release metas in a runtime; None if unreadable."""
 
     metas: Sequence[Object] | None
     templates: Sequence[Object] | None
@@ -100,7 +100,7 @@ class RuntimeCopies:
 def plan_sync(
     kyma: Kyma, shelf: TemplateIndex, copies: RuntimeCopies, restricted: frozenset[str] = frozenset()
 ) -> SyncPlan:
-    """What the runtime of a Kyma (the control plane's) should have of a catalog, and has."""
+    """Return the sync plan for the runtime of a control plane's Kyma."""
     by_name = _by_name(shelf.templates)
     metas = [_meta_wanted(meta, kyma, by_name, restricted) for meta in shelf.metas]
     kept: dict[tuple[str, str], list[str]] = {}
@@ -128,7 +128,7 @@ def _by_name(templates: Iterable[ModuleTemplate]) -> Mapping[str, Sequence[Modul
 
 
 def exclusion_reason(template: ModuleTemplate, kyma: Kyma) -> str:
-    """Why a template is not for this Kyma, by its labels and its spec; "" where it is."""
+    """Return why a template is not for this Kyma, by labels and spec; "" if it is."""
     if template.beta and not kyma.beta:
         return f"it is labelled {LABEL_BETA}, and the Kyma is not"
     if template.internal and not kyma.internal:
@@ -146,7 +146,7 @@ _Found = tuple[ReleaseMeta, tuple[ChannelSync, ...], str]
 def _meta_wanted(
     meta: ReleaseMeta, kyma: Kyma, by_name: Mapping[str, Sequence[ModuleTemplate]], restricted: frozenset[str]
 ) -> _Found:
-    """The release meta with its channels, and why it does not go to the runtime."""
+    """Return the release meta with its channels, and why it does not go to the runtime."""
     channels = tuple(_channel(meta, name, version, kyma, by_name) for name, version in meta.channels.items())
     if meta.mandatory_version is not None:
         return meta, channels, "it is mandatory: the control plane installs it, and the runtime is not told"
@@ -200,7 +200,7 @@ def _template_wanted(
 
 
 def _with_copies(entries: Iterable[SyncEntry], copies: Sequence[Object] | None) -> Iterable[SyncEntry]:
-    """The entries with what the runtime has of each, then what the runtime has besides."""
+    """Yield the entries with their copies, then the objects that only the runtime has."""
     if copies is None:
         yield from entries
         return
@@ -228,7 +228,7 @@ def _replaced(entry: SyncEntry, copy: Object | None) -> SyncEntry:
 
 
 def _only_there(raw: Object) -> SyncEntry:
-    """What the control plane does not have."""
+    """Return the entry of an object that the control plane does not have."""
     read = read_release_meta(raw) if read_ref(raw).kind.kind == "ModuleReleaseMeta" else read_template(raw)
     module = "" if isinstance(read, MalformedObject) else read.module
     version = read.version if isinstance(read, ModuleTemplate) else ""
@@ -240,7 +240,7 @@ def _only_there(raw: Object) -> SyncEntry:
 
 
 def plan_pair_sync(pair: RuntimePair) -> SyncPlan | None:
-    """The plan of a pair's runtime; None where the control plane has no Kyma."""
+    """Return the plan for a pair's runtime, None if the control plane has no Kyma."""
     kyma = pair.control_kyma
     if kyma is None:
         return None
@@ -258,7 +258,7 @@ def plan_pair_sync(pair: RuntimePair) -> SyncPlan | None:
 
 
 def read_copies(runtime: Snapshot | None) -> RuntimeCopies:
-    """What a runtime has, as far as it was looked at."""
+    """Return the catalog objects of a runtime, as far as readable."""
     if runtime is None:
         return RuntimeCopies(None, None)
     return RuntimeCopies(

@@ -1,4 +1,4 @@
-"""A line of a comparison: one thing on both sides, and what to think of it."""
+"""One line of a comparison, with its verdict."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOTHING = ""
 
 
 class LineArea(StrEnum):
-    """What a line is about."""
+    """The subjects of a line."""
 
     KYMA = "Kyma"
     SPEC = "spec"
@@ -26,20 +26,20 @@ class LineArea(StrEnum):
 
 
 class LineVerdict(StrEnum):
-    """What to think of it; in the order in which people want to see it."""
+    """The verdicts on a line, in order of display."""
 
     WRONG = "not intended"
     UNKNOWN = "unknown"  # one side cannot be read
-    UNDER_WAY = "under way"  # the sides will agree by themselves in a moment
+    UNDER_WAY = "under way"  # the sides will agree without action
     INTENDED = "intended"
     SAME = "same"
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonLine:
-    """One thing; `control` and `runtime` are what the two sides have, "" for nothing.
+    """One compared thing; `control` and `runtime` are the values of both sides, "" for none.
 
-    `why` explains the verdict, `actor` is who has to act where the difference is not intended.
+    `why` explains the verdict; `actor` has to act if the difference is not intended.
     """
 
     area: LineArea
@@ -60,12 +60,12 @@ _VERDICTS, _AREAS = tuple(LineVerdict), tuple(LineArea)
 
 
 def sort_key(line: ComparisonLine) -> tuple[int, int, str, str]:
-    """What differs first, and of that what nobody intended."""
+    """Return the sort key: unintended differences first."""
     return _VERDICTS.index(line.verdict), _AREAS.index(line.area), line.subject, line.field
 
 
 def format_json(value: object) -> str:
-    """A JSON value in one line."""
+    """Return a JSON value in one line."""
     if value is None:
         return NOTHING
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,4 +1,4 @@
-"""The two Kymas of a runtime: what of them is mirrored, in which direction, and what never is."""
+"""The comparison of a runtime's two Kymas: which fields are mirrored, in which direction."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _MIRRORED = tuple(f"kyma-project.io/{name}" for name in ("runtime-id", "global-a
 _SET = (LABEL_WATCHED_BY, LABEL_MANAGED_BY)
 _OF_CONTROL_ONLY = (LABEL_BETA, LABEL_INTERNAL, LABEL_SKIP)
 _MIRROR_SECONDS = 60.0
-"""How long after a change in the control plane the runtime's copy may still be on its way."""
+"""Seconds after a change in the control plane in which the runtime's copy may be outdated."""
 
 
 @dataclass(frozen=True, slots=True)
 class KymaPair:
-    """Both Kymas, and the moment of looking in seconds of the Unix clock."""
+    """Both Kymas, and the current time in seconds of the Unix clock."""
 
     control: Kyma
     runtime: Kyma
@@ -39,7 +39,7 @@ class KymaPair:
 
     @property
     def is_mirrored(self) -> bool:
-        """Whether lifecycle-manager writes the runtime's status: not while that Kyma is being deleted."""
+        """Return whether lifecycle-manager mirrors the status; not while the runtime's Kyma is being deleted."""
         return not self.runtime.meta.deleting
 
     @property
@@ -48,13 +48,13 @@ class KymaPair:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether the control plane's status changed a moment ago."""
+        """Return whether the control plane's status changed within the last minute."""
         operation = JsonReader(self.control.raw).child("status").child("lastOperation")
         changed = parse_time(operation.text("lastUpdateTime"))
         return changed is not None and self.now - changed < _MIRROR_SECONDS
 
     def mirror(self, area: LineArea, subject: str, field: str, control: object, runtime: object) -> ComparisonLine:
-        """A line of something that the runtime has a copy of."""
+        """Return the line of a mirrored value."""
         ours, theirs = format_json(control), format_json(runtime)
         if ours == theirs:
             return ComparisonLine(area, subject, field, ours, theirs, LineVerdict.SAME)
@@ -78,7 +78,7 @@ class KymaPair:
 
 
 def owner_kyma(runtime: Kyma) -> str:
-    """`namespace/name` of the control plane's Kyma that a runtime's Kyma belongs to; "" where it does not say."""
+    """Return `namespace/name` of the control plane's Kyma that owns a runtime's Kyma, "" if unknown."""
     return runtime.meta.annotations.get(ANNOTATION_OWNED_BY, NOTHING)
 
 
@@ -86,7 +86,7 @@ _ONLY_THERE = "deleting the runtime's Kyma would uninstall this module, since th
 
 
 def kyma_lines(kymas: KymaPair) -> Iterator[ComparisonLine]:
-    """Everything of the two Kymas but their modules' own things."""
+    """Yield the lines of both Kymas, without module details."""
     yield from _deletion(kymas)
     yield from _spec(kymas)
     yield from _requests(kymas)
@@ -119,7 +119,7 @@ def _spec(kymas: KymaPair) -> Iterator[ComparisonLine]:
 
 
 def _told(area: LineArea, subject: str, field: str, control: str, runtime: str, why: str) -> ComparisonLine:
-    """A line that may differ."""
+    """Return the line of a value that may differ."""
     same = control == runtime
     return ComparisonLine(
         area,
@@ -172,7 +172,7 @@ def _labels(kymas: KymaPair) -> Iterator[ComparisonLine]:
 def _marked(
     kymas: KymaPair, name: str, wanted: str, found: str, control: str, *, field: str = "labels"
 ) -> ComparisonLine:
-    """What lifecycle-manager sets on the runtime's Kyma."""
+    """Return the line of a label or annotation that lifecycle-manager sets on the runtime's Kyma."""
     if found == wanted:
         same = control == found
         why = NOTHING if same else "lifecycle-manager marks the runtime's Kyma so"

@@ -1,4 +1,4 @@
-"""Each module on both sides: its Manifest in the control plane, and what runs in the runtime."""
+"""The comparison of each module: its Manifest in the control plane, and the module in the runtime."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MODULE_CR = "ModuleCR"
 
 @dataclass(frozen=True, slots=True)
 class _Module:
-    """One module: its row of the joined catalog, and its Manifest where there is one."""
+    """One module: its row of the joined catalog, and its Manifest, if any."""
 
     row: ModuleRow
     manifest: Manifest | None
@@ -44,7 +44,7 @@ class _Module:
 
 
 def module_lines(pair: RuntimePair, seen: Catalog) -> Iterator[ComparisonLine]:
-    """Needs a runtime that was looked at; `seen` is the catalog of both sides joined."""
+    """Yield the lines of all modules of a readable runtime; `seen` is the joined catalog."""
     manifests = _manifests(pair)
     for row in seen.rows:
         module = _Module(row, manifests.get(row.name), pair)
@@ -63,10 +63,10 @@ def _manifests(pair: RuntimePair) -> dict[str, Manifest]:
 
 
 def _besides(module: _Module) -> Iterator[ComparisonLine]:
-    """What runs in the runtime without the control plane."""
+    """Yield the line of a module that is in the runtime without the control plane."""
     row = module.row
     if row.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN) or RowFact.MANIFEST in row.unknown:
-        return  # what is not known of Manifests stands in a line of its own
+        return  # the missing list of Manifests has its own line
     there = f"{row.presence.value} {row.installed}".strip()
     if row.origin is CatalogOrigin.COMMUNITY:
         why = "a community module: lifecycle-manager has nothing to do with it"
@@ -78,7 +78,7 @@ def _besides(module: _Module) -> Iterator[ComparisonLine]:
 
 
 def _manifest_line(module: _Module) -> ComparisonLine:
-    """Whether a Manifest stands for what the runtime's Kyma asks for."""
+    """Return the line of the Manifest against the request in the runtime's Kyma."""
     manifest, row = module.manifest, module.row
     asked = "asked for" if module.is_requested else "not asked for"
     if manifest is None:
@@ -171,7 +171,7 @@ def _other_version(module: _Module, manifest: Manifest) -> ComparisonLine:
 
 
 def _state_line(module: _Module, manifest: Manifest) -> ComparisonLine:
-    """The Manifest's word against what is found in the runtime."""
+    """Return the line of the Manifest's state against the state in the runtime."""
     row = module.row
     line = (LineArea.MODULE, module.name, "state", manifest.state, row.state.value)
     if manifest.state == row.state.value:
@@ -187,7 +187,7 @@ def _state_line(module: _Module, manifest: Manifest) -> ComparisonLine:
     return ComparisonLine(*line, LineVerdict.WRONG, row.reason.text, row.reason.actor or Actor.KLM)
 
 
-# the default resource
+# the default CR
 
 
 def _resource_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonLine]:
@@ -222,7 +222,7 @@ def _why_absent(manifest: Manifest, ignored: bool) -> tuple[LineVerdict, str, Ac
 
 
 def _wanted(manifest: Manifest) -> ObjectRef | None:
-    """The default resource as lifecycle-manager names it where the template does not."""
+    """Return the default CR with lifecycle-manager's defaults for namespace and name."""
     raw = manifest.resource
     if not raw:
         return None
@@ -231,7 +231,7 @@ def _wanted(manifest: Manifest) -> ObjectRef | None:
 
 
 class _Unread:
-    """The kind could not be listed."""
+    """A marker: the kind could not be listed."""
 
 
 def _found(pair: RuntimePair, wanted: ObjectRef) -> Object | type[_Unread] | None:

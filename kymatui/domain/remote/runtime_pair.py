@@ -1,7 +1,7 @@
-"""A runtime's two sides, and the one picture that lifecycle-manager makes of them.
+"""The two clusters of a runtime, and the joined snapshot that matches lifecycle-manager's view.
 
-The runtime's Kyma says which modules there should be; everything that decides about them (labels, maintenance windows,
-the whole catalog, the status with its references, the Manifests) is the control plane's.
+The runtime's Kyma requests the modules; everything else that decides (labels, maintenance windows, the catalog, the
+status with its references, the Manifests) is in the control plane.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _OF_CONTROL = tuple(
 class RuntimePair:
     """One runtime.
 
-    `control` has the Kyma of this runtime alone, its Manifests, and the whole catalog; `runtime` is the runtime's own
-    snapshot, None where nobody could look, and `unreachable` says why in a sentence.
+    `control` has this runtime's Kyma and Manifests, and the whole catalog. `runtime` is the runtime's own snapshot,
+    None if unreachable; `unreachable` says why.
     """
 
     name: str
@@ -40,14 +40,13 @@ class RuntimePair:
 
     @cached_property
     def control_kyma(self) -> Kyma | None:
-        """The control plane's Kyma."""
         return _kyma(self.control.kymas)
 
     @cached_property
     def runtime_kyma(self) -> Kyma | None:
-        """The runtime's Kyma, None where there is none or it could not be read.
+        """Return the runtime's Kyma, None if absent or unreadable.
 
-        It is in `kyma-system`; a control plane that is its own runtime has only the one.
+        It is in `kyma-system`; a control plane that is its own runtime has only one Kyma.
         """
         if self.runtime is None:
             return None
@@ -57,8 +56,11 @@ class RuntimePair:
 
     @cached_property
     def own_templates(self) -> tuple[Object, ...]:
-        """The runtime's community templates: those that neither the catalog sync brought, nor the control plane has,
-        which may be its own runtime."""
+        """Return the runtime's community templates.
+
+        Copies of the catalog sync are excluded, and the control plane's templates too, as it may be its own
+        runtime.
+        """
         if self.runtime is None:
             return ()
         known = {(read_ref(raw), _uid(raw)) for raw in self.control.templates}
@@ -67,26 +69,26 @@ class RuntimePair:
 
     @property
     def is_one_cluster(self) -> bool:
-        """Whether the control plane is its own runtime."""
+        """Return whether the control plane is its own runtime."""
         control, runtime = self.control_kyma, self.runtime_kyma
         return control is not None and runtime is not None and bool(control.meta.uid) and _is_one(control, runtime)
 
     @property
     def runtime_kyma_unknown(self) -> UnknownFact | None:
-        """Why the runtime may have a Kyma that is not seen; None where it would be seen."""
+        """Return why the runtime may have an unseen Kyma, None if it would be seen."""
         if self.runtime is None:
             return UnknownFact(ListGap.UNKNOWN if self.unreachable else ListGap.LOADING, (), self.unreachable)
         return explain_missing(self.runtime.feeds, [KYMA_FEED])
 
     @property
     def runtime_is_listed(self) -> bool:
-        """Whether the runtime was seen whole: it is not while it is connected to anew, since its Secret changed."""
+        """Return whether all lists of the runtime came; not while kymatui reconnects with a new Secret."""
         feeds = self.runtime.feeds.values() if self.runtime is not None else ()
         return self.runtime is not None and all(feed.state is not FeedState.SYNCING for feed in feeds)
 
     @property
     def rules(self) -> ControllerSettings:
-        """What is known of lifecycle-manager's own configuration."""
+        """Return the known configuration of lifecycle-manager."""
         return self.control.rules or ControllerSettings()
 
 
@@ -104,10 +106,9 @@ def _uid(raw: object) -> str:
 
 
 def effective_kyma(pair: RuntimePair) -> Object | None:
-    """The Kyma as lifecycle-manager works with it: the control plane's, with channel and modules of the runtime's.
+    """Return the Kyma as lifecycle-manager uses it: the control plane's, with the runtime's requests.
 
-    Where the runtime's is not known, the status of the control plane's mirrors what it asks for; None where there is
-    none at all.
+    If the runtime's Kyma is unknown, the control plane's status replaces it. None if there is no Kyma at all.
     """
     control, runtime = pair.control_kyma, pair.runtime_kyma
     if control is None:
@@ -122,9 +123,9 @@ def effective_kyma(pair: RuntimePair) -> Object | None:
 
 
 def _mirrored(control: Kyma) -> Object:
-    """The control plane's Kyma with the modules that its status reports: its own list need not name them.
+    """Return the control plane's Kyma with the modules of its status, as its own list may not name them.
 
-    A module that is being deleted is not asked for any more; of an unmanaged one the status says so.
+    A module that is being deleted is no longer requested; the status tells which ones are unmanaged.
     """
     spec = JsonReader(control.raw).child("spec").raw
     named = {request.name for request in control.modules}
@@ -137,10 +138,10 @@ def _mirrored(control: Kyma) -> Object:
 
 
 def join_snapshots(pair: RuntimePair) -> Snapshot:
-    """One snapshot of both: what is decided from the control plane, what runs from the runtime.
+    """Return one snapshot: the control plane's decisions with the runtime's objects.
 
-    Names and namespaces stay what they are: a Manifest is shown where it is, and community templates of the runtime
-    stand beside the control plane's catalog.
+    Names and namespaces stay the same: a Manifest appears where it is, and the runtime's community templates are
+    added to the control plane's catalog.
     """
     kyma = effective_kyma(pair)
     runtime = pair.runtime or Snapshot(cluster=pair.name, feeds={})
@@ -159,7 +160,7 @@ def join_snapshots(pair: RuntimePair) -> Snapshot:
 
 
 def _feeds(pair: RuntimePair, runtime: Snapshot) -> Mapping[str, Feed]:
-    """Of each kind, the condition of the side that it is taken from; of the Kyma, the worse of both."""
+    """Return the feed of each list from the side that it comes from; for the Kyma, the worse of both."""
     control = pair.control.feeds
     found = {**runtime.feeds, **{name: control[name] for name in _OF_CONTROL if name in control}}
     if KYMA_FEED in control and (pair.runtime is None or gap_of(control[KYMA_FEED]) is not None):
@@ -172,6 +173,6 @@ def _feeds(pair: RuntimePair, runtime: Snapshot) -> Mapping[str, Feed]:
 
 
 def is_synced_copy(raw: object) -> bool:
-    """Whether the catalog sync wrote this object, so that it also deletes it."""
+    """Return whether the catalog sync wrote this object and so will delete it."""
     fields = JsonReader(raw).child("metadata").children("managedFields")
     return any(field.text("manager") == CATALOG_SYNC for field in fields)

@@ -1,4 +1,4 @@
-"""A control plane and one of its runtimes, side by side: every difference, and whether it is meant to be."""
+"""The comparison of a control plane and a runtime: every difference, and whether it is intended."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TEMPLATES, _METAS, _MANIFESTS = (
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """All lines, what differs first."""
+    """All lines of a comparison, differences first."""
 
     name: str
     lines: tuple[ComparisonLine, ...]
@@ -39,12 +39,12 @@ class SideBySide:
 
     @property
     def is_as_intended(self) -> bool:
-        """Whether nothing differs that should not, as far as both sides could be read."""
+        """Return whether everything is readable and nothing differs unintentionally."""
         return not self.count(LineVerdict.WRONG) and not self.count(LineVerdict.UNKNOWN)
 
 
 def compare_sides(pair: RuntimePair, now: float) -> SideBySide:
-    """Compares both sides. `now` is in seconds of the Unix clock."""
+    """Compare both sides; `now` is in seconds of the Unix clock."""
     return SideBySide(pair.name, tuple(sorted(_lines(pair, now), key=sort_key)))
 
 

@@ -1,9 +1,9 @@
-"""Whether what changes in a runtime reaches the control plane: every link of the chain of each Watcher.
+"""Watcher chains: whether changes in a runtime reach the control plane, link by link.
 
-A Watcher has a VirtualService of the same name, which leads `/v2/<manager>/event` at the hosts of the Gateways that it
-selects to a Service. In the runtime the ValidatingWebhookConfiguration `skr-webhook` has a webhook for it that calls
-the Deployment `skr-webhook`; it never refuses anything (its failure policy is Ignore), so that nobody notices a broken
-one.
+A Watcher has a VirtualService of the same name, which routes `/v2/<manager>/event` at the hosts of the selected
+Gateways to a Service. In the runtime, the ValidatingWebhookConfiguration `skr-webhook` has a webhook for it that
+calls the Deployment `skr-webhook`. Its failure policy is Ignore, so a broken webhook blocks nothing and stays
+unnoticed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OPERATIONS = ("CREATE", "UPDATE", "DELETE")
 
 
 class LinkHealth(StrEnum):
-    """How one link is."""
+    """The health of a link."""
 
     WHOLE = "whole"
     BROKEN = "broken"
@@ -36,7 +36,7 @@ class LinkHealth(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """One link: what it is, the object, and a sentence where it is not whole."""
+    """One link: its kind, the object, and the fault if it is not whole."""
 
     what: str
     object: str
@@ -46,7 +46,7 @@ class ChainLink:
 
 @dataclass(frozen=True, slots=True)
 class WatcherChain:
-    """All links of one Watcher; for webhooks that no Watcher is for, `watcher` is ""."""
+    """All links of one Watcher; `watcher` is "" for a webhook without a Watcher."""
 
     watcher: str
     watches: str
@@ -54,14 +54,14 @@ class WatcherChain:
 
     @property
     def health(self) -> LinkHealth:
-        """The worst of its links."""
+        """Return the worst health of the links."""
         found = {link.health for link in self.links}
         return next((health for health in (LinkHealth.BROKEN, LinkHealth.UNKNOWN) if health in found), LinkHealth.WHOLE)
 
 
 @dataclass(frozen=True, slots=True)
 class ControlPlaneObjects:
-    """What the control plane has; None for what may not be read or is not served, `why` tells by the kind."""
+    """The control plane's objects; None if unreadable or not served, with the reason by kind in `why`."""
 
     watchers: Sequence[Object]
     gateways: Sequence[Object] | None
@@ -72,10 +72,9 @@ class ControlPlaneObjects:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeObjects:
-    """What a runtime has: its webhook configuration, its Deployment, and whether the Secret is there.
+    """The runtime's objects: webhook configuration, Deployment, and whether the Secret exists.
 
-    Where something may not be read, `why` says so under its name; None without an entry there means that it is not
-    there.
+    `why` has the reason for each unreadable object; None without a reason means that the object does not exist.
     """
 
     configuration: Object | None
@@ -85,7 +84,7 @@ class RuntimeObjects:
 
 
 def build_chains(control: ControlPlaneObjects, runtime: RuntimeObjects | None) -> tuple[WatcherChain, ...]:
-    """One chain a Watcher; without `runtime` only the links in the control plane."""
+    """Return one chain for each Watcher; without `runtime`, only the links in the control plane."""
     read = [read_watcher(raw) for raw in control.watchers]
     found = [_chain(watcher, control, runtime) for watcher in read if isinstance(watcher, Watcher)]
     found += [
@@ -149,7 +148,7 @@ def _unknown(what: str, why: Mapping[str, str], name: str = "") -> ChainLink:
 
 
 def _selected(watcher: Watcher, gateways: Sequence[Object] | None) -> list[Object] | str | None:
-    """The Gateways, or what is wrong with the selector."""
+    """Return the selected Gateways, or the fault of the selector."""
     selector = read_selector(watcher.gateway_selector or {})
     if isinstance(selector, InvalidSelector):
         return f"its gateway selector is invalid: {selector.reason}"
@@ -307,7 +306,7 @@ def _secret(runtime: RuntimeObjects) -> ChainLink:
 
 
 def _strays(watchers: Sequence[Watcher], runtime: RuntimeObjects) -> list[WatcherChain]:
-    """Webhooks that are left of Watchers which are gone."""
+    """Return the webhooks whose Watchers no longer exist."""
     if runtime.configuration is None:
         return []
     known = {watcher.webhook for watcher in watchers}
@@ -321,7 +320,7 @@ def _strays(watchers: Sequence[Watcher], runtime: RuntimeObjects) -> list[Watche
 
 
 def chain_json(found: WatcherChain) -> dict[str, Any]:
-    """The documented JSON of a chain."""
+    """Return the documented JSON of a chain."""
     return {
         "watcher": found.watcher or None,
         "watches": found.watches or None,

@@ -1,3 +1,1 @@
-"""What was observed in one cluster at one moment, what its missing lists leave unknown, and indexes to find objects
-in it.
-"""
+"""The snapshot of one cluster at one moment, its missing lists, and indexes of its objects."""

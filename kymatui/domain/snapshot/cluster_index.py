@@ -1,4 +1,4 @@
-"""A snapshot taken apart once, so that each module finds what concerns it without walking through everything again."""
+"""The index of a snapshot, built once, so that each module finds its objects without a full scan."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WORKLOAD_FEEDS = {
 
 @dataclass(frozen=True, slots=True)
 class ClusterIndex:
-    """What a snapshot says, by what it is asked for. `is_runtime` is False in a control plane without workloads."""
+    """A snapshot's objects by key; `is_runtime` is False in a control plane without workloads."""
 
     snapshot: Snapshot
     kyma: Kyma | None
@@ -45,24 +45,24 @@ class ClusterIndex:
 
     @property
     def is_runtime(self) -> bool:
-        """Whether modules run here, or may: in a control plane their workloads are in other clusters."""
+        """Return whether modules may run in this cluster; a control plane's modules run in other clusters."""
         return self.snapshot.joined or self.kyma is None or self.kyma.meta.namespace == KYMA_NAMESPACE
 
     @property
     def kyma_unreadable(self) -> bool:
-        """Whether there may be a Kyma that is not seen."""
+        """Return whether a Kyma may exist unseen."""
         return self.kyma is None and not self.readable(KYMA_FEED)
 
     def readable(self, feed: str) -> bool:
-        """Whether the absence of objects of a resource name means that there are none."""
+        """Return whether an empty list of this resource name means that there are no objects."""
         return gap_of(self.snapshot.feeds.get(feed)) is None
 
     def missing(self, names: Iterable[str]) -> UnknownFact | None:
-        """Return why facts are not known that need the lists of these resource names; None where all came."""
+        """Return why facts are unknown that need these lists, None if all are complete."""
         return explain_missing(self.snapshot.feeds, names)
 
     def unseen(self, names: Sequence[str]) -> str:
-        """Say why nothing is known of these resource names; one without a feed may come with what is loading."""
+        """Return why these lists are unknown; a name without a feed may still come while others load."""
         feeds = self.snapshot.feeds
         found = list(explain_gaps(feeds, names))
         rest = tuple(name for name in names if name not in feeds)
@@ -72,10 +72,10 @@ class ClusterIndex:
         return "; ".join(map(str, found))
 
     def feed_of(self, kind: GroupVersionKind) -> str:
-        """The resource name of a module's kind, as its definition says.
+        """Return the resource name of a module's kind, as its CRD says.
 
-        Where definitions may not be read, the feed of the group whose name begins like the kind; it is never asked for,
-        only used to tell "none" from "not known". "" where there is neither.
+        Without a readable CRD, return the feed of the same group whose name begins like the kind. This guess only
+        tells "none" from "unknown". "" if neither exists.
         """
         definition = self.definitions.get((kind.group, kind.kind))
         plural = JsonReader(definition).child("spec").child("names").text("plural")
@@ -85,7 +85,7 @@ class ClusterIndex:
         return next((name for name in sorted(self.snapshot.feeds) if name.startswith(start) and name.endswith(end)), "")
 
     def resources_of(self, kind: GroupVersionKind) -> tuple[Object, ...] | None:
-        """Every resource of a module's kind, in all versions and namespaces; None where they could not be read."""
+        """Return every object of a module's kind in all versions and namespaces, None if unreadable."""
         found = self.resources.get((kind.group, kind.kind))
         feed = self.feed_of(kind)
         if found or (found is not None and self.readable(feed)):
@@ -95,7 +95,7 @@ class ClusterIndex:
 
 
 def index_cluster(snapshot: Snapshot, wanted_kyma: str = "", memory: ReadCache | None = None) -> ClusterIndex:
-    """Takes a snapshot apart; `wanted_kyma` is `namespace/name`, "" for the one that a runtime has."""
+    """Index a snapshot; `wanted_kyma` is `namespace/name`, "" for the runtime's default."""
     memory = memory or ReadCache()
     workloads, definitions = snapshot.workloads, snapshot.definitions
     kyma = memory.recall("kyma", (snapshot.kymas,), lambda: _read_chosen(snapshot.kymas, wanted_kyma), wanted_kyma)
@@ -142,9 +142,9 @@ def _read_own(manifests: Sequence[object], kyma: Kyma | None) -> list[Manifest |
 
 
 def choose_kyma(kymas: Sequence[object], wanted: str = "") -> object | None:
-    """The Kyma that the catalog is about: the wanted one; else `kyma-system/default`; else the first with a status.
+    """Return the catalog's Kyma: the wanted one, else `kyma-system/default`, else the first with a status.
 
-    Only this one is read whole: a control plane has thousands.
+    Only this one is read in full, because a control plane has thousands.
     """
     usable = [raw for raw in kymas if _unusable(raw) is None]
     if wanted:
@@ -172,7 +172,10 @@ def _unusable(raw: object) -> MalformedObject | None:
 
 
 def _may_belong(raw: object, kyma: Kyma | None) -> bool:
-    """Whether a Manifest can be one of this Kyma, before it is read: a control plane has tens of thousands."""
+    """Return whether a Manifest may belong to this Kyma.
+
+    The check avoids parsing: a control plane has tens of thousands of Manifests.
+    """
     if kyma is None or not isinstance(raw, Mapping):
         return True
     meta = raw.get("metadata")
@@ -182,13 +185,13 @@ def _may_belong(raw: object, kyma: Kyma | None) -> bool:
 
 
 def _catalog_namespace(metas: Sequence[object]) -> str:
-    """Without a Kyma, the namespace of the release metas; `kyma-system` where they are in several or in none."""
+    """Return the release metas' namespace, `kyma-system` if there is none or more than one."""
     found = {read_ref(raw).namespace for raw in metas}
     return found.pop() if len(found) == 1 and "" not in found else KYMA_NAMESPACE
 
 
 def _manifests_by_module(manifests: Iterable[Manifest], kyma: Kyma | None) -> dict[str, Manifest]:
-    """The Manifests of one Kyma, by the module's label, else by the names that the Kyma's status and spec lead to."""
+    """Return a Kyma's Manifests by module label, else by the names that the Kyma's status leads to."""
     found: dict[str, Manifest] = {}
     names = _expected_names(kyma)
     for manifest in manifests:
@@ -220,7 +223,7 @@ def _grouped(objects: Iterable[Object], keys: Any) -> dict[tuple[str, str], tupl
 
 
 def _metadata(raw: Object) -> Mapping[str, Any]:
-    """The metadata, looked at without a reader: every workload of the cluster passes here whenever one changes."""
+    """Return the metadata without a JsonReader: every change of a workload comes through here."""
     found = raw.get("metadata")
     return found if isinstance(found, dict) else {}
 
@@ -245,7 +248,7 @@ def _defined(raw: object) -> Iterable[tuple[str, str]]:
 
 
 def object_identity(raw: Object) -> object:
-    """What makes an object one: its UID, however many versions it is served in; else its namespace and name."""
+    """Return an object's uid, the same in all served versions; else namespace and name."""
     ref = read_ref(raw)
     return JsonReader(raw).child("metadata").text("uid") or (ref.namespace, ref.name)
 
@@ -253,7 +256,7 @@ def object_identity(raw: Object) -> object:
 def _module_resources(
     resources: Mapping[GroupVersionKind, Sequence[Object]],
 ) -> dict[tuple[str, str], tuple[Object, ...]]:
-    """By group and kind; an object that is served in several versions counts once."""
+    """Return the objects by group and kind; one that is served in several versions counts once."""
     found: dict[tuple[str, str], dict[object, Object]] = defaultdict(dict)
     for kind in sorted(resources):
         group = found[kind.group, kind.kind]

@@ -1,6 +1,6 @@
-"""What a list that is missing leaves unknown: it is loading, forbidden, or the server failed to answer for it.
+"""Missing lists and the facts that they leave unknown: loading, forbidden, or failed.
 
-An empty list is a fact only after the list came. Rows, headers, JSON and guards read the difference here.
+An empty list is a fact only after the list came. Rows, headers, JSON and guards use this module for the difference.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState
 
 
 class ListGap(StrEnum):
-    """Why a list is missing; the value is the word on the screen and in JSON."""
+    """The reasons why a list is missing; the value appears on screen and in JSON."""
 
     LOADING = "loading"
     FORBIDDEN = "forbidden"
-    UNKNOWN = "unknown"  # the server failed to answer, or nothing says which list it is
+    UNKNOWN = "unknown"  # the server failed, or the list's name is unknown
 
 
 class RowFact(StrEnum):
-    """What a row says of a module and cannot say without a list; the value is the key in JSON."""
+    """The facts of a row that need a list; the value is the JSON key."""
 
     MANAGED = "managed"
     MANDATORY = "mandatory"
@@ -46,7 +46,7 @@ LIST_WORDS: Final = {
     FeedState.ABSENT: "absent",
     FeedState.FAILED: "unknown",
 }
-"""What the state of a list is called in JSON."""
+"""The words for list states in JSON."""
 
 _GAPS: Final = {
     FeedState.SYNCING: ListGap.LOADING,
@@ -56,13 +56,13 @@ _GAPS: Final = {
 
 
 def gap_of(feed: Feed | None) -> ListGap | None:
-    """Return why a list is missing; None for one that came, even if it is stale now, or that nothing follows."""
+    """Return why a list is missing; None if it came (even if stale) or is not followed."""
     return _GAPS.get(feed.state) if feed is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class UnknownFact:
-    """A fact that is not known: why, and the resource names of the lists that would tell it."""
+    """An unknown fact: the reason, and the lists that it needs."""
 
     gap: ListGap
     lists: tuple[str, ...] = ()
@@ -80,9 +80,9 @@ class UnknownFact:
 
 
 def explain_missing(feeds: Mapping[str, Feed], names: Iterable[str]) -> UnknownFact | None:
-    """Return why facts are not known that need all of these lists; None where every list came.
+    """Return why facts are unknown that need all of these lists; None if all lists came.
 
-    Loading comes first, since it passes by itself; a right that is missing comes before a server that fails.
+    Loading comes first, because it ends by itself; a missing permission comes before a failing server.
     """
     return next(iter(explain_gaps(feeds, names)), None)
 

@@ -1,4 +1,4 @@
-"""Finding objects of a snapshot by their names, and what belongs to them by their owner references."""
+"""An index of a snapshot's objects by name and by owner reference."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from kymatui.domain.snapshot.snapshots import NamespacedKind, Object, Snapshot
 Name = tuple[str, str, str, str]
 
 _PARTIAL = frozenset({"kymas", "workloads", "definitions", "owned"})
-"""The lists whose objects are decoded in part, or, as a runtime's Kyma, joined from two clusters."""
+"""Lists whose objects are decoded in part, or joined from two clusters (a runtime's Kyma)."""
 
 
 class _Part:
-    """One of the lists that a snapshot is made of; made anew only when that list changed.
+    """One list of a snapshot, indexed again only if it changed.
 
-    `whole` says that its objects are as the server has them.
+    `whole` means that its objects are complete, as on the server.
     """
 
     def __init__(self, objects: Iterable[Object], whole: bool = True) -> None:
@@ -39,9 +39,9 @@ class _Part:
 
 
 class ObjectIndex:
-    """Objects by group, kind, namespace and name (versions do not matter), and by the uids of their owners.
+    """Objects by group, kind, namespace and name (any version), and by their owners' uids.
 
-    `places` tells where, besides the kinds that are always watched, everything of a kind is known.
+    `places` are the namespaces and kinds that are fully listed, besides the kinds that are always watched.
     """
 
     def __init__(self, parts: Iterable[_Part] = (), places: frozenset[NamespacedKind] = frozenset()) -> None:
@@ -50,11 +50,11 @@ class ObjectIndex:
 
     @classmethod
     def of(cls, objects: Iterable[Object]) -> ObjectIndex:
-        """The locations of these objects."""
+        """Return an index of these objects."""
         return cls((_Part(objects),))
 
     def find(self, ref: ObjectRef) -> Object | None:
-        """The object as it was observed; None where it was not."""
+        """Return the observed object, None if absent."""
         name = name_of(ref)
         for part in self._parts:
             found = part.named.get(name)
@@ -63,35 +63,35 @@ class ObjectIndex:
         return None
 
     def whole(self, ref: ObjectRef) -> Object | None:
-        """Return the object where all of it is watched; None where only a part of it is, or nothing."""
+        """Return the object if all of its fields are watched, else None."""
         name = name_of(ref)
         return next((part.named[name] for part in self._parts if part.whole and name in part.named), None)
 
     def definition_of(self, kind: GroupVersionKind) -> Object | None:
-        """The definition of a custom kind."""
+        """Return the CRD of a custom kind."""
         name = kind.group, kind.kind
         return next((part.definitions[name] for part in self._parts if name in part.definitions), None)
 
     def owned_by(self, raw: Object) -> Sequence[Object]:
-        """What names this object as an owner."""
+        """Return the objects that name this object as an owner."""
         uid = uid_of(raw)
         return [child for part in self._parts for child in part.owned.get(uid, ())] if uid else []
 
 
 def name_of(ref: ObjectRef) -> Name:
-    """What makes two references mean one object."""
+    """Return the identity of a reference without its version."""
     return ref.kind.group, ref.kind.kind, ref.namespace, ref.name
 
 
 def uid_of(raw: Object) -> str:
-    """The uid of an object, "" where it has none."""
+    """Return the uid of an object, "" if absent."""
     metadata = raw.get("metadata")
     uid = metadata.get("uid") if isinstance(metadata, Mapping) else None
     return uid if isinstance(uid, str) else ""
 
 
 def owner_uids(raw: Object) -> Iterator[str]:
-    """The uids that `metadata.ownerReferences` names."""
+    """Yield the uids in `metadata.ownerReferences`."""
     metadata = raw.get("metadata")
     if isinstance(metadata, Mapping) and metadata.get("ownerReferences"):
         for entry in JsonReader(metadata).children("ownerReferences"):
@@ -100,7 +100,7 @@ def owner_uids(raw: Object) -> Iterator[str]:
 
 
 def index_objects(snapshot: Snapshot, memory: ReadCache) -> ObjectIndex:
-    """Everything of a snapshot that a module may consist of; what did not change since is not read again."""
+    """Index all objects that a module may consist of; unchanged lists are not indexed again."""
     parts = {
         "kymas": snapshot.kymas,
         "manifests": snapshot.manifests,

@@ -1,4 +1,4 @@
-"""What was read from one snapshot, kept for the next: most objects are the same ones, and need not be read again."""
+"""A cache of what was read from one snapshot for the next one, as most objects stay the same."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Made = TypeVar("Made")
 
 
 class ReadCache:
-    """Keeps the last result of each computation with the objects that it was made from.
+    """The cache of the last result of each computation, with its input objects.
 
-    Objects are compared by identity, so nobody may change an object of a snapshot in place. It is for one caller: two
-    threads that share one lose time, and nothing else.
+    Inputs are compared by identity, so the objects of a snapshot must never be changed in place. A cache is for one
+    caller: two threads that share one lose time, but stay correct.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class ReadCache:
     def recall(
         self, name: str, inputs: tuple[Sequence[object], ...], make: Callable[[], Made], *others: object
     ) -> Made:
-        """The last result under this name if it was made from the same objects and equal `others`; else a new one."""
+        """Return the last result under this name if inputs and `others` are the same, else compute it."""
         kept = self._kept.get(name)
         if kept is not None and kept[0] == others and all(map(_same, kept[1], inputs)):
             return kept[2]  # type: ignore[return-value]  # what is kept under one name is made by one function
@@ -30,7 +30,7 @@ class ReadCache:
         return made
 
     def forget_others(self, prefix: str, names: Iterable[str]) -> None:
-        """Drops what was kept under names with this prefix, except for these."""
+        """Delete the results under names with this prefix, except for `names`."""
         wanted = {prefix + name for name in names}
         for name in [name for name in self._kept if name.startswith(prefix) and name not in wanted]:
             del self._kept[name]

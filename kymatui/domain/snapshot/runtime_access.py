@@ -1,4 +1,4 @@
-"""How the control plane reaches a runtime: the Secret with its kubeconfig."""
+"""The access of a control plane to a runtime: the Secret with its kubeconfig."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KUBECONFIG_KEY = "config"
 
 @dataclass(frozen=True, slots=True)
 class RuntimeAccess:
-    """The Secret, and the kubeconfig in it, which is a secret: it does not show in a representation."""
+    """The Secret and its kubeconfig, which the representation omits because it is confidential."""
 
     secret: ObjectRef
     kubeconfig: bytes
@@ -28,14 +28,14 @@ class RuntimeAccess:
 
 @dataclass(frozen=True, slots=True)
 class AccessSecretMissing:
-    """No Secret is labelled with the Kyma's name."""
+    """No Secret has the Kyma's name as label."""
 
     kyma: str
 
 
 @dataclass(frozen=True, slots=True)
 class AccessSecretAmbiguous:
-    """More than one Secret is labelled with the Kyma's name."""
+    """More than one Secret has the Kyma's name as label."""
 
     kyma: str
     secrets: tuple[ObjectRef, ...]
@@ -43,7 +43,7 @@ class AccessSecretAmbiguous:
 
 @dataclass(frozen=True, slots=True)
 class KubeconfigUnreadable:
-    """The Secret has no `config`, or one that is not base64 or empty."""
+    """The Secret has no `config`, or one that is empty or not base64."""
 
     secret: ObjectRef
     reason: str
@@ -52,7 +52,7 @@ class KubeconfigUnreadable:
 def find_runtime_access(
     kyma: str, secrets: Sequence[Object]
 ) -> RuntimeAccess | AccessSecretMissing | AccessSecretAmbiguous | KubeconfigUnreadable:
-    """The access of a Kyma among Secrets, as lifecycle-manager looks for it."""
+    """Find the access Secret of a Kyma as lifecycle-manager does."""
     found = [raw for raw in secrets if JsonReader(raw).child("metadata").labels("labels").get(LABEL_KYMA_NAME) == kyma]
     if not found:
         return AccessSecretMissing(kyma)

@@ -1,6 +1,6 @@
-"""What was observed in one cluster, as plain JSON objects, with how each kind's feed is doing.
+"""The observed objects of one cluster as plain JSON, with the status of each list.
 
-Adapters fill a `Snapshot`; the domain reads rows and explanations out of it; nothing here asks a server.
+Adapters fill a `Snapshot`; the domain computes rows and explanations from it, without a server.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ if TYPE_CHECKING:
 Object = Mapping[str, Any]
 
 CATALOG_FEED = "catalog "
-"""Begins the names of the feeds of catalogs outside of the cluster."""
+"""The prefix of feed names of catalogs outside the cluster."""
 
 
 RUNTIME_FEED = "runtime"
-"""Under this name a snapshot of a runtime says how the runtime itself is doing, apart from its control plane."""
+"""The feed name for the runtime's own connection, apart from its control plane."""
 
 _PLACE = " in "
 
 NamespacedKind = tuple[str, str, str]
-"""Group, kind and namespace, "" for a kind that has none."""
+"""Group, kind and namespace, "" for a cluster-scoped kind."""
 
 
 def namespaced_feed(plural: str, namespace: str) -> str:
-    """The name of the feed of a kind that is followed in one namespace only, while somebody looks there."""
+    """Return the feed name of a kind that is followed in one namespace, while a screen needs it."""
     return f"{plural}{_PLACE}{namespace}"
 
 
 def is_namespaced_feed(name: str) -> bool:
-    """Whether a feed comes and goes with what is looked at."""
+    """Return whether a feed is followed only while a screen needs it."""
     return _PLACE in name and not name.startswith(CATALOG_FEED)
 
 
 class FeedState(StrEnum):
-    """How much a list of one kind can be believed."""
+    """The states of a list and its watch."""
 
-    SYNCING = "syncing"  # the first list is under way
+    SYNCING = "syncing"  # the first list is loading
     LIVE = "live"  # listed, and a watch is open
     STALE = "stale"  # was live; the server has not answered since `since`
-    FORBIDDEN = "forbidden"  # this user may not list the kind
+    FORBIDDEN = "forbidden"  # the user may not list the kind
     ABSENT = "absent"  # the cluster does not serve the kind
-    FAILED = "failed"  # it never answered; `message` says why
+    FAILED = "failed"  # the server never answered; `message` says why
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """The condition of one kind's list and watch; `since` in seconds of the Unix clock, 0 before the first list."""
+    """The status of one list and its watch; `since` is in seconds of the Unix clock, 0 before the list."""
 
     state: FeedState
     since: float = 0.0
@@ -62,16 +62,16 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Everything that is known of one cluster at one moment.
+    """All observed objects of one cluster at one moment.
 
-    `module_resources` holds the custom resources of modules by kind (the version that is asked for); `workloads` the
-    Deployments, StatefulSets and DaemonSets that can be managers; `feeds` is keyed by resource name, as in
-    "moduletemplates.operator.kyma-project.io" or "deployments.apps". `outside` holds ModuleTemplates of catalogs that
-    are not in the cluster; their feeds are named `CATALOG_FEED` and the address. `owned` holds what controllers
-    made of what is looked at (ReplicaSets, Pods, Jobs) and other objects of modules, where that is followed; `places`
-    tells where everything of a kind is among them. `raw_manifests` are the workloads of known versions, by module and
-    version; `rules` are lifecycle-manager's own configuration, as far as it is known here. `joined` says that the Kyma
-    and the catalog are a control plane's, and all the rest is of its runtime.
+    `module_resources` has the module CRs by requested kind; `workloads` the Deployments, StatefulSets and
+    DaemonSets that may be managers; `feeds` is keyed by resource name, as in
+    "moduletemplates.operator.kyma-project.io" or "deployments.apps". `outside` has the ModuleTemplates of catalogs
+    outside the cluster; their feeds are named `CATALOG_FEED` plus the address. `owned` has objects that controllers
+    created (ReplicaSets, Pods, Jobs) and other module objects, where these are followed; `places` tells where a
+    kind is fully listed among them. `raw_manifests` are the workloads of known versions, by module and version;
+    `rules` is the known configuration of lifecycle-manager. `joined` means that Kyma and catalog are the control
+    plane's and all else is the runtime's.
     """
 
     cluster: str

@@ -1,3 +1,1 @@
-"""Which version of a module should run and which one runs: channels, templates, refusals, evidence, drift, and the
-difference of two versions.
-"""
+"""Expected and deployed versions: channels, templates, refusals, evidence, drift, version comparison."""

@@ -1,4 +1,4 @@
-"""How what is installed relates to what should be."""
+"""Drift: the relation of the installed to the expected version."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kymatui.domain.versions.refusals import HeldBack, Refusal, WaitsForWindow, 
 
 
 class DriftKind(StrEnum):
-    """The relation; NONE where nothing is compared: it is not installed, or does not follow its channel."""
+    """The kinds of drift; NONE means not compared (not installed, or not following its channel)."""
 
     IN_SYNC = "in-sync"
     BEHIND = "behind"
     AHEAD = "ahead"
-    CHANNEL_SKEW = "channel-skew"  # held back by the downgrade guard
+    CHANNEL_SKEW = "channel-skew"  # lifecycle-manager's downgrade guard keeps the installed version
     PENDING_MAINTENANCE = "pending-maintenance"
     ROLLING_OUT = "rolling-out"
     UNKNOWN = "unknown"
@@ -25,7 +25,7 @@ class DriftKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """The relation, how far the versions lie apart, and the window that is waited for where that is known."""
+    """The drift, the distance of the versions, and the awaited maintenance window, if known."""
 
     kind: DriftKind
     distance: Distance | None = None
@@ -33,7 +33,7 @@ class Drift:
 
     @property
     def is_drift(self) -> bool:
-        """Whether what is installed is, for certain, something other than what should be."""
+        """Return whether the installed version is known to differ from the expected one."""
         return self.kind not in (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.UNKNOWN)
 
 
@@ -47,10 +47,10 @@ def compute_drift(
     window: MaintenanceWindow | None = None,
     rolling: bool = False,
 ) -> Drift:
-    """Compare for the fleet and for a catalog.
+    """Compute the drift, for fleet and catalog.
 
-    `follows` is that of the module's presence, `maintenance` what the Kyma's status says, `rolling` that old and new
-    pods run side by side.
+    `follows` comes from the module's presence, `maintenance` from the Kyma's status; `rolling` means that old and
+    new pods coexist.
     """
     if not follows:
         known = bool(installed and desired)

@@ -1,8 +1,8 @@
-"""Which version of a module is deployed: everything that says something, in the order in which it is believed.
+"""Evidence of a module's deployed version, ordered by trust.
 
-The image of the manager's container comes first, because it is what runs. A tag that is no version (`latest`, a
-commit) is named by comparing the image with the ones in the raw manifests of the known versions. Labels and what
-lifecycle-manager claims come after.
+The manager's image comes first, because it is what runs. A tag that is no version (`latest`, a commit) is resolved
+by comparing the image with those in the raw manifests of known versions. Labels and lifecycle-manager's reports
+come last.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LABEL_APP_VERSION = "app.kubernetes.io/version"
 
 
 class EvidenceSource(StrEnum):
-    """Where a piece of evidence comes from; the order is the order of belief."""
+    """The sources of evidence, the most trusted first."""
 
     IMAGE = "image tag"
     IMAGE_MATCH = "image in a raw manifest"
@@ -34,17 +34,17 @@ class EvidenceSource(StrEnum):
 
 
 class VersionSource(StrEnum):
-    """What a version stands for; the value is the word on the screen and in JSON."""
+    """The meanings of an installed version; the value appears on screen and in JSON."""
 
     RUNNING = "running"  # the manager's workload names it
-    REPORTED = "reported"  # only lifecycle-manager does, in the Manifest or the Kyma
+    REPORTED = "reported"  # only lifecycle-manager names it, in the Manifest or the Kyma
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one source says: `version` is "" where `text` names none (`latest`, a digest, no tag).
+    """The evidence of one source; `version` is "" if `text` names none (`latest`, a digest, no tag).
 
-    `disproved` says that the raw manifest of that version has another image than the one that runs.
+    `disproved` means that this version's raw manifest has another image than the running one.
     """
 
     source: EvidenceSource
@@ -56,9 +56,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class DeployedVersion:
-    """The version that the evidence adds up to, "" where it names none, and all of the evidence.
+    """The deployed version, "" if unknown, and all evidence.
 
-    `text` is what stands instead of a version (`latest`, …) where only such was found.
+    `text` stands in for the version if only a tag such as `latest` is known.
     """
 
     version: str
@@ -70,16 +70,16 @@ RawManifests = Mapping[str, Sequence[Mapping[str, Any]]]  # by version of one mo
 
 
 def pod_images(raw: object) -> tuple[tuple[str, str], ...]:
-    """Name and image of each container of a workload, in order."""
+    """Return name and image of each container of a workload, in order."""
     spec = JsonReader(raw).child("spec").child("template").child("spec")
     return tuple((entry.text("name"), entry.text("image")) for entry in spec.children("containers"))
 
 
 def manager_image(raw: object, known: Sequence[Image] = ()) -> str:
-    """The image that stands for the module's version, "" where no container stands out.
+    """Return the image that identifies the module's version, "" if no container stands out.
 
-    The container named manager, else one whose name contains it, else the only one, else one whose image is known from
-    the descriptor or the raw manifests.
+    It is the container named manager, else one whose name contains it, else the only one, else one whose image is
+    known from the descriptor or the raw manifests.
     """
     containers = pod_images(raw)
     for chosen in (
@@ -101,7 +101,7 @@ def _is_known(text: str, known: Sequence[Image]) -> bool:
 
 
 def manager_images(manifests: RawManifests) -> dict[str, tuple[Image, ...]]:
-    """The images of all workloads in each version's raw manifest."""
+    """Return the images of all workloads in each version's raw manifest."""
     found = {}
     for version, resources in manifests.items():
         texts = [image for raw in resources for _, image in pod_images(raw)]
@@ -110,7 +110,7 @@ def manager_images(manifests: RawManifests) -> dict[str, tuple[Image, ...]]:
 
 
 def match_image(image: Image, images: Mapping[str, Sequence[Image]]) -> tuple[str, ...]:
-    """The versions whose raw manifest has this very image; where none has, those that have a copy of it."""
+    """Return the versions whose raw manifest has this image, else those with a copy of it."""
     exact = tuple(version for version, known in images.items() if any(image.is_same(other) for other in known))
     if exact:
         return exact
@@ -119,9 +119,9 @@ def match_image(image: Image, images: Mapping[str, Sequence[Image]]) -> tuple[st
 
 @dataclass(frozen=True, slots=True)
 class ReportedVersions:
-    """What lifecycle-manager says: versions in the Manifest and in the Kyma's status, "" where there is none.
+    """The versions that Manifest and Kyma status report, "" if none.
 
-    `settled` says that it also reports the module as Ready, so that the claim is no mere intention.
+    `settled` means that the module is also reported Ready, so the version is more than an intention.
     """
 
     manifest: str = ""
@@ -137,7 +137,7 @@ def gather_evidence(
     images: Mapping[str, Sequence[Image]],
     known: Sequence[Image] = (),
 ) -> tuple[Evidence, ...]:
-    """All evidence, in the order of belief."""
+    """Return all evidence, ordered by trust."""
     found: list[Evidence] = []
     if workload is not None:
         found += _of_workload(workload, images, known)
@@ -181,11 +181,11 @@ def _of_workload(workload: object, images: Mapping[str, Sequence[Image]], known:
 
 
 def deployed_version(evidence: Sequence[Evidence], desired: str, settled: bool = False) -> DeployedVersion:
-    """Adds the evidence up.
+    """Return the version that the evidence proves.
 
-    An image that several versions ship, or that carries the tag of another one, is the desired version where its raw
-    manifest says so. Without raw manifests, a settled claim of lifecycle-manager decides between a version with a
-    suffix and the release it was made from (`1.23.0-dev` ships the image `1.23.0`).
+    An image that several versions ship, or that has the tag of another version, counts as the desired version if
+    that one's raw manifest has it. Without raw manifests, a settled report of lifecycle-manager decides between a
+    version with a suffix and its base release (`1.23.0-dev` ships the image `1.23.0`).
     """
     everything = tuple(evidence)
     matches = [item.version for item in everything if item.source is EvidenceSource.IMAGE_MATCH]
@@ -202,13 +202,13 @@ def deployed_version(evidence: Sequence[Evidence], desired: str, settled: bool =
 
 
 def version_source(evidence: Sequence[Evidence]) -> VersionSource:
-    """Return what the version stands for that evidence adds up to."""
+    """Return whether the evidence shows a running version or only a reported one."""
     named = [item for item in evidence if item.version and not item.disproved]
     return VersionSource.REPORTED if named and all(map(_is_claim, named)) else VersionSource.RUNNING
 
 
 def _chosen(matches: Sequence[str], evidence: Sequence[Evidence], desired: str) -> str:
-    """Of several versions with the same image: the desired one, the claimed one, the tag's own, the first."""
+    """Return one of several versions with the same image: desired, reported, by tag, or first."""
     claims = [item.version for item in evidence if _is_claim(item)]
     tags = [item.version for item in evidence if item.source is EvidenceSource.IMAGE and item.version]
     for wanted in (desired, *claims, *tags):

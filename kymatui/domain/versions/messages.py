@@ -1,4 +1,4 @@
-"""Sentences for the values of the domain; nothing here decides anything."""
+"""Messages for domain values; they decide nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kymatui.domain.versions.resolution import ConventionNote
 
 
 def window_words(window: MaintenanceWindow | None) -> str:
-    """When a window is, in UTC; without one, that it is not known here."""
+    """Return the window in UTC, or that it is unknown."""
     if window is None:
         return "the next window is not known here"
     begin, end = (datetime.fromtimestamp(edge, UTC) for edge in (window.begin, window.end))
@@ -21,7 +21,7 @@ def window_words(window: MaintenanceWindow | None) -> str:
 
 
 def refusal_words(refusal: Refusal) -> str:
-    """Why a module has no template that may be used now."""
+    """Return why a module has no usable template."""
     match refusal:
         case r.ChannelIsNone():
             return f"{refusal.where} is none, which is no channel"
@@ -54,7 +54,7 @@ def refusal_words(refusal: Refusal) -> str:
 
 
 def held_back_words(refusal: r.HeldBack) -> str:
-    """What becomes of a module in a channel whose version is older than the one installed."""
+    """Return the message for a channel whose version is older than the installed one."""
     channel = f"channel {refusal.to_channel} ({refusal.offered})"
     return f"stays at {refusal.installed}: newer than {channel}, never downgraded automatically"
 
@@ -93,12 +93,12 @@ def _more_refusal_words(refusal: Refusal) -> str:
 
 
 def note_words(note: ConventionNote) -> str:
-    """A broken convention."""
+    """Return the message for a broken convention."""
     return f"the {note.kind} is {note.found}; lifecycle-manager looks for {note.wanted} and will not find it"
 
 
 def drift_words(drift: Drift) -> str:
-    """The drift column: `=`-like words, with how far."""
+    """Return the text of the drift column."""
     match drift.kind:
         case DriftKind.IN_SYNC:
             return "in step"
@@ -117,7 +117,7 @@ def drift_words(drift: Drift) -> str:
 
 
 def source_words(source: StateSource) -> str:
-    """Which source decided a state."""
+    """Return the source that decided a state."""
     return {
         StateSource.RULES: "customStateCheck",
         StateSource.STATUS: "status.state of the module's resource",
@@ -130,7 +130,7 @@ def source_words(source: StateSource) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A duration as operators read it: `42s`, `5m`, `3h`, `12d`."""
+    """Return a duration as kubectl prints it: `42s`, `5m`, `3h`, `12d`."""
     seconds = max(int(seconds), 0)
     for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
         if seconds >= size * (2 if unit == "m" else 1):

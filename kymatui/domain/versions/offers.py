@@ -1,4 +1,4 @@
-"""Finding one version of a module among everything that is offered, by what a person typed."""
+"""The search for one offered version of a module."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kymatui.domain.kyma.versions import newest_version, same_version, version_o
 
 @dataclass(frozen=True, slots=True)
 class NoSuchModule:
-    """Nothing offers the module; `alike` are names that contain the word."""
+    """The module is not offered; `alike` are names that contain the text."""
 
     module: str
     alike: tuple[str, ...]
@@ -28,7 +28,7 @@ class NoSuchVersion:
 
 @dataclass(frozen=True, slots=True)
 class AmbiguousOffer:
-    """The version is offered in several places, and it was not said which one is meant."""
+    """The version is offered in several namespaces, and none was selected."""
 
     module: str
     version: str
@@ -39,10 +39,10 @@ OfferResult = ModuleTemplate | NoSuchModule | NoSuchVersion | AmbiguousOffer
 
 
 def find_offer(shelf: TemplateIndex, module: str, version: str = "", namespace: str = "") -> OfferResult:
-    """The template of a version, or of the newest; versions are compared as versions, never as parts of texts.
+    """Return the template of a version or of the newest one; versions are compared as versions.
 
-    What somebody has put beside Kyma's own catalog is meant where both offer the version: the catalog's is for
-    lifecycle-manager, and of a runtime it is on the control plane, so that nobody could name it.
+    A community template wins over one of Kyma's catalog with the same version: that one is for lifecycle-manager,
+    and for a runtime it is on the control plane, where no option could select it.
     """
     offers = [t for t in shelf.offers(module) if not namespace or t.meta.namespace == namespace]
     if not offers:

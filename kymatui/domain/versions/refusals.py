@@ -1,4 +1,4 @@
-"""Why a module has no template that may be used now. Each refusal is a value; `wording` turns it into a sentence."""
+"""Refusals: why a module has no usable template. `refusal_words` turns them into sentences."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from kymatui.domain.snapshot.missing_lists import UnknownFact
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The module that is refused."""
+    """A refusal of a module."""
 
     module: str
 
     @property
     def state(self) -> State:
-        """The state that lifecycle-manager reports for the module where it was not installed before."""
+        """Return the state that lifecycle-manager reports if the module was not installed before."""
         return State.ERROR
 
     @property
     def keeps_installed(self) -> bool:
-        """Whether what is installed stays as it is."""
+        """Return whether the installed module stays as it is."""
         return False
 
     @property
     def uninstalls(self) -> bool:
-        """Whether lifecycle-manager deletes the module's Manifest, and so the module."""
+        """Return whether lifecycle-manager deletes the module's Manifest and so the module."""
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelIsNone(Refusal):
-    """The channel is the word none; `where` is the field that says so."""
+    """The channel is the word none; `where` is the field."""
 
     where: str
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelAndVersion(Refusal):
-    """Channel and version are both set, and exclude each other."""
+    """Channel and version are both set, which is invalid."""
 
     channel: str
     version: str
@@ -48,59 +48,55 @@ class ChannelAndVersion(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class StatusWithoutTemplate(Refusal):
-    """The module is only in the status, without the template that it came from."""
+    """The module is only in the status, which does not name its template."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoReleaseMeta(Refusal):
-    """Neither a ModuleReleaseMeta nor an old-style template knows the module."""
+    """No ModuleReleaseMeta and no old-style template has the module."""
 
     namespace: str
     installed_before: bool = False
 
     @property
     def state(self) -> State:
-        """Warning where the module was installed before."""
         return State.WARNING if self.installed_before else State.ERROR
 
     @property
     def keeps_installed(self) -> bool:
-        """What was installed before stays."""
         return self.installed_before
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogUnreadable(Refusal):
-    """Nothing was found, and the lists where it could be are missing."""
+    """The module was not found, and lists that could have it are missing."""
 
     why: UnknownFact
 
     @property
     def state(self) -> State:
-        """Nobody knows."""
         return State.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelUnknown(Refusal):
-    """The list of Kymas, which would name the channel, is missing."""
+    """The list of Kymas, which has the channel, is missing."""
 
     why: UnknownFact
 
     @property
     def state(self) -> State:
-        """Nobody knows."""
         return State.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
 class NoChannels(Refusal):
-    """The ModuleReleaseMeta has no channels at all."""
+    """The ModuleReleaseMeta has no channels."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelMissing(Refusal):
-    """The ModuleReleaseMeta has other channels only."""
+    """The ModuleReleaseMeta has only other channels."""
 
     channel: str
     offered: tuple[str, ...]
@@ -108,7 +104,7 @@ class ChannelMissing(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class TemplateMissing(Refusal):
-    """The channel has a version, but no template of it is there."""
+    """The channel has a version without a template."""
 
     version: str
     name: str
@@ -125,96 +121,91 @@ class AmbiguousTemplates(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class NoTemplateInChannel(Refusal):
-    """No old-style template matches in the channel."""
+    """No old-style template is in the channel."""
 
     channel: str
     offered: tuple[str, ...]
 
     @property
     def state(self) -> State:
-        """Lifecycle-manager only warns."""
         return State.WARNING
 
 
 @dataclass(frozen=True, slots=True)
 class TemplateWithoutChannel(Refusal):
-    """An old-style template of the module says no channel."""
+    """An old-style template of the module has no channel."""
 
     template: str
 
 
 @dataclass(frozen=True, slots=True)
 class IsMandatory(Refusal):
-    """The template is mandatory: it is installed everywhere, and cannot be asked for."""
+    """The template is mandatory: it is installed everywhere and cannot be requested."""
 
     template: str
 
     @property
     def state(self) -> State:
-        """Lifecycle-manager only warns."""
         return State.WARNING
 
 
 @dataclass(frozen=True, slots=True)
 class NotAllowed(Refusal):
-    """The Kyma may not have the module; lifecycle-manager removes it where it is installed."""
+    """The Kyma may not have the module; lifecycle-manager uninstalls it."""
 
     @property
     def uninstalls(self) -> bool:
-        """The Manifest is deleted."""
         return True
 
 
 @dataclass(frozen=True, slots=True)
 class InternalOnly(NotAllowed):
-    """An internal module, and the Kyma lacks the internal label."""
+    """The module is internal, and the Kyma lacks the internal label."""
 
 
 @dataclass(frozen=True, slots=True)
 class BetaOnly(NotAllowed):
-    """A beta module, and the Kyma lacks the beta label."""
+    """The module is beta, and the Kyma lacks the beta label."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelectorWithoutRestriction(NotAllowed):
-    """A selector on a module that is not configured as restricted."""
+    """The module has a selector but is not configured as restricted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestrictedWithoutSelector(NotAllowed):
-    """A restricted module whose ModuleReleaseMeta has no selector, or an empty one."""
+    """The module is restricted, and its ModuleReleaseMeta has no selector or an empty one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestrictedToOthers(NotAllowed):
-    """A restricted module whose selector does not match the Kyma."""
+    """The module is restricted, and its selector does not match the Kyma."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelectorInvalid(NotAllowed):
-    """A restricted module whose selector cannot be read."""
+    """The module is restricted, and its selector is invalid."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class KeepsInstalled(Refusal):
-    """Lifecycle-manager leaves what is installed alone and warns."""
+    """lifecycle-manager keeps the installed version and reports a warning."""
 
     @property
     def state(self) -> State:
-        """Lifecycle-manager only warns."""
         return State.WARNING
 
     @property
     def keeps_installed(self) -> bool:
-        """What is installed stays."""
         return True
 
 
 @dataclass(frozen=True, slots=True)
 class HeldBack(KeepsInstalled):
-    """The downgrade guard: the channel has a lower version than the one that was installed."""
+    """The channel's version is lower than the installed one (downgrade guard)."""
 
     from_channel: str
     to_channel: str
@@ -224,7 +215,7 @@ class HeldBack(KeepsInstalled):
 
 @dataclass(frozen=True, slots=True)
 class InvalidVersion(KeepsInstalled):
-    """A version that the guard cannot compare; `where` is "status" or "template"."""
+    """A version is invalid, so the guard cannot compare it; `where` is "status" or "template"."""
 
     where: str
     version: str
@@ -232,7 +223,7 @@ class InvalidVersion(KeepsInstalled):
 
 @dataclass(frozen=True, slots=True)
 class WaitsForWindow(KeepsInstalled):
-    """The new version needs a downtime; `window` is None where the policy is not known here."""
+    """The new version needs downtime; `window` is None if the policy is unknown."""
 
     installed: str
     offered: str
@@ -241,11 +232,10 @@ class WaitsForWindow(KeepsInstalled):
 
 @dataclass(frozen=True, slots=True)
 class WindowsUnreadable(KeepsInstalled):
-    """The new version needs a downtime, and the policy cannot be read or names no window."""
+    """The new version needs downtime, and the policy is unreadable or has no window."""
 
     reason: str
 
     @property
     def state(self) -> State:
-        """Lifecycle-manager reports an error."""
         return State.ERROR

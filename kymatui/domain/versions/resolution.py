@@ -1,9 +1,8 @@
-"""Which channel, which version, which template: as lifecycle-manager finds it, for both generations of templates.
+"""Channel, version and template of a module, resolved as lifecycle-manager does.
 
-New style: the ModuleReleaseMeta that is named like the module gives the channel's version, and the template must be
-named `<module>-<version>`. Where lifecycle-manager would find nothing only because of a name, the template is accepted
-and the broken convention noted. Without a ModuleReleaseMeta the old style applies: one template of the module in the
-channel.
+New style: the ModuleReleaseMeta named like the module has the channel's version, and the template must be named
+`<module>-<version>`. If only a wrong name hides a template from lifecycle-manager, kymatui accepts it and notes the
+broken convention. Old style, without a ModuleReleaseMeta: one template of the module in the channel.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ from kymatui.domain.versions.refusals import Refusal
 
 
 class ChannelSource(StrEnum):
-    """Who chose the channel."""
+    """The sources of a channel."""
 
     OVERRIDDEN = "overridden"  # the module's entry in the Kyma
     PREDEFINED = "predefined"  # the Kyma
-    DEFAULT = "default"  # nobody: there is no Kyma, or it has no channel
-    STATUS = "status"  # the module is being removed; its status says where it came from
-    MANIFEST = "Manifest"  # the Kyma may not be read; its Manifest says where it came from
-    UNKNOWN = "unknown"  # the Kyma may not be read, and nothing else says it
+    DEFAULT = "default"  # no Kyma, or a Kyma without a channel
+    STATUS = "status"  # the module is being removed; its status has the channel
+    MANIFEST = "Manifest"  # the Kyma is unreadable; the Manifest has the channel
+    UNKNOWN = "unknown"  # the Kyma is unreadable, and no Manifest has the channel
 
 
 @dataclass(frozen=True, slots=True)
 class ConventionNote:
-    """A convention that is broken: lifecycle-manager will not find `found`, because it looks for `wanted`."""
+    """A broken convention: lifecycle-manager searches for `wanted` and will not find `found`."""
 
     kind: str
     found: str
@@ -51,7 +50,7 @@ class ConventionNote:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a module resolves to. With a refusal, `template` and `version` are what it is about, where that is known."""
+    """The resolution of a module; with a refusal, `template` and `version` are its subject, if known."""
 
     module: str
     channel: str
@@ -65,7 +64,7 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """One resolution under way."""
+    """The state of one resolution."""
 
     module: str
     kyma: Kyma | None
@@ -87,7 +86,7 @@ class _Search:
 
 
 def desired_channel(module: str, kyma: Kyma | None) -> tuple[str, ChannelSource]:
-    """The channel of a module: its own entry's, the Kyma's, or `regular`; for a module being removed, its status'."""
+    """Return a module's channel: its entry's, the Kyma's, or `regular`; its status' during removal."""
     if kyma is None:
         return DEFAULT_CHANNEL, ChannelSource.DEFAULT
     request, report = kyma.request(module), kyma.report(module)
@@ -109,9 +108,9 @@ def resolve(
     rules: ControllerSettings | None = None,
     channel: str = "",
 ) -> Resolution:
-    """Finds the template of a module for a Kyma; without a Kyma there is nobody to refuse to.
+    """Return the template of a module for a Kyma; without a Kyma nothing is refused.
 
-    `channel` is the one that a Manifest names, where its Kyma may not be read.
+    `channel` is the Manifest's, if the Kyma is unreadable.
     """
     channel, source = (channel, ChannelSource.MANIFEST) if channel else desired_channel(module, kyma)
     meta = shelf.meta(module)
@@ -163,12 +162,12 @@ def _new_style(search: _Search, meta: ReleaseMeta) -> Resolution:
 
 
 def offered_version(meta: ReleaseMeta, channel: str) -> str:
-    """Return the version that a release meta has for a channel, a mandatory module's in any; "" where it has none."""
+    """Return a release meta's version for a channel, "" if none; a mandatory module's for any channel."""
     return meta.mandatory_version if meta.mandatory_version is not None else meta.channels.get(channel, "")
 
 
 def find_version(shelf: TemplateIndex, module: str, version: str, namespace: str) -> ModuleTemplate | None:
-    """The template of a version: by its name, else by what it says of itself, beside the release meta first."""
+    """Return the template of a version by name, else by content, the release meta's namespace first."""
     named = shelf.by_name.get((namespace, f"{module}-{version}"))
     if named is not None:
         return named
@@ -197,7 +196,7 @@ def _old_style(search: _Search) -> Resolution:
     module, channel = search.module, search.channel
     matching = [template for template in search.shelf.old_by_channel.get(channel, ()) if _matches_old(template, module)]
     if not matching:
-        # The name `<module>-<channel>` alone is no match to lifecycle-manager; it is the convention all the same.
+        # lifecycle-manager does not match by the name `<module>-<channel>`, although it is the convention.
         matching = [t for t in search.shelf.old_by_channel.get(channel, ()) if t.module == module]
         search.notes.extend(ConventionNote("template", template.meta.name, module) for template in matching[:1])
     if len(matching) > 1:
@@ -227,7 +226,7 @@ def _nothing_old(search: _Search) -> Refusal:
 
 
 def _waits(search: _Search, found: Resolution) -> Refusal | None:
-    """The decorator for maintenance windows; the first install, and the version that is there, never wait."""
+    """Return the refusal for a maintenance window; a first install or an unchanged version never waits."""
     kyma, template = search.kyma, found.template
     report = kyma.report(search.module) if kyma is not None else None
     if kyma is None or template is None or report is None:
@@ -246,7 +245,7 @@ def _waits(search: _Search, found: Resolution) -> Refusal | None:
 
 
 def upcoming_window(kyma: Kyma, rules: ControllerSettings, now: float) -> MaintenanceWindow | None:
-    """The next window of a Kyma's runtime, where the policy is known."""
+    """Return the next window of a Kyma's runtime, None if the policy is unknown."""
     if rules.windows is None:
         return None
     return next_window(rules.windows, runtime_properties(kyma.meta.labels), now, least=rules.least)
@@ -266,7 +265,7 @@ def _forbidden(search: _Search, template: ModuleTemplate) -> Refusal | None:
 
 
 def check_restriction(meta: ReleaseMeta, labels: Mapping[str, str], restricted: frozenset[str]) -> Refusal | None:
-    """Whether a Kyma with these labels may have the module, as far as selectors say."""
+    """Return why a Kyma with these labels may not have the module, by the selectors."""
     if meta.module not in restricted:
         return None if meta.selector is None else refusals.SelectorWithoutRestriction(meta.module)
     if meta.selector is None:
@@ -280,17 +279,17 @@ def check_restriction(meta: ReleaseMeta, labels: Mapping[str, str], restricted: 
 
 
 def _held_back(search: _Search, found: Resolution) -> Refusal | None:
-    """The downgrade guard: only major, minor and patch count, and only where the status names a template."""
+    """Return the downgrade guard's refusal; it applies only if the status names a template."""
     report = search.kyma.report(search.module) if search.kyma is not None else None
     if report is None or report.template is None:
         return None
     if search.meta is None and report.channel == search.channel:
-        return None  # the old generation guarded only changes of the channel
+        return None  # lifecycle-manager guards old-style templates only on a change of channel
     return guard(search.module, (report.channel, report.version), (search.channel, found.version))
 
 
 def guard(module: str, reported: tuple[str, str], offered: tuple[str, str]) -> Refusal | None:
-    """Return why the downgrade guard refuses what is offered; both are a channel and a version."""
+    """Return why the downgrade guard refuses `offered`; both are a channel and a version."""
     here, there = parse_version(reported[1]), parse_version(offered[1])
     if there is None:
         return refusals.InvalidVersion(module, "template", offered[1])

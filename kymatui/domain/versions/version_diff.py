@@ -1,4 +1,4 @@
-"""What changes between two versions of a module: in their templates, and in the objects they install."""
+"""The comparison of two versions of a module: templates and installed objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SKIPPED = frozenset({"descriptor", "version", "channel", "moduleName"})
 
 
 class ChangeKind(StrEnum):
-    """What happens to a field or an object."""
+    """The kinds of changes."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -27,7 +27,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
-    """One field; `before` and `after` are the JSON values, None where the field is not there."""
+    """The change of a field; `before` and `after` are JSON values, None if absent."""
 
     kind: ChangeKind
     path: str
@@ -37,7 +37,7 @@ class ValueChange:
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
-    """One object that is installed, with the fields that change in it."""
+    """The change of an installed object."""
 
     kind: ChangeKind
     ref: ObjectRef
@@ -46,7 +46,7 @@ class ObjectChange:
 
 @dataclass(frozen=True, slots=True)
 class ImageChange:
-    """The image of one container of one workload."""
+    """The change of one container's image."""
 
     workload: ObjectRef
     container: str
@@ -56,7 +56,7 @@ class ImageChange:
 
 @dataclass(frozen=True, slots=True)
 class VersionComparison:
-    """From one version to another; objects and images are empty where a raw manifest is not known."""
+    """The comparison of two versions; objects and images are empty without raw manifests."""
 
     before: str
     after: str
@@ -73,7 +73,7 @@ Objects = Sequence[Mapping[str, Any]]
 def compare_versions(
     before: ModuleTemplate, after: ModuleTemplate, old: Objects = (), new: Objects = ()
 ) -> VersionComparison:
-    """Compares two templates of a module, and their raw manifests where they are given."""
+    """Compare two templates of a module, and their raw manifests, if given."""
     here, there = parse_version(before.version), parse_version(after.version)
     return VersionComparison(
         before=before.version,
@@ -101,7 +101,7 @@ def _part(raw: object, *keys: str) -> Mapping[str, Any]:
 
 
 def field_changes(before: object, after: object, path: str = "") -> Iterator[ValueChange]:
-    """The fields in which two JSON values differ; lists of named things are compared by name."""
+    """Yield the differences of two JSON values; lists of named items are compared by name."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted(before.keys() | after.keys(), key=str):
             yield from field_changes(before.get(key), after.get(key), f"{path}.{key}" if path else str(key))
@@ -118,7 +118,7 @@ def field_changes(before: object, after: object, path: str = "") -> Iterator[Val
 
 
 def spec_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[ValueChange]:
-    """Compare specs of ModuleTemplates or ModuleReleaseMetas; a default that only one of them writes is no change."""
+    """Yield the differences of two specs; a default that only one of them has is no difference."""
     for change in field_changes(before, after, "spec"):
         value = change.after if change.kind is ChangeKind.ADDED else change.before
         if change.kind is ChangeKind.CHANGED or not is_default(change.path, value):
@@ -134,7 +134,7 @@ def _list_changes(before: list[Any], after: list[Any], path: str) -> Iterator[Va
 
 
 def _keyed(entries: list[Any]) -> dict[object, Any] | None:
-    """The entries by their names or kinds, where every entry has one of its own."""
+    """Return the entries by name or kind if each is unique, else None."""
     keys = [_key(entry) for entry in entries]
     if None in keys or len(set(keys)) != len(keys):
         return None
