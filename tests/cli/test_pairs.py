@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import io
 import json
 import logging
@@ -20,17 +21,24 @@ from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.cluster_access import journal_path
 from kymatui.cli.main import main
+from kymatui.composition.modules.manifest_controller import open_fetcher
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.bundles import raw_yaml
+from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.inventory.ownership_marks import field_managers
+from kymatui.errors import ConflictError, NotFoundError
 from kymatui.sandbox.fault_client import FaultClient
 from tests.cli.test_fleet import run
 from tests.cli.unseen import ask
+from tests.engine.places import eventually
 
 pytestmark = pytest.mark.xdist_group("fleet")
 
 SECRET = GroupVersionKind("", "v1", "Secret")
 KYMA = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Kyma")
+TEMPLATE = GroupVersionKind("operator.kyma-project.io", "v1beta2", "ModuleTemplate")
 MANIFEST = GroupVersionKind("operator.kyma-project.io", "v1beta2", "Manifest")
 LABEL = "operator.kyma-project.io/kyma-name"
 MARK = "planted-marker"
@@ -467,6 +475,56 @@ def test_what_is_created_in_the_runtime_after_the_plan_is_left(
     assert (asked.asked, live is not None) == (1, True), asked
     assert "kept: ConfigMap kyma-system/shop (it was created after the plan was displayed)" in asked.out
     runtime.delete(where)
+
+
+@pytest.fixture
+def by_kubectl(control: KubeCluster, runtime: KubeCluster) -> Iterator[list[ObjectRef]]:
+    """registry-proxy 0.14.0 in the runtime, as kubectl applies its manifest, and the templates of two versions."""
+    templates = [one for one in control.list(TEMPLATE) if one["metadata"]["name"].startswith("registry-proxy-")]
+    made = [{**one, "metadata": {"name": one["metadata"]["name"], "namespace": "default"}} for one in templates]
+    link = next(one["spec"]["resources"][0]["link"] for one in made if one["spec"]["version"] == "0.14.0")
+    bodies = raw_yaml.from_url(link, open_fetcher(), name="registry-proxy", namespace="registry-proxy").objects
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "registry-proxy"}}
+    refs = []
+    for body in [*made, *(body for wave in install_waves((space, *bodies)) for body in wave)]:
+        with contextlib.suppress(ConflictError):
+            runtime.create(body, manager="kubectl-client-side-apply")
+        runtime.forget_kinds()
+        refs.append(read_ref(body))
+    yield refs
+    main(["delete", "registry-proxy", "--remote", "skr", "--yes", "--cascade", "--no-backup"])
+    for ref in refs:
+        with contextlib.suppress(NotFoundError):
+            runtime.delete(ref)
+    eventually(lambda: all(runtime.get(ref) is None for ref in refs))
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_what_kubectl_installed_in_a_runtime_is_adopted_and_upgraded_by_one_plan(
+    is_kept: bool,
+    capsys: pytest.CaptureFixture[str],
+    control: KubeCluster,
+    runtime: KubeCluster,
+    by_kubectl: list[ObjectRef],
+    tmp_path: Path,
+) -> None:
+    words, kept = ["upgrade", "registry-proxy"], str(tmp_path / "plan.json")
+    eventually(lambda: "0.14.0" in run(capsys, "module", "registry-proxy", "--remote", "skr")[1])
+    if is_kept:
+        status, out, err = run(capsys, "plan", "registry-proxy", "--remote", "skr", "--out", kept)
+        assert (status, "owner → kymatui, version: 0.14.0 → 0.15.0" in out) == (0, True), err
+        words = ["apply", kept]
+    status, out, err = run(capsys, *words, "--remote", "skr", "--dry-run")
+    assert (status, "owner → kymatui, version: 0.14.0 → 0.15.0" in out) == (0, True), err
+    status, out, err = run(capsys, *words, "--remote", "skr", "--yes", "--no-wait")
+    assert status == 0, err
+    for ref in by_kubectl:
+        live = runtime.get(ref)
+        if live is not None and ref.kind.kind not in ("Namespace", "CustomResourceDefinition", "ModuleTemplate"):
+            assert "kubectl-client-side-apply" not in field_managers(live), ref
+            assert control.get(ref) is None
+    status, out, err = run(capsys, "upgrade", "registry-proxy", "--remote", "skr", "--yes", "--no-wait")
+    assert (status, out.startswith("registry-proxy: everything is as it should be")) == (0, True), out + err
 
 
 def test_what_its_control_plane_manages_is_not_installed_in_a_runtime(capsys: pytest.CaptureFixture[str]) -> None:
