@@ -12,11 +12,15 @@ from typing import Any
 import pytest
 import yaml
 
+from kymatui.actions.modules.install_choices import InstallAction
+from kymatui.actions.modules.install_plan import Adoption
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.sessions.cluster.catalog_session import open_session
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
 from kymatui.cli.options import direct_install
+from kymatui.composition.modules.install_port import SessionInstallPort
 from kymatui.composition.modules.manifest_controller import open_fetcher
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -25,7 +29,8 @@ from kymatui.engine.bundles import raw_yaml
 from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.inventory.ownership_marks import field_managers
-from kymatui.errors import ConflictError, NotFoundError, OutdatedError
+from kymatui.engine.plans.plan import Step
+from kymatui.errors import ConflictError, NotFoundError, OutdatedError, PartlyDoneError
 from kymatui.sandbox.fault_client import FaultClient
 from tests.engine.places import eventually
 from tests.ocm.components import public_pem
@@ -274,6 +279,38 @@ def test_a_kept_plan_adopts_and_upgrades_what_kubectl_installed(
         if live is not None and ref.kind.kind not in ("Namespace", "CustomResourceDefinition"):
             assert "kubectl-client-side-apply" not in field_managers(live), ref
     assert run("check", "registry-proxy")[0] == 0
+
+
+def test_an_adoption_that_was_cut_off_is_finished_by_the_same_command(
+    run: Any,
+    cluster: KubeCluster,
+    kubeconfig: Path,
+    by_kubectl: list[ObjectRef],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def cut_off(self: Any, steps: list[Step]) -> None:
+        raise PartlyDoneError("cut off")
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(applier._Application, "_apply_wave", cut_off)
+        assert run("upgrade", "registry-proxy", "--yes")[0] == 3
+    status, out, err = run("upgrade", "registry-proxy", "--dry-run")
+    assert (status, "owner → kymatui, version: 0.14.0 → 0.15.0" in out) == (0, True), err
+    session = open_session(SessionOptions(str(kubeconfig)))
+    session.start(lambda: None)
+    assert session.wait_complete(20.0)
+    offered = InstallAction(SessionInstallPort(session))
+    for found in (offered.upgrades(["registry-proxy"]), offered.adoptions(["registry-proxy"])):
+        (one,) = found.wanted
+        assert (one.source.version, one.adoption) == ("0.15.0", Adoption.UPGRADE), "the screen and its `resume`"
+    session.close()
+    status, _, err = run("upgrade", "registry-proxy", "--yes")
+    assert status == 0, err
+    assert module(run, "registry-proxy")["installed"] == "0.15.0"
+    for ref in by_kubectl:
+        live = cluster.get(ref)
+        if live is not None and ref.kind.kind not in ("Namespace", "CustomResourceDefinition"):
+            assert "kubectl-client-side-apply" not in field_managers(live), ref
 
 
 def test_what_others_changed_meanwhile_is_planned_anew_and_answered_once(

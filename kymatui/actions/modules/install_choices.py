@@ -123,6 +123,8 @@ class InstallAction:
             standing = self._open(module)
             if standing.known is None:
                 return self._adopting_upgrade(module, standing)
+            if standing.known.adopting:
+                return _cut_off_adoption(standing.known)
             wanted = (
                 self._chart_upgrade(standing.known)
                 if standing.known.chart
@@ -184,6 +186,8 @@ class InstallAction:
         known = find_installed(self._port.cluster, module)
         if known is not None and known.finished:
             raise RefusedError(f"{module} is kymatui's already", hint="there is nothing to take over")
+        if known is not None and known.adopting:
+            return _cut_off_adoption(known)
         if not row.installed:
             raise RefusedError(
                 f"nobody knows which version of {module} is there", hint=f"`kymatui adopt {module} --version …`"
@@ -242,6 +246,11 @@ class InstallAction:
             raise ended.error
         assert ended.outcome is not None
         return f"{len(ended.outcome.written)} written, {len(ended.outcome.deleted)} deleted"
+
+
+def _cut_off_adoption(known: Inventory) -> InstallRequest:
+    """The same to its end, in the version that it had begun with."""
+    return InstallRequest(known.name, ModuleSource(version=known.version), adoption=Adoption.UPGRADE)
 
 
 def _choices(

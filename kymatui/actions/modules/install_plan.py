@@ -105,7 +105,8 @@ def plan_install(port: InstallPort, request: InstallRequest) -> Plan:
     """Raises RefusedError where something speaks against it, and what `install_intent` raises."""
     intent = install_intent(port, request)
     known = planner.read_previous_inventory(port.cluster, SystemClock(), intent.bundle)
-    if known is None and request.adoption in (Adoption.UPGRADE, Adoption.IF_PRESENT):
+    owned = known is not None and not known.adopting  # a cut-off adoption is one until it comes to its end
+    if not owned and request.adoption in (Adoption.UPGRADE, Adoption.IF_PRESENT):
         intent = _adopting(port, request, intent)
     there = known.version if known is not None else intent.adopted_version
     if is_downgrade(there, intent.bundle.version) and not request.allow_downgrade:

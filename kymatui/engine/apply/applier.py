@@ -133,7 +133,7 @@ class _Application:
         inventory = self._create_resource(inventory)
         self._prune()
         inventory = self._hooks(f"post-{verb}", inventory)
-        inventory = self._keeper.finish(replace(inventory, items=self._left(inventory)))
+        inventory = self._keeper.finish(replace(inventory, items=self._left(inventory), adopting=False))
         return ApplyOutcome(tuple(self._written), tuple(self._deleted), plan.of(Action.KEEP), inventory)
 
     # before
@@ -176,11 +176,6 @@ class _Application:
             or (plan.intent.adopt and step.part is BundlePart.PREVIOUS and _is_adopted(step))
         ]
         resource = read_ref(bundle.resource) if bundle.resource is not None else None
-        same = (
-            previous is not None
-            and previous.state is InventoryState.PENDING
-            and previous.digest == bundle_digest(bundle)
-        )
         old = previous.items if previous is not None else ()
         if plan.intent.adopt:
             old = tuple(replace(item, adopted=False) for item in old)
@@ -192,10 +187,11 @@ class _Application:
             state=InventoryState.PENDING,
             items=merge_items(old, new),
             digest=bundle_digest(bundle),
-            done=previous.done if same and previous is not None else (),
+            done=previous.done if previous is not None and previous.is_cut_off(bundle_digest(bundle)) else (),
             resource=(previous.resource if previous is not None else None) or resource,
             resources=(previous.resources if previous is not None else ()) or tuple(map(read_ref, bundle.resources)),
             resource_created=previous is not None and previous.resource_created,
+            adopting=plan.intent.adopt,
             policy=plan.intent.policy,
             associated=tuple(dict.fromkeys((*(previous.associated if previous else ()), *plan.intent.associated))),
             made_namespace=made or (previous is not None and previous.made_namespace),

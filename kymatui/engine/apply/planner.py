@@ -22,7 +22,7 @@ from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, RetryPolicy
 from kymatui.engine.dryrun.hook_dry_run import PlannedContext, dry_run_hooks
 from kymatui.engine.dryrun.preview import ApplyPreview, existed_before, observe, preview_apply
-from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState, reset_if_deleting
+from kymatui.engine.inventory.inventory import Inventory, InventoryItem, reset_if_deleting
 from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, InventoryStore, refuse_other_kind
 from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF, OwnerKind, bundle_owner, field_managers
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
@@ -171,11 +171,7 @@ class Planner:
         if made.changes_nothing or not self._bundle.hooks:
             return ()
         previous = self._previous
-        same = (
-            previous is not None
-            and previous.state is InventoryState.PENDING
-            and previous.digest == bundle_digest(self._bundle)
-        )
+        same = previous is not None and previous.is_cut_off(bundle_digest(self._bundle))
         done = previous.done if previous is not None and same else ()
         stage = PlannedContext(self._scopes.brought, coming, done, same)
         return dry_run_hooks(self._bundle, made.verb, self._cluster, stage, self._cancel, self._width)

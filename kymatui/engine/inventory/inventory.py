@@ -50,6 +50,7 @@ class Inventory:
     made_namespace    the namespace did not exist before
     chart             it is kept in a Helm release Secret, in `revision`
     rollback_to       the revision that is being gone back to, 0 for none
+    adopting          the run at work, or cut off, takes over what is there
     resource_version  of the object that it was read from
     finished          what a later run would not have to tidy up after a run that was cut off
     """
@@ -74,11 +75,16 @@ class Inventory:
     resource_version: str = ""
     finished: bool = False
     rollback_to: int = 0
+    adopting: bool = False
 
     @property
     def defaults(self) -> tuple[ObjectRef, ...]:
         """The default resource and the further ones."""
         return (*((self.resource,) if self.resource is not None else ()), *self.resources)
+
+    def is_cut_off(self, digest: str) -> bool:
+        """Whether the last run installed a bundle of that digest, and did not come to its end."""
+        return self.state is InventoryState.PENDING and self.digest == digest
 
     def item(self, ref: ObjectRef) -> InventoryItem | None:
         wanted = versionless_key(ref)
