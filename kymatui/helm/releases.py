@@ -37,8 +37,6 @@ _NO_TIME: Final = "0001-01-01T00:00:00Z"
 
 
 class Status(enum.StrEnum):
-    """The status of a revision."""
-
     UNKNOWN = "unknown"
     DEPLOYED = "deployed"
     UNINSTALLED = "uninstalled"
@@ -136,7 +134,6 @@ def decode_release(data: bytes | str, labels: Mapping[str, str] | None = None) -
 
 
 def to_secret(release: Release, *, created_at: datetime | None = None, modified_at: datetime | None = None) -> Any:
-    """Return the Secret of a revision."""
     labels = {**release.labels, "name": release.name, "owner": "helm", "status": release.status.value}
     labels["version"] = str(release.version)
     if created_at is not None:

@@ -97,5 +97,4 @@ class SandboxCluster:
 
 
 async def stop_all(clusters: Sequence[SandboxCluster]) -> None:
-    """Stop clusters in parallel."""
     await asyncio.gather(*(cluster.stop() for cluster in clusters))

@@ -41,8 +41,6 @@ class Certificate(Object):
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """The content of a certificate."""
-
     name: str
     days: int
     addresses: Sequence[str] = ()

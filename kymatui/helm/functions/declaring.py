@@ -39,7 +39,6 @@ def declare(signature: str, call: Callable[..., Any], *, environment: bool = Fal
 
 
 def table(functions: Iterable[Function]) -> dict[str, Function]:
-    """Return functions by name."""
     return {function.name: function for function in functions}
 
 

@@ -60,7 +60,6 @@ def elem_type(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def key_type(name: str) -> str:
-    """Return the key type of a map."""
     under = underlying(name)
     return under[4 : _closing(under, 3)]
 

@@ -28,8 +28,6 @@ def compile_template(name: str, tree: ListNode, functions: Mapping[str, Function
 
 
 class _Compiler(Expressions):
-    """Compiles one template."""
-
     def __init__(self, emitter: Emitter, functions: Mapping[str, Function]) -> None:
         super().__init__(emitter, functions)
         self.depth = 0

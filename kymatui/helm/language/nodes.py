@@ -34,8 +34,6 @@ class Text(Node):
 
 
 class ListNode(Node):
-    """A list of nodes."""
-
     __slots__ = ("nodes",)
 
     def __init__(self, position: int, nodes: list[Node] | None = None) -> None:

@@ -116,7 +116,6 @@ class Scope:
         state.depth -= 1
 
     def capture(self, template: Template, dot: Any) -> str:
-        """Return the output of a template."""
         pieces: list[str] = []
         self.call(template, pieces.append, dot)
         size = sum(map(len, pieces))

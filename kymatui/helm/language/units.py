@@ -99,7 +99,6 @@ class Template:
 
     @property
     def entry(self) -> Entry:
-        """Return the cache entry."""
         code = self._code
         return self.name, self.empty, marshal.dumps(code) if isinstance(code, CodeType) else code
 

@@ -38,7 +38,6 @@ def custom_columns(printed: Sequence[Object]) -> list[Object]:
 
 
 def custom_cells(printed: Sequence[Object], obj: Object, now: float) -> list[Any]:
-    """Return the cells of one object."""
     cells: list[Any] = [(obj.get("metadata") or {}).get("name", "")]
     return cells + [_cell(column, obj, now) for column in printed or (AGE,)]
 

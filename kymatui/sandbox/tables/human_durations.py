@@ -50,6 +50,5 @@ def seconds_of(text: Any) -> float | None:
 
 
 def age(text: Any, now: float) -> str:
-    """Return the age of a time."""
     then = seconds_of(text)
     return UNKNOWN if then is None else human_duration(int(now - then))

@@ -15,7 +15,6 @@ Cells = Callable[[Object, float], list[Any]]
 
 
 def age_of(obj: Object, now: float) -> str:
-    """Return the age of the object."""
     return age(obj["metadata"].get("creationTimestamp"), now)
 
 
@@ -40,7 +39,6 @@ def format_selector(selector: Any) -> str:
 
 
 def format_labels(labels: Any) -> str:
-    """Return labels on one line."""
     return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or NONE
 
 

@@ -181,7 +181,6 @@ class Client:
         since_seconds: int | None = None,
         cancel: threading.Event | None = None,
     ) -> str:
-        """Return the log of a container."""
         query = _log_query(container, tail, since_seconds, previous)
         request = Request("GET", _log_path(namespace, pod), query, accept="text/plain, */*")
         return self.transport.send(request, cancel).body.decode(errors="replace")

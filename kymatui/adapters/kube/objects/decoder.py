@@ -1,4 +1,4 @@
-"""Decoding of lists and watch events; releases other threads and tolerates malformed objects."""
+"""Decoding of lists and watch events: does not block other threads, tolerates malformed objects."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 _INITIAL_END = "k8s.io/initial-events-end"
 _BRIEF = 5.0  # a shorter watch does not prove that the server serves it
-_TURN = 1.0  # seconds until the next kind may list although the server has not answered this list
+_TURN = 1.0  # seconds a list waits for its turn: a slow answer must not hold up other kinds
 _HEADERS = 30.0  # seconds for the server to send headers, and between two parts of a list
 
 

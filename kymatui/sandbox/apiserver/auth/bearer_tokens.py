@@ -26,7 +26,6 @@ State = Literal["unknown", "expired"]
 def service_account_user(
     namespace: str, name: str, uid: str = "", extra: dict[str, list[str]] | None = None
 ) -> RequestUser:
-    """Return the user of a service account token."""
     groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", AUTHENTICATED)
     return RequestUser(f"system:serviceaccount:{namespace}:{name}", groups, uid, extra or {})
 

@@ -160,5 +160,4 @@ def _status(fault: ServerFault, request: ServerRequest) -> StatusError:
 
 
 def status_response(error: StatusError) -> ServerResponse:
-    """Return a Status as an answer."""
     return ServerResponse(error.code, msgspec.json.encode(error.status), headers=error.headers)

@@ -40,8 +40,6 @@ Serve = Callable[[ServerRequest, RequestInfo, ServedResource, RequestUser], Serv
 
 
 class RequestPipeline:
-    """Handles requests."""
-
     def __init__(
         self,
         *,

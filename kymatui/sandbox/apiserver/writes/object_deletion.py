@@ -39,8 +39,6 @@ class DeletionRules(Protocol):
 
 @dataclass(slots=True)
 class ObjectDeleter:
-    """Deletes one object or a collection."""
-
     store: ObjectStore
     clock: SandboxClock
     reader: ObjectReader

@@ -15,8 +15,6 @@ RESOURCE = "apiservices.apiregistration.k8s.io"
 
 
 class ApiServices:
-    """Reconciles APIServices."""
-
     name = "apiservices"
 
     def __init__(self, context: ControllerContext) -> None:

@@ -14,8 +14,6 @@ _SECONDS = 5.0
 
 
 class ResourceQuotas:
-    """Reconciles ResourceQuotas."""
-
     name = "resourcequotas"
 
     def __init__(self, context: ControllerContext) -> None:

@@ -18,8 +18,6 @@ SLICE_MANAGER = "endpointslice-controller.k8s.io"
 
 
 class Services:
-    """Reconciles Services."""
-
     name = "services"
 
     def __init__(self, context: ControllerContext) -> None:

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims, bound at once to a new volume of the default storage class.
+"""PersistentVolumeClaims, bound at once to a volume of the default storage class.
 
 Unclaimed volumes become Available.
 """
@@ -18,8 +18,6 @@ PROVISIONER = "disk.sandbox.local"
 
 
 class Volumes:
-    """Reconciles volumes."""
-
     name = "volumes"
 
     def __init__(self, context: ControllerContext) -> None:
@@ -62,8 +60,6 @@ class Volumes:
 
 
 class VolumeClaims:
-    """Reconciles claims."""
-
     name = "volumeclaims"
 
     def __init__(self, context: ControllerContext) -> None:

@@ -19,8 +19,6 @@ TARGETS = {"Deployment": "deployments.apps", "StatefulSet": "statefulsets.apps",
 
 
 class Autoscalers:
-    """Reconciles autoscalers."""
-
     name = "autoscalers"
 
     def __init__(self, context: ControllerContext) -> None:

@@ -26,8 +26,6 @@ SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 
 class CronJobs:
-    """Reconciles CronJobs."""
-
     name = "cronjobs"
 
     def __init__(self, context: ControllerContext) -> None:

@@ -26,8 +26,6 @@ _TOLERATED = (
 
 
 class DaemonSets:
-    """Reconciles DaemonSets."""
-
     name = "daemonsets"
 
     def __init__(self, context: ControllerContext) -> None:

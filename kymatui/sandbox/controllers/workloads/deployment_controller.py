@@ -25,8 +25,6 @@ SOURCE = "deployment-controller"
 
 
 class Deployments:
-    """Reconciles Deployments."""
-
     name = "deployments"
 
     def __init__(self, context: ControllerContext) -> None:

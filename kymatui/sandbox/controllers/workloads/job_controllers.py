@@ -26,8 +26,6 @@ LONGEST_BACK_OFF = 360.0
 
 
 class JobController:
-    """Reconciles Jobs."""
-
     name = "jobs"
 
     def __init__(self, context: ControllerContext) -> None:

@@ -25,8 +25,6 @@ BURST = 500
 
 
 class ReplicaSets:
-    """Reconciles ReplicaSets."""
-
     name = "replicasets"
 
     def __init__(self, context: ControllerContext) -> None:

@@ -21,8 +21,6 @@ INDEX_LABEL = "apps.kubernetes.io/pod-index"
 
 
 class StatefulSets:
-    """Reconciles StatefulSets."""
-
     name = "statefulsets"
 
     def __init__(self, context: ControllerContext) -> None:

@@ -25,7 +25,6 @@ _LONGEST_WARNING = 256
 
 
 def validate_definition(obj: Object) -> Errors:
-    """Return the errors of a new CRD."""
     spec: Object = obj["spec"]
     name = obj["metadata"].get("name") or ""
     errors: Errors = []
@@ -386,7 +385,6 @@ def _stored_versions(stored: list[str] | None, versions: list[Object]) -> Errors
 
 
 def validate_definition_update(new: Object, old: Object) -> Errors:
-    """Return the errors of a changed CRD."""
     errors = validate_definition_spec(new)
     established = any(
         condition.get("type") == "Established" and condition.get("status") == "True"

@@ -136,7 +136,6 @@ def validate_create(group: str, kind: str, obj: Object, *, namespaced: bool) -> 
 
 
 def validate_update(group: str, kind: str, new: Object, old: Object, subresource: str = "") -> Errors:
-    """Return the errors of an update."""
     known = (group, kind)
     errors = validate_metadata_update(new, old)
     if subresource:
