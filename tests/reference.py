@@ -13,7 +13,7 @@ from kymatui.cli.command_help import EXAMPLES, GROUPS
 from kymatui.cli.command_table import by_name
 from kymatui.cli.help_topics import TOPICS
 from kymatui.cli.main import _parser
-from kymatui.domain.catalog.glossary import glossary_markdown
+from kymatui.domain.glossary import glossary_markdown
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 _SHARED: Final = ("cluster", "two clusters")

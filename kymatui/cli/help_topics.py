@@ -51,7 +51,7 @@ that is not known; `unknown` then says why. `kymatui catalog --schema` prints a 
 
 
 def _glossary() -> str:
-    from kymatui.domain.catalog.glossary import glossary_lines
+    from kymatui.domain.glossary import glossary_lines
 
     return "\n".join(glossary_lines()).rstrip()
 

@@ -11,7 +11,7 @@ from kymatui.cli.command_help import EXAMPLES, GROUPS
 from kymatui.cli.command_table import COMMANDS
 from kymatui.cli.help_topics import TOPICS
 from kymatui.cli.main import _parser, main
-from kymatui.domain.catalog.glossary import GLOSSARY
+from kymatui.domain.glossary import GLOSSARY
 from tests.reference import pages
 
 LINES = [

@@ -12,8 +12,9 @@ from textual.screen import Screen
 from kymatui.domain.kubernetes.schema_forms import FieldKind, FormField
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.action_menu import MenuItem, MenuScreen
-from kymatui.ui.dialogs.choice_dialog import ChoiceOption, ChoiceScreen, Question
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
+from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 from tests.ui.driving import Size, text, until
 
 LONG = "the module is installed, and not configured, until somebody creates its resource by hand"

@@ -13,19 +13,19 @@ from kymatui.ui.terminal.themes import THEMES
 from kymatui.ui.viewmodels.sorting import SortOrder
 
 if TYPE_CHECKING:
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.flows.flow_app import FlowApp
 
 TABS = ("overview", "resources", "checks", "versions", "events", "yaml", "history")
 
 
-def commands(app: KymatuiApp) -> tuple[ScreenCommand, ...]:
+def commands(app: FlowApp) -> tuple[ScreenCommand, ...]:
     """In the order in which the help shows them."""
     from kymatui.ui.application.module_commands import commands as acting
 
     return (*_places(app), *acting(app), *_table(app), *_program(app))
 
 
-def _places(app: KymatuiApp) -> Iterator[ScreenCommand]:
+def _places(app: FlowApp) -> Iterator[ScreenCommand]:
     yield ScreenCommand("modules", "the catalog", lambda _: app.ways.climb_to_catalog(), aliases=("mod", "catalog"))
     yield ScreenCommand(
         "module",
@@ -54,16 +54,16 @@ def _places(app: KymatuiApp) -> Iterator[ScreenCommand]:
     yield ScreenCommand("forward", "forward again", lambda _: app.ways.forward())
 
 
-def _place(app: KymatuiApp, kind: str, words: Sequence[str]) -> None:
+def _place(app: FlowApp, kind: str, words: Sequence[str]) -> None:
     del words
     app.ways.open(ScreenStep(kind))
 
 
-def _modules(app: KymatuiApp) -> Sequence[str]:
+def _modules(app: FlowApp) -> Sequence[str]:
     return [row.name for row in app.catalog.rows] if app.catalog is not None else ()
 
 
-def _module(app: KymatuiApp, words: Sequence[str]) -> None:
+def _module(app: FlowApp, words: Sequence[str]) -> None:
     names = _modules(app)
     tab = words[1] if len(words) > 1 else TABS[0]
     if not words or words[0] not in names:
@@ -74,7 +74,7 @@ def _module(app: KymatuiApp, words: Sequence[str]) -> None:
         app.ways.open(ScreenStep("module", words[0], tab))
 
 
-def _table(app: KymatuiApp) -> Iterator[ScreenCommand]:
+def _table(app: FlowApp) -> Iterator[ScreenCommand]:
     table = app.shown.table if app.shown is not None else None
     if app.shown is not None:
         yield ScreenCommand(
@@ -97,7 +97,7 @@ def _table(app: KymatuiApp) -> Iterator[ScreenCommand]:
         )
 
 
-def _save(app: KymatuiApp, words: Sequence[str]) -> None:
+def _save(app: FlowApp, words: Sequence[str]) -> None:
     assert app.shown is not None
     try:
         path = save_file(" ".join(words), app.shown.exports())
@@ -107,13 +107,13 @@ def _save(app: KymatuiApp, words: Sequence[str]) -> None:
         app.notify(f"saved {path}", markup=False)
 
 
-def _filter(app: KymatuiApp, text: str) -> None:
+def _filter(app: FlowApp, text: str) -> None:
     problem = app.shown.filter_changed(text) if app.shown is not None else ""
     if problem:
         app.problem(problem)
 
 
-def _sort(app: KymatuiApp, words: Sequence[str]) -> None:
+def _sort(app: FlowApp, words: Sequence[str]) -> None:
     table = app.shown.table if app.shown is not None else None
     column, _, way = (words[0] if words else "").partition(":")
     known = [one.id for one in table.columns] if table is not None else []
@@ -123,7 +123,7 @@ def _sort(app: KymatuiApp, words: Sequence[str]) -> None:
         table.set_order(SortOrder(column, descending=way == "desc"))
 
 
-def _program(app: KymatuiApp) -> Iterator[ScreenCommand]:
+def _program(app: FlowApp) -> Iterator[ScreenCommand]:
     names = tuple(theme.name.removeprefix("kymatui-") for theme in THEMES)
     yield ScreenCommand(
         "theme", "change the look", lambda words: _theme(app, words), usage="theme NAME", arguments=lambda: names
@@ -133,7 +133,7 @@ def _program(app: KymatuiApp) -> Iterator[ScreenCommand]:
     yield ScreenCommand("quit", "leave kymatui", lambda _: app.leave(), aliases=("q", "q!"))
 
 
-def _theme(app: KymatuiApp, words: Sequence[str]) -> None:
+def _theme(app: FlowApp, words: Sequence[str]) -> None:
     name = f"kymatui-{words[0]}" if words else ""
     if name in {theme.name for theme in THEMES}:
         app.theme = name
@@ -141,6 +141,6 @@ def _theme(app: KymatuiApp, words: Sequence[str]) -> None:
         app.problem("which theme? " + ", ".join(theme.name.removeprefix("kymatui-") for theme in THEMES))
 
 
-def _help(app: KymatuiApp) -> None:
+def _help(app: FlowApp) -> None:
     if app.shown is not None:
         app.shown.action_help()

@@ -17,7 +17,7 @@ from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.navigation.key_help import key_name
 
 if TYPE_CHECKING:
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.flows.flow_app import FlowApp
 
 
 _MOVING = ("table.", "document.")  # keys that everybody tries before he looks for them
@@ -55,7 +55,7 @@ class CommandProvider(Provider):
         if isinstance(screen, FramedScreen):
             yield from _keys(screen)
             yield from _commands(screen)
-        app = cast("KymatuiApp", self.app)
+        app = cast("FlowApp", self.app)
         for row in app.catalog.rows if app.catalog is not None else ():
             yield PaletteEntry(
                 f"module {row.name}", row.reason.text, partial(app.ways.open, ScreenStep("module", row.name))

@@ -15,6 +15,7 @@ from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import connection_banner
 from kymatui.ui.connection.fleet_view import FleetReading, FleetSource, FleetView, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
+from kymatui.ui.flows.flow_app import FleetFlowApp
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.screens.fleet_screen import KYMA_FEED, FleetScreen
@@ -40,7 +41,7 @@ ANYWHERE = {
 }
 
 
-class FleetApp(KymatuiApp):
+class FleetApp(KymatuiApp, FleetFlowApp):
     """Which cluster is on show follows from the screens above each other: the runtime of the nearest catalog."""
 
     HOME: ClassVar[ScreenStep] = FLEET

@@ -22,6 +22,7 @@ from kymatui.ui.connection.cluster_link import ClusterConnection, ClusterSession
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import ConnectionStatus, connection_banner
 from kymatui.ui.connection.mailbox import Mailbox
+from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.flows.job_controller import JOBS, JobDesk
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from kymatui.domain.catalog.change_history import ChangeHistory
     from kymatui.domain.catalog.rows import Catalog
+    from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.snapshot.object_index import ObjectIndex
     from kymatui.domain.snapshot.snapshots import Snapshot
 
@@ -50,7 +52,7 @@ def _palette() -> type[Provider]:
     return CommandProvider
 
 
-class KymatuiApp(App[int]):
+class KymatuiApp(FlowApp):
     """`connect` opens the session; it is called in a thread after the first paint."""
 
     TITLE = "kymatui"
@@ -87,7 +89,7 @@ class KymatuiApp(App[int]):
         self.set_keymap(self.settings.keys)
         self.clock = clock
         self._ascii = AsciiFilter(self.settings.ascii)
-        self.ways = Navigator(self)
+        self._navigator = Navigator(self, self.HOME)
         self.fatal: KymatuiError | None = None
         self.problems: list[str] = []
         self._place, self._namespace, self.read_only = context, namespace, read_only or audit
@@ -108,6 +110,14 @@ class KymatuiApp(App[int]):
         self.set_reactive(App.theme, theme)
         self.stylesheet.set_variables(self.get_css_variables())
         self.update_classes({f"-theme-{theme}": True, "-dark-mode": True}, update=False)
+
+    @property
+    def ways(self) -> Navigator:
+        return self._navigator
+
+    @property
+    def flow_target(self) -> ClusterTarget | None:
+        return self.desk.target
 
     # what is known of the cluster on show
 

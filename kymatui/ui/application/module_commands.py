@@ -23,7 +23,7 @@ from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.screens.module_action_screen import ModuleActionScreen
 
 if TYPE_CHECKING:
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.flows.flow_app import FlowApp
 
 _HELP = {
     EditVerb.ENABLE: ("enable modules in the Kyma", "enable NAME… [CHANNEL]"),
@@ -35,7 +35,7 @@ _HELP = {
 }
 
 
-def commands(app: KymatuiApp) -> Iterator[ScreenCommand]:
+def commands(app: FlowApp) -> Iterator[ScreenCommand]:
     """Without a name they are about the modules that the screen is about."""
     for verb, (text, usage) in _HELP.items():
         names = partial(_names, app)
@@ -100,11 +100,11 @@ def commands(app: KymatuiApp) -> Iterator[ScreenCommand]:
     )
 
 
-def _names(app: KymatuiApp) -> list[str]:
+def _names(app: FlowApp) -> list[str]:
     return [row.name for row in app.catalog.rows] if app.catalog is not None else []
 
 
-def target_modules(app: KymatuiApp, words: Sequence[str]) -> list[str]:
+def target_modules(app: FlowApp, words: Sequence[str]) -> list[str]:
     """The modules of a command line, or else those that the screen is about; none where a word is no module."""
     if words:
         known = set(_names(app))
@@ -112,7 +112,7 @@ def target_modules(app: KymatuiApp, words: Sequence[str]) -> list[str]:
     return list(app.shown.targets) if isinstance(app.shown, ModuleActionScreen) else []
 
 
-def _toggle(app: KymatuiApp, verb: EditVerb, words: Sequence[str]) -> None:
+def _toggle(app: FlowApp, verb: EditVerb, words: Sequence[str]) -> None:
     known = set(_names(app))
     last = words[-1] if len(words) > 1 and words[-1] not in known else ""
     names = target_modules(app, words[:-1] if last else words)
@@ -130,7 +130,7 @@ def _toggle(app: KymatuiApp, verb: EditVerb, words: Sequence[str]) -> None:
     app.desk.flow(edit_modules(app, verb, names, given))
 
 
-def _install(app: KymatuiApp, words: Sequence[str]) -> None:
+def _install(app: FlowApp, words: Sequence[str]) -> None:
     if len(words) in (2, 3) and not set(words[1:]) <= set(_names(app)):
         chart, namespace = words[1], words[2] if len(words) == 3 else ""
         app.desk.flow(install(app, words[0], InstallRequest(words[0], ModuleSource(chart=chart), namespace)))
@@ -140,7 +140,7 @@ def _install(app: KymatuiApp, words: Sequence[str]) -> None:
         app.problem("which module? install NAME…, or install NAME CHART [NAMESPACE]")
 
 
-def _one(app: KymatuiApp, start: Callable[[KymatuiApp, str], Flow], usage: str, words: Sequence[str]) -> None:
+def _one(app: FlowApp, start: Callable[[FlowApp, str], Flow], usage: str, words: Sequence[str]) -> None:
     names = target_modules(app, words)
     if len(names) == 1:
         app.desk.flow(start(app, names[0]))
@@ -148,9 +148,7 @@ def _one(app: KymatuiApp, start: Callable[[KymatuiApp, str], Flow], usage: str, 
         app.problem(f"which module? {usage}")
 
 
-def _several(
-    app: KymatuiApp, start: Callable[[KymatuiApp, Sequence[str]], Flow], usage: str, words: Sequence[str]
-) -> None:
+def _several(app: FlowApp, start: Callable[[FlowApp, Sequence[str]], Flow], usage: str, words: Sequence[str]) -> None:
     names = target_modules(app, words)
     if names:
         app.desk.flow(start(app, names))
@@ -158,7 +156,7 @@ def _several(
         app.problem(f"which modules? {usage}")
 
 
-def _upgrade(app: KymatuiApp, words: Sequence[str]) -> None:
+def _upgrade(app: FlowApp, words: Sequence[str]) -> None:
     if list(words) == ["all"]:
         app.desk.flow(upgrade_all(app))
     elif names := list(dict.fromkeys(words)) or target_modules(
@@ -169,7 +167,7 @@ def _upgrade(app: KymatuiApp, words: Sequence[str]) -> None:
         app.problem("which modules? upgrade NAME…|all")
 
 
-def _delete(app: KymatuiApp, words: Sequence[str]) -> None:
+def _delete(app: FlowApp, words: Sequence[str]) -> None:
     names = target_modules(app, words)
     if len(names) == 1:
         app.ways.open(ScreenStep("delete", names[0]))
@@ -179,7 +177,7 @@ def _delete(app: KymatuiApp, words: Sequence[str]) -> None:
         app.problem("which modules? delete NAME…")
 
 
-def _menu(app: KymatuiApp, words: Sequence[str]) -> None:
+def _menu(app: FlowApp, words: Sequence[str]) -> None:
     names = target_modules(app, words)
     if names:
         app.desk.flow(open_action_menu(app, names))

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kymatui.ui.application.screen_registry import screen_for
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.navigation.history import ScreenStep, Trail, VisitHistory
 
 if TYPE_CHECKING:
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from textual.app import App
+    from textual.screen import Screen
 
 
 class Navigator:
     """Puts screens on the app's stack and takes them away; every way is remembered."""
 
-    def __init__(self, app: KymatuiApp) -> None:
+    def __init__(self, app: App[int], home: ScreenStep) -> None:
         self._app = app
-        self.visits = VisitHistory((app.HOME,))
+        self.visits = VisitHistory((home,))
 
     @property
     def framed(self) -> list[FramedScreen]:
@@ -30,11 +31,18 @@ class Navigator:
         framed = self.framed
         return framed[-1] if framed else None
 
-    def trail_to(self, screen: FramedScreen) -> Trail:
-        """The steps that lead to a screen."""
-        framed = self.framed
-        place = framed.index(screen) + 1 if screen in framed else len(framed)
-        return tuple(one.step for one in framed[:place])
+    @property
+    def depth(self) -> int:
+        return len(self.framed)
+
+    def trail_to(self, screen: Screen[Any]) -> Trail:
+        """Return the steps that lead to a screen."""
+        steps = []
+        for one in self.framed:
+            steps.append(one.step)
+            if one is screen:
+                break
+        return tuple(steps)
 
     def open(self, step: ScreenStep) -> None:
         """Shows another screen above this one; the one that is there stays where it is."""

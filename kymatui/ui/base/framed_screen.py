@@ -19,7 +19,7 @@ from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.top_line import FrameFacts, TopLine
 
 if TYPE_CHECKING:
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.base.screen_app import ScreenApp
 
 _HISTORY = {
     "history_back": "there is nothing before this",
@@ -108,8 +108,8 @@ class FramedScreen(PromptingScreen):
         yield KeyBar(id="keys")
 
     @property
-    def kymatui(self) -> KymatuiApp:
-        return cast("KymatuiApp", self.app)
+    def kymatui(self) -> ScreenApp:
+        return cast("ScreenApp", self.app)
 
     @property
     def table(self) -> LiveTable | None:

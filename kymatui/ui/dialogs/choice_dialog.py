@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -15,31 +14,13 @@ from textual.widgets import Static
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.first_paint import FirstPaintModal
 from kymatui.ui.viewmodels.columns import GAP, Column
+from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 from kymatui.ui.viewmodels.row_list import Cell, Row
 from kymatui.ui.widgets.plan_widgets import PlanTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.tone_styles import with_tone
 
 _AROUND, _LEAST = 7, 4  # lines around the questions, and of the shortest list: its title, two answers, a gap
-
-
-@dataclass(frozen=True, slots=True)
-class ChoiceOption:
-    """One answer; `value` is what the caller gets."""
-
-    value: str
-    label: str
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question; `chosen` is the value of the answer that is proposed."""
-
-    id: str
-    title: str
-    options: tuple[ChoiceOption, ...]
-    chosen: str = ""
 
 
 class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):

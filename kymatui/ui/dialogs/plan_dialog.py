@@ -34,7 +34,7 @@ from kymatui.ui.widgets.tone_styles import with_tone
 
 if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.base.screen_app import ScreenApp
 
 _LOOKS = 0.5  # seconds between two looks at whether the plan still holds
 
@@ -68,12 +68,12 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self._asked = False
 
     @property
-    def kymatui(self) -> KymatuiApp:
-        return cast("KymatuiApp", self.app)
+    def kymatui(self) -> ScreenApp:
+        return cast("ScreenApp", self.app)
 
     @property
     def _targets(self) -> tuple[ClusterTarget, ...]:
-        target = self.kymatui.desk.target
+        target = self.kymatui.flow_target
         return (target,) if target is not None else ()
 
     # what is shown

@@ -16,12 +16,13 @@ from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.errors import CancelledError, ConfigurationError, PartlyDoneError, RefusedError
-from kymatui.ui.dialogs.choice_dialog import ChoiceOption, ChoiceScreen, Question
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.presenters.fleet.campaign_preview import campaign_title, format_campaign_end, preview_campaign
+from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
-    from kymatui.ui.application.fleet_app import FleetApp
+    from kymatui.ui.flows.flow_app import FleetFlowApp
 
 FLEET_JOB_KEY = "fleet"
 _OWN = "the Kyma's own"
@@ -42,7 +43,7 @@ _LEFT = (
 _PACES = ((1, 1), (1, 4), (2, 4), (5, MAX_PARALLEL))
 
 
-async def edit_runtimes(app: FleetApp, runtimes: Sequence[str]) -> None:
+async def edit_runtimes(app: FleetFlowApp, runtimes: Sequence[str]) -> None:
     """From the choice to the job; `runtimes` are named `namespace/name`."""
     while True:
         verb = await _choose_verb(app, len(runtimes))
@@ -59,7 +60,7 @@ async def edit_runtimes(app: FleetApp, runtimes: Sequence[str]) -> None:
 
 
 async def plan_runtimes(
-    app: FleetApp,
+    app: FleetFlowApp,
     runtimes: Sequence[str],
     toggle: ModuleEdit,
     pace: CampaignPace,
@@ -82,7 +83,7 @@ async def plan_runtimes(
 
 
 async def _again(
-    app: FleetApp, runtimes: Sequence[str], toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None
+    app: FleetFlowApp, runtimes: Sequence[str], toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None
 ) -> None:
     """What is done is done: it is planned anew, and what is left of it is carried out."""
     await plan_runtimes(app, runtimes, toggle, pace, consent)
@@ -123,7 +124,7 @@ def _carry_out(campaign: Campaign, legs: Sequence[CampaignStep], pace: CampaignP
 # the choice
 
 
-async def _choose_verb(app: FleetApp, number: int) -> EditVerb | None:
+async def _choose_verb(app: FleetFlowApp, number: int) -> EditVerb | None:
     options = tuple(ChoiceOption(verb.value, verb.value, words) for verb, words in _WORDS.items())
     chosen = await app.push_screen_wait(
         ChoiceScreen(f"edit {format_count(number, 'runtime')}", [Question("verb", "what", options)])
@@ -131,7 +132,7 @@ async def _choose_verb(app: FleetApp, number: int) -> EditVerb | None:
     return EditVerb(chosen["verb"]) if chosen is not None else None
 
 
-async def _choose(app: FleetApp, verb: EditVerb, runtimes: Sequence[str]) -> dict[str, str] | None:
+async def _choose(app: FleetFlowApp, verb: EditVerb, runtimes: Sequence[str]) -> dict[str, str] | None:
     modules = _modules(app, runtimes, installed=verb is not EditVerb.ENABLE)
     if not modules:
         raise RefusedError("no module is known of these runtimes")
@@ -152,7 +153,7 @@ def _pace(canaries: int, at_once: int) -> ChoiceOption:
     return ChoiceOption(f"{canaries}/{at_once}", f"{words}, then {at_once} at once", "no further after a failure")
 
 
-def _modules(app: FleetApp, runtimes: Sequence[str], *, installed: bool) -> tuple[ChoiceOption, ...]:
+def _modules(app: FleetFlowApp, runtimes: Sequence[str], *, installed: bool) -> tuple[ChoiceOption, ...]:
     """Those that any of the runtimes has, with how many have it; to enable, whatever is offered, too."""
     from kymatui.ui.presenters.fleet.runtime_rows import key_of
 
@@ -167,7 +168,7 @@ def _modules(app: FleetApp, runtimes: Sequence[str], *, installed: bool) -> tupl
     return tuple(ChoiceOption(name, name, f"{have[name]} of {len(chosen)} have it") for name in sorted(names))
 
 
-def _channels(app: FleetApp) -> list[str]:
+def _channels(app: FleetFlowApp) -> list[str]:
     picture = app.fleet.picture if app.fleet is not None else None
     found = {runtime.channel for runtime in picture.runtimes.values()} if picture is not None else set()
     return sorted(found - {""})

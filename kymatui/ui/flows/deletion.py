@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,19 +17,19 @@ from kymatui.composition.sessions.deletion_port import SessionDeletions
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.jobs import module_key
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, join_previews
-from kymatui.engine.deletion.deletion_state import NextStep
+from kymatui.engine.deletion.deletion_state import ModuleCRHandling, NextStep
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError
-from kymatui.ui.dialogs.choice_dialog import ChoiceOption, ChoiceScreen, Question
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.plans.deletion_stages import preview_deletion
+from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.actions.finalizers import BlockedObject
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.ui.application.kymatui_app import KymatuiApp
     from kymatui.ui.connection.cluster_link import ConnectionLink
-    from kymatui.ui.screens.deletion_screen import DeletionScreen
+    from kymatui.ui.flows.flow_app import FlowApp
 
 STAYS = "what is deleted is gone; what is left stays, its manager too, and the deletion can be entered again"
 
@@ -38,7 +38,7 @@ _KEPT = "its own file"
 _ALONE = "look at it alone: ctrl-d"
 
 
-def delete_action(app: KymatuiApp) -> SessionDeletions:
+def delete_action(app: FlowApp) -> SessionDeletions:
     """The deletions of the cluster on show. Raises ConfigurationError before it is connected."""
     session = app.view.writing
     if session is None:
@@ -46,38 +46,47 @@ def delete_action(app: KymatuiApp) -> SessionDeletions:
     return SessionDeletions(cast("CatalogSession", session))
 
 
-async def start_deletion(app: KymatuiApp, names: Sequence[str]) -> None:
+async def start_deletion(app: FlowApp, names: Sequence[str]) -> None:
     """The stepper of one module, or one plan of several."""
     await (open_deletion(app, names[0]) if len(names) == 1 else delete_modules(app, names))
 
 
-async def open_deletion(app: KymatuiApp, module: str) -> None:
+async def open_deletion(app: FlowApp, module: str) -> None:
     """The stepper of a module."""
     app.ways.open(ScreenStep("delete", module))
 
 
-def why_not_installed(app: KymatuiApp, names: Sequence[str]) -> str:
+def why_not_installed(app: FlowApp, names: Sequence[str]) -> str:
     """Why there is nothing to delete; "" where there is."""
     rows = [app.catalog.row(name) for name in names] if app.catalog is not None else []
     gone = all(row is not None and row.presence is Presence.NOT_INSTALLED for row in rows)
     return "it is not installed" if rows and gone else ""
 
 
-async def delete_module(app: KymatuiApp, screen: DeletionScreen) -> None:
-    """Shows what the deletion will do from here on, and begins it when that is agreed to."""
+@dataclass(frozen=True, slots=True)
+class DeletionChoices:
+    """What a person chose for the deletion of one module."""
+
+    module: str
+    way: ModuleCRHandling = ModuleCRHandling.LET
+    accept_unknown: bool = False
+    keeps_backup: bool = True
+
+
+async def delete_module(app: FlowApp, choices: DeletionChoices) -> None:
+    """Display the plan of the deletion from here on, and start it once it is accepted."""
     departing = delete_action(app)
-    request = _request(app, departing, screen.module)
-    request = replace(request, way=screen.way, accept_unknown=screen.accept_unknown)
-    if not screen.keeps_backup:
+    request = _request(app, departing, choices.module)
+    request = replace(request, way=choices.way, accept_unknown=choices.accept_unknown)
+    if not choices.keeps_backup:
         request = replace(request, backup=None)
     plans = await app.desk.aside(lambda: plan_deletions(departing, [request]))
     backup = str(request.backup) if request.backup is not None else ""
-    shown = preview_deletion(plans[0].seen, accept_unknown=screen.accept_unknown, backup=backup)
+    shown = preview_deletion(plans[0].seen, accept_unknown=choices.accept_unknown, backup=backup)
     await _accepted(app, departing, plans, shown)
-    screen.look_again()
 
 
-async def delete_modules(app: KymatuiApp, names: Sequence[str]) -> None:
+async def delete_modules(app: FlowApp, names: Sequence[str]) -> None:
     """Shows everything that would go, and begins a job for each once that is agreed to; they wait for one another."""
     departing = delete_action(app)
     plans, left_out = await app.desk.aside(lambda: _planned(app, departing, names))
@@ -88,14 +97,12 @@ async def delete_modules(app: KymatuiApp, names: Sequence[str]) -> None:
     await _accepted(app, departing, plans, _joined(parts, left_out, str(plans[0].request.backup.parent)))
 
 
-def _request(app: KymatuiApp, departing: SessionDeletions, name: str) -> DeletionRequest:
+def _request(app: FlowApp, departing: SessionDeletions, name: str) -> DeletionRequest:
     backup = backup_path(departing.cluster.name, name, app.clock())
     return DeletionRequest(name, backup=backup, timeout=float("inf"))
 
 
-def _planned(
-    app: KymatuiApp, departing: SessionDeletions, names: Sequence[str]
-) -> tuple[list[DeletionPlan], list[str]]:
+def _planned(app: FlowApp, departing: SessionDeletions, names: Sequence[str]) -> tuple[list[DeletionPlan], list[str]]:
     """Those that can be deleted, and of the rest why not."""
     made, left_out = [], []
     for name in names:
@@ -127,9 +134,7 @@ def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> 
     return replace(made, consents=(*ticks, typed), warnings=warnings)
 
 
-async def _accepted(
-    app: KymatuiApp, departing: SessionDeletions, plans: Sequence[DeletionPlan], shown: Preview
-) -> None:
+async def _accepted(app: FlowApp, departing: SessionDeletions, plans: Sequence[DeletionPlan], shown: Preview) -> None:
     """Asks once for all of them, and begins a job for each."""
     answer = await app.push_screen_wait(PlanScreen(shown))
     if not answer.is_yes:
@@ -142,7 +147,7 @@ async def _accepted(
         )
 
 
-def start_deletion_job(app: KymatuiApp, departing: SessionDeletions, plan: DeletionPlan, keeps: frozenset[str]) -> None:
+def start_deletion_job(app: FlowApp, departing: SessionDeletions, plan: DeletionPlan, keeps: frozenset[str]) -> None:
     """Begins the job. A deletion edits the Kyma only for a moment, and so leaves that to others."""
     run = partial(run_deletion_job, departing, plan, app.view.link)
     purpose = JobPurpose("delete", (plan.module,))
@@ -171,15 +176,15 @@ def run_deletion_job(
 # the last resort
 
 
-async def remove_finalizer(app: KymatuiApp, screen: DeletionScreen) -> None:
-    """One finalizer of one object, after its name was typed; never the default, and never more than one."""
+async def remove_one_finalizer(app: FlowApp, module: str) -> None:
+    """Remove one finalizer of one object after its name was typed; never the default, and never more than one."""
     from kymatui.actions.finalizers import blocked_objects, remove_finalizer
 
     departing = delete_action(app)
-    seen = await app.desk.aside(lambda: departing.look(screen.module))
+    seen = await app.desk.aside(lambda: departing.look(module))
     found = await app.desk.aside(lambda: blocked_objects(seen, departing.cluster))
     if not found:
-        app.problem(f"nothing of {screen.module} is held by finalizers any more")
+        app.problem(f"nothing of {module} is held by finalizers any more")
         return
     chosen = await app.push_screen_wait(ChoiceScreen("the last resort: which finalizer?", [_question(found)]))
     if chosen is None:
@@ -190,7 +195,6 @@ async def remove_finalizer(app: KymatuiApp, screen: DeletionScreen) -> None:
     if answer.is_yes:
         gone = await app.desk.aside(lambda: remove_finalizer(departing.cluster, one, finalizer, one.typed))
         app.notify(f"{one.ref} {'is gone' if gone else 'is still held by other finalizers'}", markup=False)
-    screen.look_again()
 
 
 def _question(found: tuple[BlockedObject, ...]) -> Question:

@@ -21,15 +21,16 @@ from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.plans.jobs import module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.errors import ConfigurationError, RefusedError
-from kymatui.ui.dialogs.choice_dialog import ChoiceOption, ChoiceScreen, Question
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.presenters.plans.install_preview import install_title, preview_install
+from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.engine.plans.plan import Plan
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.flows.flow_app import FlowApp
     from kymatui.ui.flows.job_controller import JobRestart
 
 _STAYS = "what is written stays; the same again finishes it"
@@ -37,7 +38,7 @@ _CREATE, _IGNORE, _EDIT = "create", "ignore", "edit"
 _KEEP, _DELETE = "keep", "delete"
 
 
-def install_action(app: KymatuiApp) -> InstallAction:
+def install_action(app: FlowApp) -> InstallAction:
     """The direct installations of the cluster on show. Raises ConfigurationError before it is connected."""
     session = app.view.writing
     if session is None:
@@ -45,7 +46,7 @@ def install_action(app: KymatuiApp) -> InstallAction:
     return InstallAction(SessionInstallPort(cast("CatalogSession", session)))
 
 
-def why_not_installable(app: KymatuiApp, names: Sequence[str], *, upgrade: bool) -> str:
+def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) -> str:
     """Why none of these can be installed, or upgraded; "" where one can. Asks the server what is installed."""
     directing, said = install_action(app), []
     for name in names:
@@ -71,7 +72,7 @@ def why_not_installable(app: KymatuiApp, names: Sequence[str], *, upgrade: bool)
 # one module
 
 
-async def install(app: KymatuiApp, name: str, first: InstallRequest | None = None) -> None:
+async def install(app: FlowApp, name: str, first: InstallRequest | None = None) -> None:
     """From the choice to the job; `first` says where it comes from, where that is a chart."""
     directing, start = install_action(app), first or InstallRequest(name)
     standing = await app.desk.aside(lambda: directing.standing(name, start.namespace))
@@ -87,14 +88,14 @@ async def install(app: KymatuiApp, name: str, first: InstallRequest | None = Non
             return
 
 
-async def adopt(app: KymatuiApp, names: Sequence[str]) -> None:
+async def adopt(app: FlowApp, names: Sequence[str]) -> None:
     """What somebody else installed, or lifecycle-manager has let go of, becomes kymatui's; nothing is deleted."""
     directing = install_action(app)
     found = await app.desk.aside(lambda: directing.adoptions(names))
     await _plan(app, directing, found, partial(adopt, app, names))
 
 
-def why_not_adoptable(app: KymatuiApp, names: Sequence[str]) -> str:
+def why_not_adoptable(app: FlowApp, names: Sequence[str]) -> str:
     """Why there is nothing to take over; "" where there is."""
     found = install_action(app).adoptions(names)
     why = "" if found.wanted or not found.left_out else found.left_out[0]
@@ -102,7 +103,7 @@ def why_not_adoptable(app: KymatuiApp, names: Sequence[str]) -> str:
 
 
 async def _choose(
-    app: KymatuiApp, directing: InstallAction, standing: InstallStatus, first: InstallRequest
+    app: FlowApp, directing: InstallAction, standing: InstallStatus, first: InstallRequest
 ) -> InstallRequest | None:
     questions = [_version(standing)] if not first.source.chart else []
     questions.append(_values(standing) if first.source.chart else _resource(standing))
@@ -169,14 +170,14 @@ def _definitions() -> Question:
 # several modules
 
 
-async def install_several(app: KymatuiApp, names: Sequence[str]) -> None:
+async def install_several(app: FlowApp, names: Sequence[str]) -> None:
     """The newest version of each that is not installed, with its default resource, as one plan."""
     directing = install_action(app)
     found = await app.desk.aside(lambda: directing.installations(names))
     await _plan(app, directing, found, partial(install_several, app, names))
 
 
-async def upgrade(app: KymatuiApp, names: Sequence[str]) -> None:
+async def upgrade(app: FlowApp, names: Sequence[str]) -> None:
     """All of these that are outdated, to their newest versions, as one plan."""
     directing = install_action(app)
     found = await app.desk.aside(lambda: directing.upgrades(names))
@@ -187,7 +188,7 @@ async def upgrade(app: KymatuiApp, names: Sequence[str]) -> None:
         await _plan(app, directing, found, partial(upgrade, app, names))
 
 
-async def upgrade_all(app: KymatuiApp) -> None:
+async def upgrade_all(app: FlowApp) -> None:
     """Everything that kymatui has installed and that is outdated, charts with their values kept; the rest is named."""
     directing = install_action(app)
     found = await app.desk.aside(directing.all_upgrades)
@@ -195,7 +196,7 @@ async def upgrade_all(app: KymatuiApp) -> None:
 
 
 async def _plan(
-    app: KymatuiApp, directing: InstallAction, found: InstallSelection, again: JobRestart, *, editable: bool = False
+    app: FlowApp, directing: InstallAction, found: InstallSelection, again: JobRestart, *, editable: bool = False
 ) -> PreviewVerdict:
     """Shows what it would do, and begins a job for each when that is accepted."""
     from kymatui.engine.plans.plan_json import plan_to_json
@@ -217,7 +218,7 @@ async def _plan(
 
 
 def start_install_job(
-    app: KymatuiApp,
+    app: FlowApp,
     directing: InstallAction,
     plan: Plan,
     wanted: InstallRequest,

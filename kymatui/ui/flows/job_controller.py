@@ -2,7 +2,7 @@
 
 A flow is a coroutine that may show screens and wait for their answers:
 
-    async def install(app: KymatuiApp, name: str) -> None:
+    async def install(app: ScreenApp, name: str) -> None:
         plan = await app.desk.aside(lambda: make_plan(name))               # in a thread; nothing blocks the screen
         answer = await app.push_screen_wait(PlanScreen(preview_of(plan)))
         if answer.is_yes:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kymatui.composition.jobs import JobRunner, JobSpec
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.plans.jobs import Job
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.base.screen_app import ScreenApp
     from kymatui.ui.connection.cluster_link import ClusterConnection
 
 JobRecord = TypeVar("JobRecord")
@@ -42,7 +42,7 @@ _PATIENCE = 10.0  # seconds for steps in flight when somebody quits
 class JobDesk:
     """One app's jobs and flows. Everything is called on the event loop."""
 
-    def __init__(self, app: KymatuiApp, publish: Callable[[str, object], None]) -> None:
+    def __init__(self, app: ScreenApp, publish: Callable[[str, object], None]) -> None:
         self._app = app
         self._publish = publish
         self._runner: JobRunner | None = None

@@ -22,16 +22,17 @@ from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleE
 from kymatui.domain.plans.jobs import KYMA_KEY, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError, PartlyDoneError
-from kymatui.ui.dialogs.choice_dialog import ChoiceOption, ChoiceScreen, Question
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.presenters.plans.kyma_edit_preview import edit_title, preview_edit, preview_label, split_proposals
+from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
-    from kymatui.ui.application.kymatui_app import KymatuiApp
     from kymatui.ui.connection.cluster_link import ConnectionLink
+    from kymatui.ui.flows.flow_app import FlowApp
     from kymatui.ui.flows.job_controller import JobRestart
 
 EDIT = "edit the Kyma"
@@ -46,7 +47,7 @@ _POLICIES = {
 }
 
 
-def kyma_edit_action(app: KymatuiApp) -> ClusterKymaEdits:
+def kyma_edit_action(app: FlowApp) -> ClusterKymaEdits:
     """The edits of the cluster on show. Raises ConfigurationError before it is connected."""
     session = app.view.writing
     if session is None:
@@ -55,7 +56,7 @@ def kyma_edit_action(app: KymatuiApp) -> ClusterKymaEdits:
 
 
 async def edit_modules(
-    app: KymatuiApp, verb: EditVerb, modules: Sequence[str], given: Mapping[str, str] | None = None
+    app: FlowApp, verb: EditVerb, modules: Sequence[str], given: Mapping[str, str] | None = None
 ) -> None:
     """From the choice to the job; `given` are answers that were made already ("channel", "policy")."""
     while True:
@@ -78,7 +79,7 @@ def _toggle(verb: EditVerb, module: str, chosen: Mapping[str, str]) -> ModuleEdi
     )
 
 
-async def resume_edit(app: KymatuiApp, verb: EditVerb, modules: Sequence[str], given: Mapping[str, str]) -> None:
+async def resume_edit(app: FlowApp, verb: EditVerb, modules: Sequence[str], given: Mapping[str, str]) -> None:
     """An edit that was followed when its process ended: followed again where it is made, else planned anew."""
     edits = kyma_edit_action(app)
     chosen = {"channel": SAME, "policy": SAME, **given}
@@ -102,7 +103,7 @@ def _is_made(proposal: EditProposal) -> bool:
 
 
 async def _plan(
-    app: KymatuiApp, toggles: Sequence[ModuleEdit], again: JobRestart, given: Mapping[str, str]
+    app: FlowApp, toggles: Sequence[ModuleEdit], again: JobRestart, given: Mapping[str, str]
 ) -> PreviewVerdict:
     """Shows what it would do, and begins the job when that is accepted."""
     desk, edits = app.desk, kyma_edit_action(app)
@@ -135,7 +136,7 @@ def _may_write(edits: ClusterKymaEdits, proposal: EditProposal | LabelProposal) 
         return True
 
 
-def _outdated(app: KymatuiApp, proposals: Sequence[EditProposal]) -> str:
+def _outdated(app: FlowApp, proposals: Sequence[EditProposal]) -> str:
     """Whether somebody else has changed an entry since it was looked at."""
     for one in proposals:
         if one.edit is None or app.snapshot is None:
@@ -274,7 +275,7 @@ class _Teller:
 # the choice
 
 
-async def _choose(app: KymatuiApp, verb: EditVerb, modules: Sequence[str]) -> dict[str, str] | None:
+async def _choose(app: FlowApp, verb: EditVerb, modules: Sequence[str]) -> dict[str, str] | None:
     questions = list(_questions(app, verb, modules))
     if not questions:
         return {}
@@ -282,7 +283,7 @@ async def _choose(app: KymatuiApp, verb: EditVerb, modules: Sequence[str]) -> di
     return await app.push_screen_wait(ChoiceScreen(f"{verb.value} {what}", questions))
 
 
-def _questions(app: KymatuiApp, verb: EditVerb, modules: Sequence[str]) -> Iterator[Question]:
+def _questions(app: FlowApp, verb: EditVerb, modules: Sequence[str]) -> Iterator[Question]:
     if verb in (EditVerb.ENABLE, EditVerb.CHANNEL):
         yield Question("channel", "channel", tuple(_channels(app, modules)), _present_channel(app, modules))
     if verb in (EditVerb.ENABLE, EditVerb.POLICY):
@@ -297,7 +298,7 @@ def _questions(app: KymatuiApp, verb: EditVerb, modules: Sequence[str]) -> Itera
         )
 
 
-def _channels(app: KymatuiApp, modules: Sequence[str]) -> Iterator[ChoiceOption]:
+def _channels(app: FlowApp, modules: Sequence[str]) -> Iterator[ChoiceOption]:
     """The Kyma's own, and every channel that all of the modules are in, with the versions they have there."""
     rows = [row for name in modules if app.catalog is not None and (row := app.catalog.row(name)) is not None]
     own = app.catalog.kyma.channel if app.catalog is not None and app.catalog.kyma is not None else ""
@@ -313,13 +314,13 @@ def _versions(versions: Sequence[str]) -> str:
     return ", ".join(dict.fromkeys(versions))
 
 
-def _present_channel(app: KymatuiApp, modules: Sequence[str]) -> str:
+def _present_channel(app: FlowApp, modules: Sequence[str]) -> str:
     row = app.catalog.row(modules[0]) if app.catalog is not None and modules else None
     own = app.catalog.kyma.channel if app.catalog is not None and app.catalog.kyma is not None else ""
     return row.channel if row is not None and row.managed and row.channel != own else OWN
 
 
-def _present_policy(app: KymatuiApp, modules: Sequence[str]) -> str:
+def _present_policy(app: FlowApp, modules: Sequence[str]) -> str:
     row = app.catalog.row(modules[0]) if app.catalog is not None and modules else None
     return row.policy if row is not None and row.policy else Policy.CREATE_AND_DELETE.value
 
@@ -327,7 +328,7 @@ def _present_policy(app: KymatuiApp, modules: Sequence[str]) -> str:
 # labels
 
 
-async def edit_labels(app: KymatuiApp, name: str, wanted: bool) -> None:
+async def edit_labels(app: FlowApp, name: str, wanted: bool) -> None:
     """Allows modules of a kind ("beta", "internal") to the Kyma, or no longer; says before what that uninstalls."""
     desk, edits = app.desk, kyma_edit_action(app)
     while True:

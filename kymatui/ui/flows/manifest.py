@@ -15,21 +15,22 @@ from kymatui.domain.plans.jobs import module_key
 from kymatui.domain.plans.manifest_body import ManifestProgress
 from kymatui.domain.plans.plan_preview import PreviewVerdict, join_previews
 from kymatui.errors import ConfigurationError, RefusedError
-from kymatui.ui.dialogs.choice_dialog import ChoiceOption, ChoiceScreen, Question
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.presenters.plans.manifest_preview import manifest_title, preview_manifest
+from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.composition.sessions.runtime_session import RuntimeSession
-    from kymatui.ui.application.kymatui_app import KymatuiApp
     from kymatui.ui.connection.cluster_link import ConnectionLink
+    from kymatui.ui.flows.flow_app import FlowApp
 
 WRITE, FOLLOW = "write the Manifest", "the operator reconciles it"
 _STAYS = "a Manifest that is written stays, and the operator goes on with it"
 
 
-def manifest_action(app: KymatuiApp) -> ManifestAction:
+def manifest_action(app: FlowApp) -> ManifestAction:
     """The Manifests of the cluster on show; those of a runtime are on its control plane.
 
     Raises ConfigurationError before it is connected.
@@ -40,19 +41,19 @@ def manifest_action(app: KymatuiApp) -> ManifestAction:
     return ManifestAction(cast("CatalogSession | RuntimeSession", session))
 
 
-def why_no_manifest(app: KymatuiApp, names: Sequence[str]) -> str:
+def why_no_manifest(app: FlowApp, names: Sequence[str]) -> str:
     """Why none of these can be installed by a Manifest, or moved to another version; "" where one can."""
     manifesting = manifest_action(app)
     said = ["; ".join(manifesting.refusals(name)) for name in names]
     return "" if "" in said else next(iter(said), "there is no module")
 
 
-async def start_manifest_job(app: KymatuiApp, names: Sequence[str]) -> None:
+async def start_manifest_job(app: FlowApp, names: Sequence[str]) -> None:
     """One module by a Manifest, in a version that is asked for, or several in their newest."""
     await (install_manifest(app, names[0]) if len(names) == 1 else install_manifests(app, names))
 
 
-async def install_manifest(app: KymatuiApp, name: str) -> None:
+async def install_manifest(app: FlowApp, name: str) -> None:
     """From the choice of a version to the job."""
     manifesting = manifest_action(app)
     refused = await app.desk.aside(lambda: list(manifesting.refusals(name)))
@@ -74,7 +75,7 @@ async def install_manifest(app: KymatuiApp, name: str) -> None:
             return
 
 
-async def install_manifests(app: KymatuiApp, names: Sequence[str]) -> None:
+async def install_manifests(app: FlowApp, names: Sequence[str]) -> None:
     """The newest version of each by a Manifest, as one plan; what cannot be is named with the reason."""
     manifesting = manifest_action(app)
     proposals, left_out = await app.desk.aside(lambda: manifesting.propose_newest(names))
@@ -89,7 +90,7 @@ async def install_manifests(app: KymatuiApp, names: Sequence[str]) -> None:
             _begin(app, manifesting, one)
 
 
-def _begin(app: KymatuiApp, manifesting: ManifestAction, proposal: ManifestProposal) -> None:
+def _begin(app: FlowApp, manifesting: ManifestAction, proposal: ManifestProposal) -> None:
     name = proposal.module
     work = JobSpec(
         manifest_title(proposal),
@@ -109,11 +110,11 @@ def _question(manifesting: ManifestAction, name: str) -> Question:
     return Question("version", "version", options, next((one for one in versions if "-" not in one), versions[0]))
 
 
-def _any_outdated(app: KymatuiApp, proposals: Sequence[ManifestProposal]) -> str:
+def _any_outdated(app: FlowApp, proposals: Sequence[ManifestProposal]) -> str:
     return "; ".join(filter(None, (_outdated(app, one) for one in proposals)))
 
 
-def _outdated(app: KymatuiApp, proposal: ManifestProposal) -> str:
+def _outdated(app: FlowApp, proposal: ManifestProposal) -> str:
     """Whether somebody else has written the Manifest since it was looked at."""
     from kymatui.domain.snapshot.cluster_index import index_cluster
 

@@ -31,7 +31,7 @@ from kymatui.ui.flows.direct_install import (
 from kymatui.ui.flows.kyma_edit import edit_labels, edit_modules, kyma_edit_action, why_edit_disabled
 
 if TYPE_CHECKING:
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.flows.flow_app import FlowApp
 
 Flow = Coroutine[Any, Any, None]
 
@@ -43,8 +43,8 @@ class ModuleAction:
     id: str
     label: str
     key: str
-    start: Callable[[KymatuiApp, Sequence[str]], Flow]
-    why_off: Callable[[KymatuiApp, Sequence[str]], str] = lambda app, names: ""
+    start: Callable[[FlowApp, Sequence[str]], Flow]
+    why_off: Callable[[FlowApp, Sequence[str]], str] = lambda app, names: ""
     many: bool = True
     destroys: bool = False
 
@@ -59,14 +59,14 @@ _VERBS = {
 }
 
 
-def _why_off(verb: EditVerb, app: KymatuiApp, names: Sequence[str]) -> str:
+def _why_off(verb: EditVerb, app: FlowApp, names: Sequence[str]) -> str:
     rows = [row for name in names if app.catalog is not None and (row := app.catalog.row(name)) is not None]
     return why_edit_disabled(
         kyma_edit_action(app), verb, names, list(dict.fromkeys(name for row in rows for name in row.channels))
     )
 
 
-def _start(verb: EditVerb, app: KymatuiApp, names: Sequence[str]) -> Flow:
+def _start(verb: EditVerb, app: FlowApp, names: Sequence[str]) -> Flow:
     return edit_modules(app, verb, names)
 
 
@@ -122,7 +122,7 @@ ACTIONS: tuple[ModuleAction, ...] = (
 )
 
 
-async def open_action_menu(app: KymatuiApp, names: Sequence[str]) -> None:
+async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
     """Ask what is to be done with these modules, and do it.
 
     A menu that is ready late would take keys that are meant for something else: it is not shown then.
@@ -141,13 +141,13 @@ async def open_action_menu(app: KymatuiApp, names: Sequence[str]) -> None:
         await action.start(app, names)
 
 
-def _items(app: KymatuiApp, names: Sequence[str]) -> Iterator[MenuItem]:
+def _items(app: FlowApp, names: Sequence[str]) -> Iterator[MenuItem]:
     for one in ACTIONS:
         off = "one module at a time" if len(names) > 1 and not one.many else _off(one, app, names)
         yield MenuItem(one.id, one.label, one.key, off, one.destroys)
 
 
-def _off(action: ModuleAction, app: KymatuiApp, names: Sequence[str]) -> str:
+def _off(action: ModuleAction, app: FlowApp, names: Sequence[str]) -> str:
     """What one action cannot tell of itself must not keep the others from being chosen."""
     try:
         return action.why_off(app, names)
@@ -157,14 +157,14 @@ def _off(action: ModuleAction, app: KymatuiApp, names: Sequence[str]) -> str:
         return f"{type(error).__name__}: {error}; this is a defect of kymatui, please report it"
 
 
-async def switch_management(app: KymatuiApp, names: Sequence[str]) -> None:
+async def switch_management(app: FlowApp, names: Sequence[str]) -> None:
     """Manage what is not managed, or the other way round; what the first module wants."""
     row = app.catalog.row(names[0]) if app.catalog is not None and names else None
     verb = EditVerb.UNMANAGE if row is not None and row.managed else EditVerb.MANAGE
     await edit_modules(app, verb, names)
 
 
-async def run_label_command(app: KymatuiApp, words: Sequence[str]) -> None:
+async def run_label_command(app: FlowApp, words: Sequence[str]) -> None:
     """`label beta on|off`."""
     if len(words) != 2 or words[0] not in LABELS or words[1] not in ("on", "off"):
         app.problem(f"which label? {', '.join(LABELS)}, and on or off")

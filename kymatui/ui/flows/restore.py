@@ -28,7 +28,7 @@ from kymatui.ui.presenters.plans.restore_preview import backup_question, preview
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.flows.flow_app import FlowApp
 
 Object = dict[str, Any]
 _STEP = "create what is missing"
@@ -36,14 +36,14 @@ _STAYS = "what is created stays; the same again creates the rest"
 _PATIENCE = 300.0  # seconds for definitions, namespaces and what is still being deleted
 
 
-def why_not_restorable(app: KymatuiApp, names: Sequence[str]) -> str:
+def why_not_restorable(app: FlowApp, names: Sequence[str]) -> str:
     """Why nothing of these can be restored; "" where a backup of one is on this machine."""
     del app
     kept = {one.module for one in list_backups()}
     return "" if kept.intersection(names) else "no backup of it is on this machine"
 
 
-async def run_restore_command(app: KymatuiApp, words: Sequence[str]) -> None:
+async def run_restore_command(app: FlowApp, words: Sequence[str]) -> None:
     """`restore [NAME|FILE]`: of all modules, of one, or what a file holds."""
     word = words[0] if words else ""
     path = Path(word).expanduser()
@@ -53,7 +53,7 @@ async def run_restore_command(app: KymatuiApp, words: Sequence[str]) -> None:
         await choose_backup(app, word)
 
 
-async def choose_backup(app: KymatuiApp, module: str = "") -> None:
+async def choose_backup(app: FlowApp, module: str = "") -> None:
     """From the choice of a backup to the job."""
     cluster = delete_action(app).cluster
     found = [one for one in await app.desk.aside(list_backups) if module in ("", one.module)]
@@ -72,7 +72,7 @@ async def choose_backup(app: KymatuiApp, module: str = "") -> None:
             return
 
 
-async def _restore(app: KymatuiApp, backup: BackupInfo) -> PreviewVerdict:
+async def _restore(app: FlowApp, backup: BackupInfo) -> PreviewVerdict:
     desk, cluster = app.desk, delete_action(app).cluster
     objects = await desk.aside(lambda: read_backup(backup.path))
     stranger = backup.not_of(cluster.name, await desk.aside(lambda: cluster_identity(cluster)))
@@ -88,7 +88,7 @@ async def _restore(app: KymatuiApp, backup: BackupInfo) -> PreviewVerdict:
     return answer.verdict
 
 
-async def _again(app: KymatuiApp, backup: BackupInfo) -> None:
+async def _again(app: FlowApp, backup: BackupInfo) -> None:
     """What is there by now is seen, and left."""
     await _restore(app, backup)
 

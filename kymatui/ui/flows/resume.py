@@ -12,21 +12,21 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 
 if TYPE_CHECKING:
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.flows.flow_app import FlowApp
 
 
 _TOLD = 30.0
 """Seconds for which it stands there what was cut off: whoever has just started looks at the list first."""
 
 
-async def look_back(app: KymatuiApp, context: str) -> None:
+async def look_back(app: FlowApp, context: str) -> None:
     """Tells what was cut off on this cluster."""
     for one in await app.desk.aside(lambda: interrupted_runs(context)):
         how = "follows it again" if one.kind in set(EditVerb) else "looks at what is left, and goes on"
         app.problem(sanitize(f"{_words(one)}; `:resume {one.name}` {how}"), seconds=_TOLD)
 
 
-async def look_around(app: KymatuiApp, control: str) -> None:
+async def look_around(app: FlowApp, control: str) -> None:
     """Tells on which runtimes of a control plane something was cut off, and which edits over many of them were."""
     for edit in await app.desk.aside(lambda: interrupted_campaigns(control)):
         names = ", ".join(name.rpartition("/")[2] for name in edit.runtimes[:3])
@@ -51,7 +51,7 @@ def _words(one: InterruptedRun) -> str:
     return f"{what}, begun {moment}, was cut off{where}"
 
 
-async def resume_job(app: KymatuiApp, words: Sequence[str]) -> None:
+async def resume_job(app: FlowApp, words: Sequence[str]) -> None:
     """Plans anew what was cut off, or follows it again: what is done already is not done twice."""
     context = app.view.place.name if app.view.place is not None else ""
     found = {one.name: one for one in await app.desk.aside(lambda: interrupted_runs(context))}
@@ -64,7 +64,7 @@ async def resume_job(app: KymatuiApp, words: Sequence[str]) -> None:
         await _go_on(app, found[name])
 
 
-async def _go_on(app: KymatuiApp, one: InterruptedRun) -> None:
+async def _go_on(app: FlowApp, one: InterruptedRun) -> None:
     from kymatui.actions.modules.install_plan import InstallRequest
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.ui.flows import manifest

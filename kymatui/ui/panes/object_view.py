@@ -21,7 +21,7 @@ from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.tone_styles import with_tone
 
 if TYPE_CHECKING:
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.flows.flow_app import FlowApp
 
 
 class ObjectView(Vertical):
@@ -44,8 +44,8 @@ class ObjectView(Vertical):
         yield Document(id="yaml")
 
     @property
-    def kymatui(self) -> KymatuiApp:
-        return cast("KymatuiApp", self.app)
+    def kymatui(self) -> FlowApp:
+        return cast("FlowApp", self.app)
 
     @property
     def document(self) -> Document:

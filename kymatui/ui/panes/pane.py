@@ -17,7 +17,7 @@ from kymatui.ui.connection.cluster_link import FollowedObjects
 from kymatui.ui.navigation.history import object_step
 
 if TYPE_CHECKING:
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.base.screen_app import ScreenApp
 
 
 class Pane(Vertical):
@@ -71,5 +71,5 @@ class Pane(Vertical):
         return {}
 
     @property
-    def kymatui(self) -> KymatuiApp:
-        return cast("KymatuiApp", self.app)
+    def kymatui(self) -> ScreenApp:
+        return cast("ScreenApp", self.app)

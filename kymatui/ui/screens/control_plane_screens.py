@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
     from kymatui.domain.remote.runtime_pair import RuntimePair
     from kymatui.domain.remote.watcher_chains import WatcherChain
-    from kymatui.ui.application.fleet_app import FleetApp
     from kymatui.ui.connection.fleet_view import FleetSource
+    from kymatui.ui.flows.flow_app import FleetFlowApp
 
 PAUSE = 5.0
 """Seconds between two looks at the windows of a whole fleet: 5,000 of them take 0.3 s."""
@@ -67,8 +67,8 @@ class ReportScreen(ListScreen):
         self._problem: KymatuiError | None = None
 
     @property
-    def fleet_app(self) -> FleetApp:
-        return cast("FleetApp", self.app)
+    def fleet_app(self) -> FleetFlowApp:
+        return cast("FleetFlowApp", self.app)
 
     @property
     def step(self) -> ScreenStep:

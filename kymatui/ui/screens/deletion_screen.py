@@ -7,7 +7,8 @@ can be left and opened again, here or on another machine. What is to be done is 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -20,6 +21,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.engine.deletion.deletion_state import DeletionState, ModuleCRHandling, NextStep
 from kymatui.errors import KymatuiError
 from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.flows.flow_app import flow_app
 from kymatui.ui.navigation.history import ScreenStep, object_step
 from kymatui.ui.presenters.plans import deletion_stages as words
 from kymatui.ui.presenters.plans.job_rows import background_job_line
@@ -119,7 +121,7 @@ class DeletionScreen(FramedScreen):
     async def _look_aside(self) -> None:
         from kymatui.ui.flows.deletion import delete_action
 
-        app = self.kymatui
+        app = flow_app(self)
         try:
             departing = delete_action(app)
             way = self.way
@@ -183,7 +185,7 @@ class DeletionScreen(FramedScreen):
 
     @property
     def _own_job(self) -> Job | None:
-        return self.kymatui.desk.own_job(self.module)
+        return flow_app(self).desk.own_job(self.module)
 
     # what the person does
 
@@ -224,10 +226,16 @@ class DeletionScreen(FramedScreen):
             self.kymatui.ways.open(object_step(ref))
 
     def action_go_on(self) -> None:
-        from kymatui.ui.flows.deletion import delete_module
+        from kymatui.ui.flows.deletion import DeletionChoices, delete_module
 
         if self.seen is not None:
-            self.kymatui.desk.flow(delete_module(self.kymatui, self))
+            choices = DeletionChoices(self.module, self.way, self.accept_unknown, self.keeps_backup)
+            flow_app(self).desk.flow(self._and_look(delete_module(flow_app(self), choices)))
+
+    async def _and_look(self, flow: Coroutine[Any, Any, None]) -> None:
+        """Read the deletion again after a flow that changes it."""
+        await flow
+        self.look_again()
 
     def action_way(self) -> None:
         from kymatui.composition.sessions.deletion_port import deletion_options
@@ -242,7 +250,7 @@ class DeletionScreen(FramedScreen):
         from kymatui.ui.screens.jobs_screen import cancel_job
 
         if self._own_job is not None:
-            self.kymatui.desk.flow(cancel_job(self.kymatui, self._own_job))
+            flow_app(self).desk.flow(cancel_job(flow_app(self), self._own_job))
 
     def action_backup(self) -> None:
         self.keeps_backup = not self.keeps_backup
@@ -253,6 +261,6 @@ class DeletionScreen(FramedScreen):
         self._draw()
 
     def action_finalizer(self) -> None:
-        from kymatui.ui.flows.deletion import remove_finalizer
+        from kymatui.ui.flows.deletion import remove_one_finalizer
 
-        self.kymatui.desk.flow(remove_finalizer(self.kymatui, self))
+        flow_app(self).desk.flow(self._and_look(remove_one_finalizer(flow_app(self), self.module)))

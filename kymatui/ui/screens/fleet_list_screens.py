@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
     from kymatui.domain.fleet.runtimes import Runtime
     from kymatui.domain.snapshot.missing_lists import UnknownFact
-    from kymatui.ui.application.fleet_app import FleetApp
     from kymatui.ui.connection.fleet_view import FleetReading
+    from kymatui.ui.flows.flow_app import FleetFlowApp
 
 
 class FleetListScreen(ListScreen):
@@ -40,8 +40,8 @@ class FleetListScreen(ListScreen):
     EMPTY: ClassVar[str] = ""
 
     @property
-    def fleet_app(self) -> FleetApp:
-        return cast("FleetApp", self.app)
+    def fleet_app(self) -> FleetFlowApp:
+        return cast("FleetFlowApp", self.app)
 
     def body(self) -> ComposeResult:
         yield LiveTable(self.COLUMNS, id="fleet-list", sort=self.SORT, copied="runtime")
@@ -218,7 +218,7 @@ class VersionMatrixScreen(FleetListScreen):
         """Shows the runtimes that the chosen cell counts."""
         cells = self._counts.cells.get(row_key, ())
         app, place = self.fleet_app, self._place_in(row_key)
-        first = app.ways.framed[0]
-        if cells and isinstance(first, FleetScreen):
+        first = next((screen for screen in self.app.screen_stack if isinstance(screen, FleetScreen)), None)
+        if cells and first is not None:
             app.ways.climb_to(0)
             first.narrow(cells[place])

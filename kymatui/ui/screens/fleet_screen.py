@@ -29,8 +29,8 @@ from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
 
 if TYPE_CHECKING:
     from kymatui.domain.fleet.runtimes import Runtime
-    from kymatui.ui.application.fleet_app import FleetApp
     from kymatui.ui.connection.fleet_view import FleetReading
+    from kymatui.ui.flows.flow_app import FleetFlowApp
     from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter
 
 KYMA_FEED = "kymas.operator.kyma-project.io"
@@ -79,8 +79,8 @@ class FleetScreen(FramedScreen):
         self._shown: tuple[object, ...] | None = None
 
     @property
-    def fleet_app(self) -> FleetApp:
-        return cast("FleetApp", self.app)
+    def fleet_app(self) -> FleetFlowApp:
+        return cast("FleetFlowApp", self.app)
 
     @property
     def step(self) -> ScreenStep:

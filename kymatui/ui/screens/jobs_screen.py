@@ -16,6 +16,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.jobs import Job, format_job_counts
 from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.flows.flow_app import flow_app
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.plans import job_rows as words
@@ -27,10 +28,10 @@ from kymatui.ui.widgets.target_line import TargetLine
 from kymatui.ui.widgets.tone_styles import with_tone
 
 if TYPE_CHECKING:
-    from kymatui.ui.application.kymatui_app import KymatuiApp
+    from kymatui.ui.flows.flow_app import FlowApp
 
 
-async def cancel_job(app: KymatuiApp, job: Job) -> None:
+async def cancel_job(app: FlowApp, job: Job) -> None:
     """Stops a job after a yes to what stays behind then."""
     question = ConfirmScreen(f"Cancel {job.title}?", words.cancel_consequences(job), targets=app.desk.targets(job))
     if await app.push_screen_wait(question):
@@ -55,25 +56,25 @@ class JobListing(ListScreen):
     def show_target(self) -> None:
         """Name the cluster that the job writes to; without a job the displayed one."""
         job, here = self.job, self.kymatui.view.target
-        found = self.kymatui.desk.targets(job) if job is not None else ()
+        found = flow_app(self).desk.targets(job) if job is not None else ()
         self.query_one(TargetLine).show_targets(*(found or ((here,) if here is not None else ())))
 
     def why_off(self, action: str) -> str:
         job = self.job if self.is_whole else None
         if action == "cancel_job":
             return "there is no job" if job is None else "it has ended" if job.is_over else ""
-        if action == "again" and (job is None or self.kymatui.desk.again(job.number) is None):
+        if action == "again" and (job is None or flow_app(self).desk.again(job.number) is None):
             return "there is nothing to plan anew"
         return super().why_off(action)
 
     def action_cancel_job(self) -> None:
         if (job := self.job) is not None:
-            self.kymatui.desk.flow(cancel_job(self.kymatui, job))
+            flow_app(self).desk.flow(cancel_job(flow_app(self), job))
 
     def action_again(self) -> None:
-        again = self.kymatui.desk.again(self.job.number) if self.job is not None else None
+        again = flow_app(self).desk.again(self.job.number) if self.job is not None else None
         if again is not None:
-            self.kymatui.desk.flow(again())
+            flow_app(self).desk.flow(again())
 
     def commands(self) -> Sequence[ScreenCommand]:
         return (ScreenCommand("cancel", "stop the job", lambda _: self.action_cancel_job()),)
@@ -91,7 +92,7 @@ class JobsScreen(JobListing):
     @property
     def job(self) -> Job | None:
         key = self.main_widget().cursor_key
-        return self.kymatui.desk.find(int(key)) if key is not None else None
+        return flow_app(self).desk.find(int(key)) if key is not None else None
 
     def body(self) -> ComposeResult:
         yield TargetLine()
@@ -103,7 +104,7 @@ class JobsScreen(JobListing):
     def show_catalog(self) -> None:
         if not self.query(StatusLine):
             return
-        jobs = self.kymatui.desk.jobs
+        jobs = flow_app(self).desk.jobs
         self.query_one("#job-counts", Static).update(with_tone(format_job_counts(jobs), "muted"))
         self.main_widget().show(words.job_rows(jobs, self.kymatui.clock()))
         self.set_class(not jobs, "-empty")
@@ -148,7 +149,7 @@ class JobScreen(JobListing):
 
     @property
     def job(self) -> Job | None:
-        return self.kymatui.desk.find(int(self._number))
+        return flow_app(self).desk.find(int(self._number))
 
     def body(self) -> ComposeResult:
         yield TargetLine()

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.flows.flow_app import flow_app
 
 
 class ModuleActionScreen(FramedScreen):
@@ -38,25 +39,25 @@ class ModuleActionScreen(FramedScreen):
         if len(self.targets) == 1:
             self.kymatui.ways.open(ScreenStep("delete", self.targets[0]))
         else:
-            self.kymatui.desk.flow(start_deletion(self.kymatui, self.targets))
+            flow_app(self).desk.flow(start_deletion(flow_app(self), self.targets))
 
     def action_install(self) -> None:
         from kymatui.ui.flows.direct_install import install, install_several
 
-        app, names = self.kymatui, self.targets
+        app, names = flow_app(self), self.targets
         app.desk.flow(install(app, names[0]) if len(names) == 1 else install_several(app, names))
 
     def action_upgrade(self) -> None:
         from kymatui.ui.flows.direct_install import upgrade
 
-        self.kymatui.desk.flow(upgrade(self.kymatui, self.targets))
+        flow_app(self).desk.flow(upgrade(flow_app(self), self.targets))
 
     def action_act(self) -> None:
         from kymatui.ui.flows.module_actions import open_action_menu
 
-        self.kymatui.desk.flow(open_action_menu(self.kymatui, self.targets))
+        flow_app(self).desk.flow(open_action_menu(flow_app(self), self.targets))
 
     def action_manage(self) -> None:
         from kymatui.ui.flows.module_actions import switch_management
 
-        self.kymatui.desk.flow(switch_management(self.kymatui, self.targets))
+        flow_app(self).desk.flow(switch_management(flow_app(self), self.targets))

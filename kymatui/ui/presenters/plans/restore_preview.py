@@ -9,9 +9,9 @@ from kymatui.actions.restore import RestoreStep, RestoreVerdict
 from kymatui.adapters.files.backups import BackupInfo
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
-from kymatui.ui.dialogs.choice_dialog import ChoiceOption, Question
 from kymatui.ui.presenters.plans.install_preview import changed_fields
 from kymatui.ui.viewmodels.display_text import shorten_path
+from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 _MARKS = {
     RestoreVerdict.CREATE: PlannedChange.CREATE,

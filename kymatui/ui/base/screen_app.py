@@ -1,0 +1,110 @@
+"""What screens ask of the application that displays them, so that no screen needs to import it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from textual.app import App
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from kymatui.domain.catalog.change_history import ChangeHistory
+    from kymatui.domain.catalog.rows import Catalog
+    from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.snapshot.object_index import ObjectIndex
+    from kymatui.domain.snapshot.snapshots import Snapshot
+    from kymatui.errors import KymatuiError
+    from kymatui.settings.config_file import Settings
+    from kymatui.ui.connection.cluster_link import FollowedObjects
+    from kymatui.ui.connection.cluster_view import ClusterView
+    from kymatui.ui.connection.connection_status import ConnectionStatus
+    from kymatui.ui.navigation.command_table import ScreenCommand
+    from kymatui.ui.navigation.history import ScreenStep, Trail, VisitHistory
+    from kymatui.ui.widgets.top_line import FrameFacts
+
+
+class Navigation(Protocol):
+    """The ways between screens: down into one, up again, back and forward."""
+
+    visits: VisitHistory
+
+    @property
+    def depth(self) -> int:
+        """Return how many screens stand above each other, without those that ask something."""
+
+    def trail_to(self, screen: Screen[Any]) -> Trail: ...
+
+    def open(self, step: ScreenStep) -> None: ...
+
+    def climb(self) -> None: ...
+
+    def climb_to(self, number: int) -> None: ...
+
+    def climb_to_catalog(self) -> None: ...
+
+    def back(self) -> None: ...
+
+    def forward(self) -> None: ...
+
+    def toggle(self) -> None: ...
+
+
+class ScreenApp(App[int]):
+    """The application as a screen knows it; `KymatuiApp` gives all of this."""
+
+    if TYPE_CHECKING:
+        settings: Settings
+        clock: Callable[[], float]
+        read_only: bool
+        has_begun: bool
+
+        @property
+        def ways(self) -> Navigation: ...
+
+        @property
+        def view(self) -> ClusterView:
+            """Return the cluster that the screens are about."""
+
+        @property
+        def flow_target(self) -> ClusterTarget | None:
+            """Return the cluster of the flow under way, else the displayed one."""
+
+        @property
+        def snapshot(self) -> Snapshot | None: ...
+
+        @property
+        def catalog(self) -> Catalog | None: ...
+
+        @property
+        def failure(self) -> KymatuiError | None: ...
+
+        @property
+        def history(self) -> ChangeHistory | None: ...
+
+        @property
+        def locations(self) -> ObjectIndex: ...
+
+        @property
+        def connection(self) -> ConnectionStatus: ...
+
+        @property
+        def frame_facts(self) -> FrameFacts: ...
+
+        @property
+        def why_read_only(self) -> str: ...
+
+        @property
+        def why_no_writes(self) -> str:
+            """Return why nothing can be written now; "" where it can."""
+
+        def commands(self) -> Sequence[ScreenCommand]: ...
+
+        def problem(self, text: str, *, seconds: float | None = None) -> None: ...
+
+        def follow(self, looker: object, looks: FollowedObjects) -> None: ...
+
+        def leave(self) -> None: ...
+
+        def action_reconnect(self) -> None: ...

@@ -1,0 +1,53 @@
+"""What flows ask of the application: everything that screens do, jobs, and on a control plane the fleet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from kymatui.ui.base.screen_app import ScreenApp
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+    from kymatui.domain.snapshot.snapshots import Feed
+    from kymatui.ui.base.framed_screen import FramedScreen
+    from kymatui.ui.connection.fleet_view import FleetReading, FleetView, RuntimeViews
+    from kymatui.ui.flows.job_controller import JobDesk
+
+
+class FlowApp(ScreenApp):
+    """The application as a flow knows it; `KymatuiApp` gives all of this."""
+
+    if TYPE_CHECKING:
+        desk: JobDesk
+
+        @property
+        def shown(self) -> FramedScreen | None: ...
+
+
+class FleetFlowApp(FlowApp):
+    """The application on a control plane; `FleetApp` gives all of this."""
+
+    if TYPE_CHECKING:
+        fleet_view: FleetView
+        runtimes: RuntimeViews
+
+        @property
+        def fleet(self) -> FleetReading | None: ...
+
+        @property
+        def runtime_key(self) -> RuntimeKey | None: ...
+
+        @property
+        def runtime_feed(self) -> Feed | None: ...
+
+        @property
+        def why_no_fleet_writes(self) -> str: ...
+
+        def look_at(self, key: RuntimeKey, module: str = "") -> None: ...
+
+
+def flow_app(screen: Screen[Any]) -> FlowApp:
+    """Return the application of a screen, to start flows from it."""
+    return cast(FlowApp, screen.app)
