@@ -79,7 +79,7 @@ class BlobFetcher:
             cancelled=self._cancelled,
         )
 
-    # the port
+    # the Blobs port
 
     def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
         """Return a verified blob. Raise RegistryError."""
@@ -140,7 +140,7 @@ class BlobFetcher:
         named = self._access.plain_http or (self._insecure is not None and host in self._insecure)
         return parts.scheme == "http" and (named or parts.hostname in _HERE)
 
-    # what is kept
+    # the chart cache
 
     def _path(self, key: str) -> Path | None:
         if self._folder is None:

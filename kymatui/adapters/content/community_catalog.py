@@ -115,7 +115,7 @@ def _content(path: Path, left: int, largest: int) -> bytes:
     return content
 
 
-# what is in it
+# content
 
 
 @dataclass(slots=True)

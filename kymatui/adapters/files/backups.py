@@ -206,7 +206,7 @@ def _without_secrets(body: Object) -> Object:
     return {key: value for key, value in body.items() if key not in ("data", "stringData")}
 
 
-# finding
+# listing and reading
 
 
 def backups_folder() -> Path:

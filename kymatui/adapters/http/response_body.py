@@ -51,7 +51,7 @@ def _pieces(response: BaseHTTPResponse, deadline: Deadline | None) -> Iterator[b
 
 
 def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
-    unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)  # 16 +: with a gzip header
     try:
         for piece in packed:
             rest, full = piece, False
@@ -131,7 +131,7 @@ def _return_large_blocks() -> None:
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, MIB)
 
 
-_M_MMAP_THRESHOLD = -3
+_M_MMAP_THRESHOLD = -3  # glibc, malloc.h
 
 
 class DecodeSlot:

@@ -32,7 +32,7 @@ TURN_SECONDS: Final = 30.0
 EVENT_SECONDS: Final = 60.0
 """For one event of a watch, from its first byte to its last."""
 
-# a list of many pages
+# a paged list
 
 MOST_OBJECTS: Final = 200_000
 """Objects of one list: 8 times the 25,000 Manifests of the largest fleet known."""
@@ -43,7 +43,7 @@ MOST_EMPTY_PAGES: Final = 10
 LIST_SECONDS: Final = 300.0
 """For all pages: a continue token of an API server expires after that time."""
 
-# what is kept
+# objects in memory
 
 MOST_KEPT: Final = 112 * MIB
 """Weight of all that is kept of a cluster of the kubeconfig: 5,000 Kymas and 25,000 Manifests take about half."""

@@ -107,7 +107,7 @@ class _Members:
 
     def __contains__(self, item: Any) -> bool:
         if isinstance(item, _SCALARS):
-            return item == item and (type(item), item) in self._scalars  # NaN equals nothing
+            return item == item and (type(item), item) in self._scalars  # NaN equals no value
         hold_value(item, "a value to compare")
         return any(deep_equal(item, other) for other in self._others)
 

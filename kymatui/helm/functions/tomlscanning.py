@@ -302,7 +302,7 @@ class TomlScanner:
             return "float", self._run(start, "0123456789_.-+eE")
         return "integer", text
 
-    # Texts.
+    # Strings.
 
     def quoted(self, mark: str) -> tuple[str, str]:
         if self.text.startswith(mark * 2, self.position):

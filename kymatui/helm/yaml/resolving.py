@@ -102,7 +102,7 @@ def short_tag(tag: str) -> str:
 
 def _resolve_number(text: str, *, dates: bool) -> tuple[str, Scalar]:
     if text[0] == ".":
-        # Float() accepts single underscores, as Go does here.
+        # float() accepts single underscores, as Go does here.
         number = _float(text) if _DOTTED_FLOAT.match(text) else None
         return (STR, text) if number is None else (FLOAT, number)
     if text[0] not in "+-0123456789":

@@ -196,7 +196,7 @@ class LocalClient:
             options["preconditions"] = {"uid": uid}
         return self._write("DELETE", self._path(resource, namespace, name, version), options)
 
-    # -- the way to the API
+    # -- requests
 
     def _path(self, resource: str, namespace: str, name: str, version: str | None, subresource: str = "") -> str:
         prefix, namespaced = self._paths.path(resource, version)

@@ -62,7 +62,7 @@ class SandboxRegistry:
         self._handlers = self._table(max_blob_bytes, referrers_api)
         self._runner: web.AppRunner | None = None
 
-    # -- life
+    # -- start and stop
 
     async def start(self, listening: socket.socket | None = None) -> None:
         """Listen, on an open socket if one is given; `address` has the port."""

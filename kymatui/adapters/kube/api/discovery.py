@@ -95,7 +95,7 @@ class Discovery:
             if self._cache is not None:
                 self._cache.drop()
 
-    # asking
+    # requests
 
     def _look(self, group: str, look: Callable[[], T]) -> T:
         found = look()

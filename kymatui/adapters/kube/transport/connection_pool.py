@@ -95,7 +95,7 @@ def open_pool(endpoint: Endpoint, certificate: ClientCertificate | None) -> Conn
     configuration = Configuration()
     configuration.host = endpoint.server
     if endpoint.proxy:
-        # In Go, the SOCKS proxy resolves names whatever the scheme.
+        # In Go, the SOCKS proxy always resolves host names; urllib3 does this only with socks5h.
         configuration.proxy = endpoint.proxy.replace("socks5://", "socks5h://", 1)
         configuration.no_proxy = None  # NO_PROXY applies to the environment's proxy, never to the kubeconfig's
     elif endpoint.is_local:
@@ -157,6 +157,7 @@ def _load_certificate(context: ssl.SSLContext, certificate: ClientCertificate) -
         for path, text in ((chain, certificate.chain), (key, certificate.key)):
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
                 stream.write(text)
+        # Without a callback, OpenSSL would ask for the password of an encrypted key on the terminal.
         context.load_cert_chain(chain, key, password=lambda: "")
     except (ssl.SSLError, ValueError) as error:
         raise ConfigurationError(

@@ -156,7 +156,7 @@ class Transport:
                 self._pool.clear()
             self._pool = None
 
-    # what happens between the gate and the socket
+    # between the gate and the socket
 
     def _turn(self) -> DecodeSlot:
         return DecodeSlot(RUNTIME_SLOTS if self.connection.given else OWN_SLOTS)

@@ -195,7 +195,7 @@ class KubeCluster:
 
         self._of_kind(ref.kind, write)
 
-    # rights
+    # permissions
 
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
         resource = self.client.resource(gvk)

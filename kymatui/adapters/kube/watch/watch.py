@@ -147,7 +147,7 @@ class Watch:
         if self._thread.is_alive():
             self._thread.join(timeout)
 
-    # the loop
+    # the thread
 
     def _run(self) -> None:
         while not self._stopped.is_set():
@@ -257,7 +257,7 @@ class Watch:
             return False
         return True
 
-    # one watch
+    # one list and watch
 
     def _stream_list(self) -> None:
         """List and follow in one request, or in two if the server or its storage cannot stream lists."""
@@ -373,7 +373,7 @@ class Watch:
         asked = status_errors.SentRequest("WATCH", path, self._client.transport.connection.endpoint.server)
         return status_errors.error_of_status(asked, code if isinstance(code, int) else 500, document)
 
-    # what is said
+    # feed states
 
     def _take(self, found: dict[Key, Object]) -> None:
         self.store.replace(found)

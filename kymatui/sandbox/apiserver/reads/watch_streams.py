@@ -105,7 +105,7 @@ class WatchStream:
             self._emit(b"ERROR", msgspec.json.encode(status))
             self.close()
 
-    # -- what is sent
+    # -- events
 
     def _send_beginning(self) -> None:
         options = self.parts.options

@@ -97,7 +97,7 @@ class FaultControl:
             for (resource, namespace, name), finalizer in self._holding.held.items()
         ]
 
-    # -- faults that happen once
+    # -- one-time faults
 
     def _end_watches(self, given: dict[str, Any]) -> dict[str, Any]:
         return {"ended": self._watches.end(given.get("resource", ""))}

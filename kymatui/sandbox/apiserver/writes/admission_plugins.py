@@ -57,7 +57,7 @@ class Admission:
         if namespace.body()["metadata"].get("deletionTimestamp"):
             raise _terminating(resource, metadata.get("name") or metadata.get("generateName") or "", name)
 
-    # -- what plugins add
+    # -- plugins
 
     def _pod(self, obj: Object) -> None:
         """Run Priority and DefaultTolerationSeconds."""

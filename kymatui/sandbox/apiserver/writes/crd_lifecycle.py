@@ -180,7 +180,7 @@ class CrdLifecycle:
             resource.view = _view(resource, stored_as, storage == version["name"], changed_at, plain=plain)
             yield resource
 
-    # -- the end
+    # -- deletion
 
     def _clean_up(self, definition: Object) -> None:
         """Delete the instances; the CRD is deleted with the last one."""

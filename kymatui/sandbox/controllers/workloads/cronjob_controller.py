@@ -56,7 +56,7 @@ class CronJobs:
         following = self._schedule(cron).after(self._context.now)
         return None if following is None else following - self._context.now
 
-    # -- time
+    # -- schedule
 
     @staticmethod
     def _schedule(cron: Obj) -> Schedule:
@@ -129,7 +129,7 @@ class CronJobs:
                 if self._context.delete(JOBS, job):
                     self._event(cron, "SuccessfulDelete", f"Deleted job {job['metadata']['name']}")
 
-    # -- telling
+    # -- status and events
 
     def _write_status(self, cron: Obj, started: float | None) -> None:
         jobs = self._jobs(cron)

@@ -50,7 +50,7 @@ class StatefulSets:
         names = {r["metadata"]["name"] for r in self._revisions.of(found)}
         return str(known) if known in names else update
 
-    # -- one step
+    # -- reconciliation
 
     def _step(self, found: Obj, pods: dict[int, Obj], current: str, update: str) -> float | None:
         """Create, delete or update one pod (all at once with podManagementPolicy Parallel)."""

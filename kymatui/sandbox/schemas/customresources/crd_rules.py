@@ -362,7 +362,7 @@ def _service_path(path: str, at: str) -> Errors:
     return errors
 
 
-# -- what is stored, and updates
+# -- stored versions and updates
 
 
 def _stored_versions(stored: list[str] | None, versions: list[Object]) -> Errors:

@@ -194,7 +194,7 @@ def _cron_job(obj: Object) -> None:
     default_template(spec["jobTemplate"]["spec"]["template"])
 
 
-# -- the rest
+# -- other groups
 
 
 def _binding(obj: Object) -> None:

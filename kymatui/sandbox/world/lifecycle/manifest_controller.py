@@ -156,7 +156,7 @@ class SimulatedManifestController:
             return True
         return installer.ensure(spec["resource"])
 
-    # -- leaving alone
+    # -- unmanaging
 
     def _unmanage(self, manifest: Obj, installer: Installer) -> float | None:
         installer.unlabel((manifest.get("status") or {}).get("synced") or [])

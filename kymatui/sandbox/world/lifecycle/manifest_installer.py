@@ -171,7 +171,7 @@ class Installer:
         found = self.kinds.find(api_version, identity["kind"])
         return found[0] if found else ""
 
-    # -- judging
+    # -- state
 
     def manager_state(self, objects: Sequence[Obj]) -> str:
         """Return Ready, Processing or Error from the first Deployment or StatefulSet only."""

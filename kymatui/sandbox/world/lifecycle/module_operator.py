@@ -80,7 +80,7 @@ class ModuleOperator:
         containers: list[Obj] = manager["spec"]["template"]["spec"]["containers"]
         return str(containers[0]["image"].rpartition(":")[2])
 
-    # -- at work
+    # -- reconciliation
 
     def _work(self, resource: Obj, version: str) -> float | None:
         module = self._module
@@ -132,7 +132,7 @@ class ModuleOperator:
                 conditions = with_condition([], ready, self._context.stamp)
                 self._context.write_status(kind.resource, obj, {"state": "Ready", "conditions": conditions})
 
-    # -- the end
+    # -- deletion
 
     def _hold(self, resource: Obj) -> None:
         namespace, name = key_of(resource)

@@ -68,7 +68,7 @@ class Resolver:
             return found
         return self._guard(kyma, found, known)
 
-    # -- the new way
+    # -- release metas
 
     def _by_release(self, meta: Obj, kyma: Obj, name: str, channel: str) -> ResolvedTemplate | UnresolvedTemplate:
         version = _version_in(meta["spec"], channel)
@@ -99,7 +99,7 @@ class Resolver:
             return None
         return self._descriptors[layer]
 
-    # -- the old way
+    # -- templates per channel
 
     def _by_channel(self, namespace: str, name: str, channel: str) -> ResolvedTemplate | UnresolvedTemplate:
         found = [

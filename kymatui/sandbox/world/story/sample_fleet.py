@@ -252,7 +252,7 @@ def _condition(kind: str, when: str, message: str, reason: str = "Ready", *, tru
     return {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": when}
 
 
-# -- the Secrets that open runtimes
+# -- access Secrets
 
 WRONG = (
     "missing",

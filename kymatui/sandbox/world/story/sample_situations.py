@@ -57,7 +57,7 @@ class _Teller:
         self._control_observer = control.observer
         self._kyma = kyma
 
-    # -- looking
+    # -- state
 
     def _status(self, name: str) -> Obj:
         kyma = self._control_observer.get(KYMAS, self._kyma) or {}
@@ -77,7 +77,7 @@ class _Teller:
         found = self._resource(module)
         return bool(found and found["metadata"].get("finalizers") and found.get("status"))
 
-    # -- acting
+    # -- actions
 
     def _edit_module(self, name: str, **fields: Any) -> None:
         """Change a module's entry in the Kyma; without fields, remove it."""
