@@ -37,7 +37,7 @@ class BackupInfo:
     identity   the uid of the namespace kube-system: a context name may mean different clusters on two machines
     made_at    Unix seconds
     count      of its objects
-    by_klm     lifecycle-manager installed the module; a restore enables it in the Kyma first
+    by_klm     lifecycle-manager installed the module: enable it again before the restore
     """
 
     path: Path
