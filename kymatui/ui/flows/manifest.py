@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from kymatui.actions.modules.manifest import ManifestAction, ManifestControls, ManifestLeg, ManifestProposal
 from kymatui.adapters.files.job_journal import JobPurpose
 from kymatui.composition.jobs import FOLLOW_SECONDS, JobReport, JobSpec
-from kymatui.composition.manifest import ManifestAction, ManifestProposal
+from kymatui.composition.modules.manifest_port import SessionManifestPort
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.jobs import module_key
 from kymatui.domain.plans.manifest_body import ManifestProgress
@@ -38,7 +39,7 @@ def manifest_action(app: FlowApp) -> ManifestAction:
     session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
-    return ManifestAction(cast("CatalogSession | RuntimeSession", session))
+    return ManifestAction(SessionManifestPort(cast("CatalogSession | RuntimeSession", session)))
 
 
 def why_no_manifest(app: FlowApp, names: Sequence[str]) -> str:
@@ -131,16 +132,21 @@ def _carry_out(
     manifesting: ManifestAction, proposal: ManifestProposal, link: ConnectionLink[Any], report: JobReport
 ) -> str:
     report.step(WRITE)
-    written = manifesting.carry_out(proposal)
-    report.say(f"{proposal.ref} is written")
-    report.step(FOLLOW)
     changed = threading.Event()
     link.listen(changed)
 
     def tell(now: ManifestProgress) -> None:
         report.wait(now.words, now.actor)
 
+    def wrote(proposal: ManifestProposal) -> None:
+        report.say(f"{proposal.ref} is written")
+        report.step(FOLLOW)
+
+    controls = ManifestControls(report.cancel, tell, FOLLOW_SECONDS, changed=changed, wrote=wrote)
     try:
-        return manifesting.follow(proposal, written, changed, tell, report.cancel, FOLLOW_SECONDS)
+        (ended,) = manifesting.run([ManifestLeg(proposal.module, proposal)], controls)
     finally:
         link.forget(changed)
+    if ended.failure is not None:
+        raise ended.failure
+    return ended.words

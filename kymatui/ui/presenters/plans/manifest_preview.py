@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kymatui.composition.manifest import ManifestProposal
+from kymatui.actions.modules.manifest import ManifestProposal
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from kymatui.actions.operator_lease import operator_of
 from kymatui.domain.catalog.catalog import build_catalog
@@ -27,13 +26,9 @@ from kymatui.domain.plans.manifest_body import (
     track_manifest,
 )
 from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
-
-if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.composition.sessions.pair_session import PairSession
-    from kymatui.composition.sessions.runtime_session import RuntimeSession
-    from kymatui.engine.cluster.ports import Cluster
 
 _LOOK = 1.0
 
@@ -67,37 +62,125 @@ class ManifestProposal:
     def changes_nothing(self) -> bool:
         return all(line.startswith(" ") for line in self.diff)
 
+    def refusal(self, *, force: bool, allow_downgrade: bool) -> RefusedError | None:
+        """What keeps it from being written; None where nothing does."""
+        if self.changes_nothing:
+            return None
+        if not self.allowed:
+            return RefusedError(f"you may not patch {self.ref}", hint="nothing was changed")
+        if self.lower and not allow_downgrade:
+            words = f"{self.lower} is installed, and {self.version} is lower"
+            return RefusedError(words, hint="--allow-downgrade goes there")
+        if self.owners and not force:
+            return RefusedError(f"others own fields of it: {'; '.join(self.owners)}", hint="--force takes them")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestLeg:
+    """One module of a batch: what is proposed, why it is refused, how it ended, and why not."""
+
+    module: str
+    proposal: ManifestProposal | None = None
+    refusal: KymatuiError | None = None
+    failure: KymatuiError | None = None
+    words: str = ""
+
+    @property
+    def is_same(self) -> bool:
+        """Whether its Manifest says so already."""
+        return self.proposal is not None and self.proposal.changes_nothing
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestControls:
+    """How a run is followed and stopped.
+
+    timeout  seconds for all of it
+    wait     until the operator is done
+    changed  is set whenever the session's snapshot changes
+    wrote    is called with each Manifest that is written
+    """
+
+    cancel: threading.Event
+    tell: Callable[[ManifestProgress], None]
+    timeout: float
+    wait: bool = True
+    changed: threading.Event = field(default_factory=threading.Event)
+    wrote: Callable[[ManifestProposal], None] = lambda proposal: None
+
+
+class ManifestPort(Protocol):
+    """What Manifests need of a session, which was started."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """That which has the Manifests: of a runtime, its control plane."""
+        ...
+
+    @property
+    def kyma(self) -> tuple[str, str] | None:
+        """The Kyma on the control plane, where the session is one with a runtime."""
+        ...
+
+    def snapshot(self) -> Snapshot: ...
+
 
 class ManifestAction:
-    """The Manifests of one session, which was started. Methods block.
+    """The Manifests of one session. Methods block.
 
     Those of a runtime are on its control plane, whose operator installs on the runtime.
     """
 
-    def __init__(self, session: CatalogSession | RuntimeSession | PairSession) -> None:
-        self._session = session
+    def __init__(self, port: ManifestPort) -> None:
+        self._port = port
 
-    @cached_property
-    def _kyma(self) -> tuple[str, str] | None:
-        """The Kyma on the control plane, where the session is one with a runtime."""
-        from kymatui.composition.sessions.pair_session import PairSession
-        from kymatui.composition.sessions.runtime_session import RuntimeSession
+    def plan(
+        self, named: Iterable[tuple[str, str]], *, force: bool = False, allow_downgrade: bool = False
+    ) -> tuple[ManifestLeg, ...]:
+        """Propose each module in a version, "" for the newest; what is refused is a leg of its own."""
+        return tuple(self._leg(name, version, force, allow_downgrade) for name, version in named)
 
-        return self._session.key if isinstance(self._session, RuntimeSession | PairSession) else None
+    def _leg(self, module: str, version: str, force: bool, allow_downgrade: bool) -> ManifestLeg:
+        try:
+            made = self.propose(module, version or self.newest(module))
+        except RefusedError as error:
+            return ManifestLeg(module, refusal=error)
+        return ManifestLeg(module, made, made.refusal(force=force, allow_downgrade=allow_downgrade))
 
-    @cached_property
-    def cluster(self) -> Cluster:
-        """That which has the Manifests; made when the server is asked for the first time: menus often need not."""
-        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
-        from kymatui.composition.sessions.pair_session import PairSession
-        from kymatui.composition.sessions.runtime_session import RuntimeSession
-
-        session = self._session
-        return session.home if isinstance(session, RuntimeSession | PairSession) else cluster_of(session.client)
+    def run(self, legs: Sequence[ManifestLeg], controls: ManifestControls) -> tuple[ManifestLeg, ...]:
+        """Write all Manifests, then wait for each; what fails keeps no other from going on, a person who stops does."""
+        now, written = list(legs), dict[int, tuple[str, int]]()
+        deadline = time.monotonic() + controls.timeout
+        for at, leg in enumerate(legs):
+            if leg.proposal is None or leg.is_same:
+                continue
+            try:
+                if controls.cancel.is_set():
+                    raise CancelledError(f"stopped before the Manifest of {leg.module}", hint="what is written stays")
+                written[at] = self._write(leg.proposal)
+            except CancelledError as error:
+                now[at] = replace(leg, failure=error)
+                return tuple(now)
+            except KymatuiError as error:
+                now[at] = replace(leg, failure=error)
+                continue
+            controls.wrote(leg.proposal)
+            now[at] = replace(leg, words=f"{leg.proposal.ref} is written; the operator does the rest")
+        for at, made in written.items() if controls.wait else ():
+            proposal = now[at].proposal
+            assert proposal is not None
+            try:
+                now[at] = replace(now[at], words=self._follow(proposal, made, controls, deadline))
+            except KymatuiError as error:
+                now[at] = replace(now[at], failure=error)
+                if isinstance(error, CancelledError):
+                    break
+        return tuple(now)
 
     def refusals(self, module: str) -> Iterator[str]:
         """Why a module cannot be installed by a Manifest; asks the server for what kymatui has installed of it."""
-        snapshot = self._session.snapshot()
+        snapshot = self._port.snapshot()
         manager = detect_management(snapshot)
         if manager.keeper is ClusterManager.LIFECYCLE_MANAGER:
             yield "lifecycle-manager writes the Manifests of this cluster: enable it in the Kyma"
@@ -105,11 +188,11 @@ class ManifestAction:
         if manager.keeper is ClusterManager.UNKNOWN:
             yield f"it is not known whether lifecycle-manager writes the Manifests of this cluster: {manager.why}"
             return
-        if not self.cluster.kinds(OPERATOR, "Manifest"):
+        if not self._port.cluster.kinds(OPERATOR, "Manifest"):
             yield "this cluster does not serve Manifests, and no operator works on them"
             return
-        if self._kyma is not None:  # else nobody knows who else has the control plane
-            operator = operator_of(self.cluster)
+        if self._port.kyma is not None:  # else nobody knows who else has the control plane
+            operator = operator_of(self._port.cluster)
             if not operator.works:
                 said = "no operator of kymatui's works on the control plane"
                 yield f"{said} ({operator.words}): enable it in the Kyma, or install it directly"
@@ -122,7 +205,7 @@ class ManifestAction:
 
     def versions(self, module: str) -> tuple[str, ...]:
         """Those whose templates say where their layers are, the newest first."""
-        offers = index_cluster(self._session.snapshot()).shelf.offers(module)
+        offers = index_cluster(self._port.snapshot()).shelf.offers(module)
         found = dict.fromkeys(one.version for one in offers if one.version and _layer(one) is not None)
         return tuple(sorted(found, key=version_order, reverse=True))
 
@@ -133,7 +216,7 @@ class ManifestAction:
 
     def installed(self, module: str) -> str:
         """The version of its Manifest, "" where there is none."""
-        live = index_cluster(self._session.snapshot()).manifests.get(module)
+        live = index_cluster(self._port.snapshot()).manifests.get(module)
         return live.version if live is not None else ""
 
     def propose(self, module: str, version: str) -> ManifestProposal:
@@ -141,7 +224,7 @@ class ManifestAction:
         refused = list(self.refusals(module))
         if refused:
             raise RefusedError(f"{module}: {'; '.join(refused)}", hint="nothing was changed")
-        world = index_cluster(self._session.snapshot())
+        world = index_cluster(self._port.snapshot())
         template = next(
             (one for one in world.shelf.offers(module) if same_version(one.version, version) and _layer(one)), None
         )
@@ -149,7 +232,8 @@ class ManifestAction:
         if template is None or layer is None:
             raise RefusedError(f"{module} {version} is not offered any more", hint="nothing was changed")
         live = world.manifests.get(module)
-        body = manifest_body(template, layer, live, self._kyma)
+        kyma = self._port.kyma
+        body = manifest_body(template, layer, live, kyma)
         before = live.version if live is not None else ""
         ref = read_ref(body)
         return ManifestProposal(
@@ -160,9 +244,11 @@ class ManifestAction:
             tuple(manifest_diff(body, live)),
             before if before and is_downgrade(before, template.version) else "",
             self._owners(body),
-            operator_of(self.cluster),
-            self.cluster.allowed("patch", ref.kind, ref.namespace),
-            (self.cluster.name, self._kyma[1]) if self._kyma is not None and body["spec"]["remote"] else (),
+            operator_of(self._port.cluster),
+            self._port.cluster.allowed("patch", ref.kind, ref.namespace),
+            (self._port.cluster.name, self._port.kyma[1])
+            if self._port.kyma is not None and body["spec"]["remote"]
+            else (),
         )
 
     def propose_newest(self, modules: Sequence[str]) -> tuple[list[ManifestProposal], list[str]]:
@@ -185,7 +271,7 @@ class ManifestAction:
         pins = ("resourceVersion", "uid")
         unpinned = {**body, "metadata": {k: v for k, v in body["metadata"].items() if k not in pins}}
         try:
-            self.cluster.apply(unpinned, dry_run=True)
+            self._port.cluster.apply(unpinned, dry_run=True)
         except ConflictError as error:
             details = error.body.get("details") if isinstance(error.body, dict) else None
             causes = details.get("causes") if isinstance(details, dict) else None
@@ -195,12 +281,12 @@ class ManifestAction:
             raise RefusedError(f"the server does not take the Manifest: {error}", hint=error.hint) from error
         return ()
 
-    def carry_out(self, proposal: ManifestProposal) -> tuple[str, int]:
+    def _write(self, proposal: ManifestProposal) -> tuple[str, int]:
         """Writes it, only where it is as it was seen; the uid and the generation that it has then."""
-        if proposal.live is None and self.cluster.get(proposal.ref) is not None:
+        if proposal.live is None and self._port.cluster.get(proposal.ref) is not None:
             raise OutdatedError(f"somebody else has made {proposal.ref} meanwhile", hint="nothing was changed")
         try:
-            made = self.cluster.apply(proposal.body, force=bool(proposal.owners))
+            made = self._port.cluster.apply(proposal.body, force=bool(proposal.owners))
         except ConflictError as error:
             raise OutdatedError(
                 f"somebody else has changed or deleted {proposal.ref} since it was looked at",
@@ -209,22 +295,16 @@ class ManifestAction:
         metadata = made["metadata"]
         return str(metadata.get("uid") or ""), int(metadata.get("generation") or 0)
 
-    def follow(
-        self,
-        proposal: ManifestProposal,
-        written: tuple[str, int],
-        changed: threading.Event,
-        tell: Callable[[ManifestProgress], None],
-        cancel: threading.Event,
-        timeout: float,
+    def _follow(
+        self, proposal: ManifestProposal, written: tuple[str, int], controls: ManifestControls, deadline: float
     ) -> str:
         """Until the operator is done with it.
 
-        Raises PartlyDoneError where somebody else interferes or `timeout` seconds are over, CancelledError.
+        Raises PartlyDoneError where somebody else interferes or the time is over, CancelledError.
         """
-        last, deadline = None, time.monotonic() + timeout
+        last = None
         while True:
-            changed.clear()
+            controls.changed.clear()
             now = track_manifest(self._live(proposal, written[0]), *written)
             if now.lost:
                 hint = f"`kymatui module {proposal.module}`"
@@ -232,20 +312,21 @@ class ManifestAction:
             if now.finished:
                 return now.words
             if now != last:
-                tell(now)
+                controls.tell(now)
                 last = now
             if time.monotonic() >= deadline:
-                raise PartlyDoneError(f"the Manifest is written; not done within {timeout:g} s: {now.words}")
-            if cancel.is_set():
+                words = f"the Manifest is written; not done within {controls.timeout:g} s: {now.words}"
+                raise PartlyDoneError(words)
+            if controls.cancel.is_set():
                 raise CancelledError("the Manifest is written; the operator goes on with it")
-            changed.wait(_LOOK)
+            controls.changed.wait(_LOOK)
 
     def _live(self, proposal: ManifestProposal, uid: str) -> Manifest | None:
         """As the watch has it; what that does not know (yet, or any more) the server is asked for."""
-        seen = index_cluster(self._session.snapshot()).manifests.get(proposal.module)
+        seen = index_cluster(self._port.snapshot()).manifests.get(proposal.module)
         if seen is not None and seen.meta.uid == uid:
             return seen
-        found = read_manifest(self.cluster.get(proposal.ref))
+        found = read_manifest(self._port.cluster.get(proposal.ref))
         return found if isinstance(found, Manifest) else None
 
 
