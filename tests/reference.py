@@ -12,7 +12,7 @@ from kymatui import __version__
 from kymatui.cli.command_help import EXAMPLES, GROUPS
 from kymatui.cli.command_table import by_name
 from kymatui.cli.help_topics import TOPICS
-from kymatui.cli.main import _parser
+from kymatui.cli.parser import build_parser
 from kymatui.domain.glossary import glossary_markdown
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
@@ -31,7 +31,7 @@ def pages() -> dict[Path, str]:
 def parser_of(name: str) -> argparse.ArgumentParser:
     """Return the configured parser of one command."""
     words = [name, "--help"]
-    parser = _parser(words)
+    parser = build_parser(words)
     (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     command = by_name(name)
     assert command is not None

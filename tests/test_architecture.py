@@ -131,10 +131,6 @@ def texts_in(tree: ast.Module) -> Iterator[str]:
 CIRCLES_LEFT = {
     "kymatui.adapters.kube.auth.credentials",
     "kymatui.adapters.sessions.cluster.catalog_session",
-    "kymatui.cli.commands.inspect.catalog",
-    "kymatui.cli.commands.modules.install",
-    "kymatui.cli.commands.modules.manifest",
-    "kymatui.cli.main",
     "kymatui.composition.sessions.campaign",
     "kymatui.helm.functions.layouts",
     "kymatui.helm.language.templates",

@@ -40,7 +40,7 @@ def _imported_by(code: str) -> set[str]:
     "code",
     [
         pytest.param("import kymatui.cli.main", id="the command line"),
-        pytest.param("from kymatui.cli.main import _parser; _parser([])", id="the parser of the screen"),
+        pytest.param("from kymatui.cli.parser import build_parser; build_parser([])", id="the parser of the screen"),
         pytest.param("import kymatui.ui.application.kymatui_app", id="the screen's modules"),
         pytest.param("from kymatui.adapters.sessions.cluster.catalog_session import open_session", id="a session"),
     ],

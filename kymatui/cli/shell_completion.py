@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kymatui.cli.command_table import by_name
+from kymatui.cli.parser import build_parser
 from kymatui.errors import KymatuiError
 
 if TYPE_CHECKING:
@@ -106,9 +107,7 @@ def _begin(words: Iterable[str], last: str) -> list[str]:
 
 def walk(words: Sequence[str]) -> Typed:
     """Goes through the words as argparse would, loading no command but the one that stands there."""
-    from kymatui.cli.main import _parser
-
-    typed = Typed(_parser(["--help"]))
+    typed = Typed(build_parser(["--help"]))
     for word in words:
         if typed.pending is not None:
             typed.options[typed.pending.dest] = word

@@ -10,7 +10,8 @@ import pytest
 from kymatui.cli.command_help import EXAMPLES, GROUPS
 from kymatui.cli.command_table import COMMANDS
 from kymatui.cli.help_topics import TOPICS
-from kymatui.cli.main import _parser, main
+from kymatui.cli.main import main
+from kymatui.cli.parser import build_parser
 from kymatui.domain.glossary import GLOSSARY
 from tests.reference import pages
 
@@ -34,9 +35,9 @@ def test_every_example_is_a_command_line_of_its_command(name: str, line: str) ->
     assert words[:2] == ["kymatui", name]
     if "--help" in words:
         with pytest.raises(SystemExit):
-            _parser(words[1:]).parse_args(words[1:])
+            build_parser(words[1:]).parse_args(words[1:])
     else:
-        assert _parser(words[1:]).parse_args(words[1:]).command.name == name
+        assert build_parser(words[1:]).parse_args(words[1:]).command.name == name
 
 
 def test_the_help_lists_the_commands_in_their_groups(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 
 from kymatui import errors, ui
-from kymatui.cli.main import _parser
+from kymatui.cli.parser import build_parser
 from kymatui.settings.config_file import read_file
 from kymatui.ui.navigation.key_help import key_name
 from tests.documents import DOCUMENTS, ROOT, anchors, blocks, links
@@ -39,16 +39,16 @@ def test_every_command_that_is_shown_is_understood(line: str) -> None:
     words = shlex.split(line)[1:]
     if "--help" in words:
         with pytest.raises(SystemExit):
-            _parser(words).parse_args(words)
+            build_parser(words).parse_args(words)
     else:
-        assert isinstance(_parser(words).parse_args(words), argparse.Namespace)
+        assert isinstance(build_parser(words).parse_args(words), argparse.Namespace)
 
 
 @pytest.mark.parametrize("line", named())
 def test_every_command_that_is_named_is_there(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = [*(word for word in shlex.split(line)[1:] if word != "…"), "--help"]
     with pytest.raises(SystemExit) as left:
-        _parser(words).parse_args(words)
+        build_parser(words).parse_args(words)
     assert left.value.code == 0
     command = "" if words[0].startswith("-") else words[0]  # without one it is the screen
     said = capsys.readouterr().out

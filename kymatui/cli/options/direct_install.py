@@ -14,6 +14,7 @@ from kymatui.actions.unknown_names import unknown_module
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import say
+from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import CancelledError, UsageError
 
@@ -97,7 +98,6 @@ def add_running(parser: argparse.ArgumentParser) -> None:
 
 def add_clusters(parser: argparse.ArgumentParser) -> None:
     """The cluster that is worked on: one, or a runtime of a control plane."""
-    from kymatui.cli.main import add_cluster_options
     from kymatui.cli.session_arguments import add_remote_options
 
     add_cluster_options(parser, default=argparse.SUPPRESS)

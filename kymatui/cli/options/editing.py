@@ -13,6 +13,7 @@ from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.direct_install import FORMATS
 from kymatui.cli.options.unknown_names import require_known, require_namespace
 from kymatui.cli.output.printing import say
+from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import ForbiddenError, UnreachableError, UsageError
@@ -31,7 +32,6 @@ LISTED = 30.0
 
 def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:
     """Asking, waiting, printing, and which Kyma; `remote` is the help of `--remote`."""
-    from kymatui.cli.main import add_cluster_options
     from kymatui.cli.session_arguments import add_remote_options
 
     parser.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")

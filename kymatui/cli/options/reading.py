@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import FORMATS, say
+from kymatui.cli.parser import add_cluster_options
 from kymatui.errors import ServerError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ _PAUSE = 0.2  # a burst of changes is printed once
 
 def configure_reading(parser: argparse.ArgumentParser) -> None:
     """`-o`, `--watch`, `--timeout`, the cluster options and those of two clusters."""
-    from kymatui.cli.main import add_cluster_options
     from kymatui.cli.session_arguments import add_remote_options
 
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")

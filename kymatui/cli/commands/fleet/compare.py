@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.parser import add_cluster_options
 from kymatui.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def configure_runtime(parser: argparse.ArgumentParser, *, runtime: str | None = None) -> None:
     """A runtime, `-o`, `--timeout`, and which clusters."""
-    from kymatui.cli.main import add_cluster_options
     from kymatui.cli.session_arguments import add_remote_options
 
     parser.add_argument("runtime", metavar="RUNTIME", nargs=runtime, help="its name, its shoot or its runtime id")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.printing import FORMATS, document, markdown, say, table
+from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.states import StateSource
 from kymatui.domain.versions.drift import DriftKind
@@ -34,7 +35,6 @@ class FleetCommand:
     matrix: bool = False
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        from kymatui.cli.main import add_cluster_options
         from kymatui.cli.session_arguments import add_remote_options
 
         parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")

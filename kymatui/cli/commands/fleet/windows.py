@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.commands.fleet.compare import FORMATS
 from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.kubernetes.terminal_text import format_count
 
@@ -23,7 +24,6 @@ _HEADER = ("RUNTIME", "NEXT WINDOW", "MODULE", "INSTALLED", "OFFERED", "HOW IT S
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from kymatui.cli.main import add_cluster_options
     from kymatui.cli.session_arguments import add_remote_options
 
     parser.add_argument("runtime", metavar="RUNTIME", nargs="?", help="only this one: its name, its shoot or its id")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UsageError
 
@@ -31,7 +32,6 @@ _SEVERITIES = ("error", "warning", "info")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    from kymatui.cli.main import add_cluster_options
     from kymatui.cli.session_arguments import add_remote_options
 
     parser.add_argument(

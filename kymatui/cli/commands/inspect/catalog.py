@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from kymatui.cli.options.reading import configure_reading, watch_catalogs
+from kymatui.cli.output.empty_catalog import no_modules
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.cli.session_arguments import is_remote
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -73,13 +74,6 @@ def run(args: argparse.Namespace) -> int:
         for catalog in seen:
             printer.show(catalog)
     return 0
-
-
-def no_modules(catalog: Catalog) -> str:
-    """Return what is said in the place of an empty table."""
-    why = catalog.modules_unknown
-    nothing = "No modules: the cluster has no ModuleTemplates and no ModuleReleaseMetas."
-    return nothing if why is None else f"Modules: {why}"
 
 
 class _Printer:

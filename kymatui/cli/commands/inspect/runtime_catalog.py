@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import watch_sessions
+from kymatui.cli.output.empty_catalog import no_modules
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import RowFact
@@ -28,7 +29,6 @@ _WIDE = (*_HEADER, "TAGS", "MANIFEST NAME", "MANIFEST CONDITIONS", "REASON")
 
 def show(args: argparse.Namespace) -> int:
     """Prints it, and with --watch again whenever it is another."""
-    from kymatui.cli.commands.inspect.catalog import no_modules
     from kymatui.domain.catalog.catalog import build_catalog
     from kymatui.domain.kyma.manifests import Manifest, read_manifest
 

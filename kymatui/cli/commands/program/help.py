@@ -9,6 +9,7 @@ from typing import Any
 
 from kymatui import __version__
 from kymatui.cli.output.printing import document, say
+from kymatui.cli.parser import build_parser
 from kymatui.errors import UnknownNameError
 
 
@@ -21,13 +22,12 @@ class HelpCommand:
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.cli.command_table import COMMANDS, by_name
         from kymatui.cli.help_topics import TOPICS
-        from kymatui.cli.main import _parser
 
         if args.name in TOPICS:
             say(TOPICS[args.name].text())
             return 0
         if args.name is None:
-            say(_parser(["--help"]).format_help().rstrip())
+            say(build_parser(["--help"]).format_help().rstrip())
             lines = (f"  {name:20}  {topic.help}" for name, topic in TOPICS.items())
             say("\n".join(["", "topics (kymatui help TOPIC):", *lines]))
             return 0
@@ -36,7 +36,7 @@ class HelpCommand:
                 "command or topic", args.name, [*(one.name for one in COMMANDS), *TOPICS], where="in the help"
             )
         try:
-            _parser([args.name, "--help"]).parse_args([args.name, "--help"])
+            build_parser([args.name, "--help"]).parse_args([args.name, "--help"])
         except SystemExit as left:
             return int(left.code or 0)
         return 0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kymatui.cli.options.direct_install import add_fetching
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import say
+from kymatui.cli.parser import add_cluster_options
 from kymatui.errors import (
     ClusterError,
     ConfigurationError,
@@ -99,8 +100,6 @@ RECONCILE, OPERATOR = ReconcileCommand(), OperatorCommand()
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    from kymatui.cli.main import add_cluster_options
-
     parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table", help="default: table")
     add_fetching(parser)
     parser.add_argument(
