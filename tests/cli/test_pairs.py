@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 import yaml
 
+from kymatui.adapters.files.journal_path import journal_path
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.sessions.cluster.cluster_access import journal_path
 from kymatui.cli.main import main
 from kymatui.composition.modules.manifest_controller import open_fetcher
 from kymatui.domain.kubernetes.object_meta import read_ref

@@ -12,7 +12,7 @@ import pytest
 
 from kymatui.adapters.files.campaign_journal import CampaignJournal, InterruptedCampaign, interrupted_campaigns
 from kymatui.adapters.files.interrupted_runs import interrupted_runs, runtimes_with_interrupted_runs
-from kymatui.adapters.sessions.cluster.cluster_access import journal_path
+from kymatui.adapters.files.journal_path import journal_path
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.identity import own_identity
@@ -120,8 +120,9 @@ assert jobs.wait(20)
 """
 WORLD = """
 import os, threading
-from kymatui.adapters.files.job_journal import JobJournal, JobJournals, JobPurpose
-from kymatui.composition.jobs import JobRunner, JobSpec
+from kymatui.adapters.files.job_journal import JobJournal, JobJournals
+from kymatui.domain.plans.jobs import JobPurpose
+from kymatui.actions.jobs import JobRunner, JobSpec
 jobs = JobRunner(lambda all: None, book=JobJournal("prod-eu"), now=lambda: 1_000.0)
 hang = lambda report: threading.Event().wait() or ""
 stopped = lambda report: report.cancel.wait() and report.step("the next one") or ""

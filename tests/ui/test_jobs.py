@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.adapters.files.interrupted_runs import InterruptedRun
-from kymatui.composition.jobs import JobReport, JobSpec
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import Job, JobState, LogLine, module_key
 from kymatui.errors import PartlyDoneError, RefusedError

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from kymatui.actions.jobs import JobReport
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.jobs import JobReport
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.engine.deletion.deletion_state import NextStep

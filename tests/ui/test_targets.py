@@ -9,7 +9,7 @@ from typing import Any
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from kymatui.composition.jobs import JobReport, JobSpec
+from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.application.kymatui_app import KymatuiApp

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kymatui.adapters.files.journal_path import journal_path
 from kymatui.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -109,6 +110,4 @@ def _left(last: Mapping[str, tuple[str, JournalMark]], what: str) -> frozenset[s
 
 
 def _path(context: str) -> Path:
-    from kymatui.adapters.sessions.cluster.cluster_access import journal_path
-
     return journal_path(context, "_", "_").parents[1] / "fleet.jsonl"

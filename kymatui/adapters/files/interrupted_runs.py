@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from kymatui.adapters.files.job_journal import InterruptedJob, interrupted_jobs
+from kymatui.adapters.files.journal_path import journal_path
 from kymatui.errors import ConfigurationError
 
 _OF_RUNS: Final = ("install", "upgrade", "adopt", "delete")
@@ -36,8 +37,6 @@ class InterruptedRun:
 
 def interrupted_runs(context: str) -> tuple[InterruptedRun, ...]:
     """Return the interrupted runs of this machine on a cluster, newest first, one per module."""
-    from kymatui.adapters.sessions.cluster.cluster_access import journal_path
-
     folder = journal_path(context, "_", "_").parents[1]
     found = {one.name: one for path in sorted(folder.glob("*/*.jsonl")) for one in _read(path)}
     for left in reversed(interrupted_jobs(context)):
@@ -49,8 +48,6 @@ def interrupted_runs(context: str) -> tuple[InterruptedRun, ...]:
 
 def runtimes_with_interrupted_runs(control: str) -> tuple[str, ...]:
     """Return the runtimes (`namespace/name`) of a control plane with interrupted runs of this machine."""
-    from kymatui.adapters.sessions.cluster.cluster_access import journal_path
-
     root = journal_path(control, "_", "_").parents[2]
     start = journal_path(f"{control}/", "_", "_").parents[1].name
     folders = (path.name.removeprefix(start) for path in root.glob(f"{start}*"))

@@ -7,26 +7,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kymatui.domain.plans.jobs import Job, JobState
+from kymatui.adapters.files.journal_path import journal_path
+from kymatui.domain.plans.jobs import Job, JobPurpose, JobState
 from kymatui.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from kymatui.engine.jobs.journal import Journal, JournalEntry, JournalMark
-
-
-@dataclass(frozen=True, slots=True)
-class JobPurpose:
-    """The purpose of a job, enough to start it again: kind ("install", "enable"), modules, chosen options."""
-
-    kind: str
-    modules: tuple[str, ...]
-    given: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +32,6 @@ class InterruptedJob:
 
 def job_journal_path(context: str) -> Path:
     """Return the journal file for the jobs on a cluster."""
-    from kymatui.adapters.sessions.cluster.cluster_access import journal_path
-
     return journal_path(context, "_", "_").parents[1] / "jobs.jsonl"
 
 

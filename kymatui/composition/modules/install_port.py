@@ -61,7 +61,7 @@ class SessionInstallPort:
         self, plan: Plan, cancel: Event, tell: Callable[[Progress], None], limits: RunLimits | None
     ) -> AbstractContextManager[Run]:
         from kymatui.adapters.files.backups import plan_backup
-        from kymatui.adapters.sessions.cluster.cluster_access import journal_path
+        from kymatui.adapters.files.journal_path import journal_path
         from kymatui.engine.jobs.run import begin
 
         path = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)

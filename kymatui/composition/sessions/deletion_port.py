@@ -206,7 +206,7 @@ class SessionDeletions:
         return self._session.snapshot()
 
     def journal(self, inventory: Inventory) -> Path:
-        from kymatui.adapters.sessions.cluster.cluster_access import journal_path
+        from kymatui.adapters.files.journal_path import journal_path
 
         return journal_path(self._cluster.name, inventory.namespace, inventory.name)
 

@@ -6,8 +6,8 @@ A job waits until no other job holds its keys, runs its steps, and ends in one o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from kymatui.domain.kyma.problems import Actor
@@ -60,6 +60,15 @@ class LogLine:
     time: float
     words: str
     about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobPurpose:
+    """The purpose of a job, enough to start it again: kind ("install", "enable"), modules, chosen options."""
+
+    kind: str
+    modules: tuple[str, ...]
+    given: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.uninstall import UninstallConsent
-from kymatui.composition.jobs import JobReport, JobSpec
 from kymatui.composition.sessions.campaign import MAX_PARALLEL, Campaign, CampaignPace
 from kymatui.domain.fleet.campaigns import CampaignStep, format_outcomes, waves
 from kymatui.domain.kubernetes.terminal_text import format_count

@@ -9,13 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from kymatui.actions.delete import RunControls, plan_deletions, run_deletion
+from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
 from kymatui.adapters.files.backups import backup_path
-from kymatui.adapters.files.job_journal import JobPurpose
-from kymatui.composition.jobs import JobReport, JobSpec
 from kymatui.composition.sessions.deletion_port import SessionDeletions
 from kymatui.domain.modules.presence import Presence
-from kymatui.domain.plans.jobs import module_key
+from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, join_previews
 from kymatui.engine.deletion.deletion_state import ModuleCRHandling, NextStep
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError

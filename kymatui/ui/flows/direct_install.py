@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.modules.install_choices import (
     InstallAction,
     InstallSelection,
@@ -14,11 +15,9 @@ from kymatui.actions.modules.install_choices import (
     newest_version,
 )
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest
-from kymatui.adapters.files.job_journal import JobPurpose
-from kymatui.composition.jobs import JobReport, JobSpec
 from kymatui.composition.modules.install_port import SessionInstallPort
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.domain.plans.jobs import module_key
+from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.errors import ConfigurationError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen

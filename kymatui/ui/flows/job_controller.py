@@ -25,7 +25,7 @@ from kymatui.errors import KymatuiError, ReadOnlyError
 from kymatui.ui.viewmodels.display_text import as_screen_commands
 
 if TYPE_CHECKING:
-    from kymatui.composition.jobs import JobRunner, JobSpec
+    from kymatui.actions.jobs import JobRunner, JobSpec
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.plans.jobs import Job
     from kymatui.ui.base.screen_app import ScreenApp
@@ -94,8 +94,8 @@ class JobDesk:
         return next((job for job in self.going if (job.module, job.place) == (module, name)), None)
 
     def _new_runner(self) -> JobRunner:
+        from kymatui.actions.jobs import JobRunner
         from kymatui.adapters.files.job_journal import JobJournals
-        from kymatui.composition.jobs import JobRunner
 
         place = self._app.view.place
         return JobRunner(

@@ -8,9 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.uninstall import UninstallConsent
-from kymatui.adapters.files.job_journal import JobPurpose
-from kymatui.composition.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.composition.sessions.kyma_edit import StartedEdit
 from kymatui.composition.sessions.runtime_kyma_edit import edits_of
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -19,7 +18,7 @@ from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.edit_progress import EditProgress, edit_phases
 from kymatui.domain.kyma_edit.label_edit import LABELS, LabelProposal
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit
-from kymatui.domain.plans.jobs import KYMA_KEY, module_key
+from kymatui.domain.plans.jobs import KYMA_KEY, JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError, PartlyDoneError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen

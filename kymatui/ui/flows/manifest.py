@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.modules.manifest import ManifestAction, ManifestControls, ManifestLeg, ManifestProposal
-from kymatui.adapters.files.job_journal import JobPurpose
-from kymatui.composition.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.composition.modules.manifest_port import SessionManifestPort
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.plans.jobs import module_key
+from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.manifest_body import ManifestProgress
 from kymatui.domain.plans.plan_preview import PreviewVerdict, join_previews
 from kymatui.errors import ConfigurationError, RefusedError

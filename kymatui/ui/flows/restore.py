@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.restore import RestoreStep, plan_restore, restore, was_installed_here
 from kymatui.adapters.files.backups import (
     BackupInfo,
@@ -16,7 +17,6 @@ from kymatui.adapters.files.backups import (
     read_backup,
     read_heading,
 )
-from kymatui.composition.jobs import JobReport, JobSpec
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict

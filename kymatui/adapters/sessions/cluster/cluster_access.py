@@ -1,9 +1,7 @@
-"""The engine for front ends: a cluster that it can work on, and where its journals are."""
+"""The engine for front ends: a cluster that it can work on."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
@@ -40,11 +38,3 @@ def cluster_of(client: Client) -> KubeCluster:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 
     return KubeCluster(client)
-
-
-def journal_path(context: str, namespace: str, name: str) -> Path:
-    """Where the runs on one module of one cluster are written down, below the user's state folder."""
-    import platformdirs
-
-    parts = [re.sub(r"[^A-Za-z0-9._-]", "_", part) or "_" for part in (context, namespace, name)]
-    return Path(platformdirs.user_state_dir("kymatui")) / "journals" / parts[0] / parts[1] / f"{parts[2]}.jsonl"

@@ -188,7 +188,8 @@ class _Deletions:
 
     def _run(self, plan: DeletionPlan, cancel: threading.Event) -> DeletionResult:
         from kymatui.actions.delete import RunControls, run_deletion
-        from kymatui.adapters.files.job_journal import JobPurpose, recorded_job
+        from kymatui.adapters.files.job_journal import recorded_job
+        from kymatui.domain.plans.jobs import JobPurpose
 
         purpose = JobPurpose("delete", (plan.module,))
         with recorded_job(self._place.cluster.name, f"delete {plan.module}", purpose):

@@ -19,11 +19,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import (
     Job,
+    JobPurpose,
     JobState,
     JobStep,
     LogLine,
@@ -37,7 +38,6 @@ from kymatui.domain.plans.jobs import (
 from kymatui.errors import CancelledError, KymatuiError, ReadOnlyError
 
 if TYPE_CHECKING:
-    from kymatui.adapters.files.job_journal import JobJournal, JobJournals, JobPurpose
     from kymatui.engine.jobs.run import Progress
 
 MAX_JOBS = 4
@@ -61,6 +61,14 @@ class JobSpec:
     stays: str = "what was done until then stays as it is"
     purpose: JobPurpose | None = None
     place: str = ""
+
+
+class JobBook(Protocol):
+    """Where jobs are written down, so that those that are cut off can be gone on with."""
+
+    def begun(self, job: Job, purpose: JobPurpose) -> None: ...
+
+    def ended(self, job: Job, purpose: JobPurpose) -> None: ...
 
 
 class JobReport:
@@ -122,7 +130,7 @@ class JobRunner:
         width: int = MAX_JOBS,
         now: Callable[[], float] = time.time,
         read_only: Callable[[], bool] = lambda: False,
-        book: JobJournal | JobJournals | None = None,
+        book: JobBook | None = None,
     ) -> None:
         self.now = now
         self._book = book

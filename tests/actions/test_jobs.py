@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kymatui.composition.jobs import JobReport, JobRunner, JobSpec
+from kymatui.actions.jobs import JobReport, JobRunner, JobSpec
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import KYMA_KEY, Job, JobState, module_key
 from kymatui.engine.jobs.run import Progress
