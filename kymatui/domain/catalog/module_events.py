@@ -134,7 +134,7 @@ def _text(raw: Mapping[str, Any], name: str) -> str:
 
 
 def _seen(raw: Mapping[str, Any], series: Mapping[str, Any]) -> float:
-    """Return the newest moment: newer clients count repetitions in `series`, older ones in `lastTimestamp`."""
+    """Return the newest time: newer clients count repetitions in `series`, older ones in `lastTimestamp`."""
     texts = (
         series.get("lastObservedTime"),
         *(raw.get(name) for name in ("lastTimestamp", "eventTime", "firstTimestamp")),

@@ -28,7 +28,7 @@ class PathResultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PathResult:
-    """The result of a path; `text` is the string, `type` the JSON type, `at` the existing part of the path."""
+    """The result of a path; `text` is the string, `type` the JSON type, `at` the part that exists."""
 
     kind: PathResultKind
     text: str = ""
