@@ -1,7 +1,7 @@
-"""The verbs: plan, apply, check, delete, reconcile. Synchronous; the outside world is reached through ports.
+"""The engine: plan, apply, check, delete and reconcile; synchronous, and behind ports.
 
-`install`, `check` and `uninstall` are the library's front door, see `kymatui.engine.library`. They are loaded when they
-are asked for: who needs the ports alone waits for nothing else.
+`install`, `check` and `uninstall` are the library's entry points, see `kymatui.engine.library`. They are imported
+on first access, so that users of the ports alone start fast.
 """
 
 from __future__ import annotations

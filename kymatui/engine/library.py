@@ -1,17 +1,17 @@
-"""The engine as a library: three verbs, each a plan that is carried out at once.
+"""The engine as a library: functions that plan and apply in one call.
 
     from kymatui.engine import check, install, uninstall
-    from kymatui.engine.sources import raw
+    from kymatui.engine.bundles import raw_yaml
     from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 
     cluster = open_cluster()                                  # the current context of the kubeconfig
-    bundle = raw.from_path("module.yaml", name="module", namespace="module-system")
+    bundle = raw_yaml.from_path("module.yaml", name="module", namespace="module-system")
     install(bundle, cluster, tell=lambda progress: print(progress.words))
     assert check(bundle, cluster).ready
     uninstall("module", "module-system", cluster)
 
-Charts come from `sources.charts`, kustomizations from `sources.kustomize`; `transforms` change labels and images.
-To look at a plan before it is carried out, take `planner.plan` and `applier.apply`.
+`sources` reads charts and kustomizations; `plans.transforms` changes labels and images. To review a plan before it
+is applied, use `apply.planner.plan` and `apply.applier.apply`.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from kymatui.engine.plans.transforms import Transform, apply_transforms
 from kymatui.errors import OutdatedError, PartlyDoneError
 
 CheckFunction = Callable[[Cluster, Bundle], bool]
-"""Whether a module is well, beyond what its objects say of themselves."""
+"""A caller's function that returns whether a module works, beyond the readiness of its objects."""
 
 _ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """How a verb works, the same for all; `journal` is a file, `tell` is called from any thread."""
+    """Options of all functions; `journal` is a file, `tell` is called from any thread."""
 
     clock: Clock | None = None
     cancel: threading.Event | None = None
@@ -77,12 +77,13 @@ def install(
     accept: Callable[[Plan], bool] | None = None,
     options: EngineOptions | None = None,
 ) -> ApplyOutcome:
-    """Installs or upgrades, and finishes what an earlier run began. An Intent says more than a bundle: force, policy.
+    """Install or upgrade, and complete an interrupted run. An Intent has more options than a bundle.
 
-    accept          is shown the plan before anything is written; False ends the matter (nothing is written)
-    check_function  is asked at the end; False is PartlyDoneError
+      accept          gets the plan before any write; False stops without a write
+      check_function  runs at the end; False raises PartlyDoneError
 
-    Raises RefusedError (nothing was written), PartlyDoneError (run it again to go on), CancelledError, ClusterError.
+    Raises RefusedError (nothing was written), PartlyDoneError (a second run continues), CancelledError,
+    ClusterError.
     """
     chosen = options or EngineOptions()
     intent = with_transforms(what, transforms)
@@ -104,7 +105,7 @@ def _install(
     wait: bool,
     accept: Callable[[Plan], bool] | None,
 ) -> ApplyOutcome:
-    """Plans anew where somebody else was faster, unless a person has accepted the plan."""
+    """Plan and apply; plan again if the cluster changed, unless a person accepted the plan."""
     for attempt in range(_ATTEMPTS):
         made = planner.plan(
             intent,
@@ -135,10 +136,10 @@ def check(
     check_function: CheckFunction | None = None,
     options: EngineOptions | None = None,
 ) -> DriftReport:
-    """Whether everything is as the bundle says; with `repair` it is made so, and the report is of after that.
+    """Return whether everything matches the bundle; with `repair`, apply it first and report the result.
 
-    Fields that others own are given back only where the Intent has `force`. With `ready`, `DriftReport.ready` says
-    whether everything does what it is for, `check_function` included.
+    Fields of other managers are reset only if the Intent has `force`. With `ready`, `DriftReport.ready` includes
+    the readiness of all objects and `check_function`.
     """
     chosen = options or EngineOptions()
     plain = what if isinstance(what, Intent) else Intent(what)
@@ -174,7 +175,10 @@ def uninstall(
     accept_unknown: bool = False,
     options: EngineOptions | None = None,
 ) -> DeletionOutcome | None:
-    """Delete what is installed under a name; None where nothing is. See `module_deletion.delete` for what it raises."""
+    """Delete what is installed under a name, None if nothing is.
+
+    `module_deletion.uninstall_module` lists the errors.
+    """
     chosen = options or EngineOptions()
     found = uninstall_plan.plan_uninstall(
         name,
@@ -202,14 +206,14 @@ def rollback(
     wait: bool = True,
     options: EngineOptions | None = None,
 ) -> ApplyOutcome:
-    """Goes back to an earlier revision of a chart's release (0: the one before), as a new revision, with its hooks."""
+    """Roll a chart's release back to a revision (0: the previous one), as a new revision with hooks."""
     chosen = options or EngineOptions()
     bundle, number = ReleaseStore(cluster, name, namespace, chosen.time.now).bundle_of(revision)
     return install(Intent(bundle, force=force, rollback_to=number), cluster, wait=wait, options=chosen)
 
 
 def with_transforms(what: Bundle | Intent, transforms: Sequence[Transform]) -> Intent:
-    """An intent whose bundle went through the transforms."""
+    """Return an intent with the transforms applied to its bundle."""
     intent = what if isinstance(what, Intent) else Intent(what)
     return replace(intent, bundle=apply_transforms(intent.bundle, transforms)) if transforms else intent
 

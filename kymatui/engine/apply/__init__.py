@@ -1,1 +1,1 @@
-"""Installations and upgrades: a plan is made, refused or applied, pruned, and checked for drift."""
+"""Installations and upgrades: planning, applying, pruning, and the drift check."""

@@ -1,4 +1,4 @@
-"""Carrying a plan out: in its order, side by side within a wave, and never further than what was agreed upon."""
+"""The application of a plan: in its order, in parallel within a wave, and only what was accepted."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from kymatui.errors import (
 _WRITTEN = (Action.CREATE, Action.CHANGE, Action.CONFLICT)
 _WEBHOOKS = "admissionregistration.k8s.io"
 _FRESH = 10.0
-"""Seconds for which a plan that was just made is taken as it is, where nobody else worked on the module since."""
+"""Seconds for which a new plan is applied without another comparison, if the lease had no other holder."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyOutcome:
-    """What was done; `inventory` is what is installed now."""
+    """The result of an application; `inventory` is the installed state."""
 
     written: tuple[ObjectRef, ...]
     deleted: tuple[ObjectRef, ...]
@@ -56,10 +56,11 @@ class ApplyOutcome:
 
 
 def apply(plan: Plan, run: Run, *, wait: bool = True, just_made: bool = False) -> ApplyOutcome:
-    """Carries out a plan; with `just_made`, on which nobody has looked, it is not held against the cluster once more.
+    """Apply a plan.
 
-    Raises RefusedError before anything is written where the plan has blockers, OutdatedError where the cluster is no
-    longer as it was, PartlyDoneError in the middle (run it again to go on), CancelledError.
+    With `just_made`, a plan that nobody reviewed is not compared with the cluster again. Raises RefusedError before
+    any write if the plan has blockers, OutdatedError if the cluster has changed, PartlyDoneError if some changes
+    are made (a second run continues), and CancelledError.
     """
     refuse_blocked_plan(plan, run)
     application = _Application(plan, run, wait)
@@ -78,12 +79,12 @@ def apply(plan: Plan, run: Run, *, wait: bool = True, just_made: bool = False) -
 
 
 def refuse_outdated(plan: Plan, run: Run) -> None:
-    """Raises OutdatedError for a plan that does not fit the cluster any more."""
+    """Raise OutdatedError if the cluster has changed since the plan was made."""
     _Application(plan, run, wait=False).refuse_outdated()
 
 
 class _Application:
-    """One plan on its way; what was done so far is remembered for the words at the end."""
+    """One application of a plan; it records the completed steps for the final message."""
 
     def __init__(self, plan: Plan, run: Run, wait: bool) -> None:
         self.plan = plan
@@ -99,7 +100,7 @@ class _Application:
         self._keeper: InventoryStore = inventory_store_for(self._bundle, run.cluster, run.clock)
 
     def look_on(self, *, check: bool) -> ApplyOutcome:
-        """Nothing to write; with `wait` it is waited until everything is ready all the same."""
+        """Write nothing; with `wait`, wait until everything is ready."""
         if check:
             self.refuse_outdated()
         self.run.tidy(self._bundle.name, self._bundle.namespace)
@@ -108,14 +109,14 @@ class _Application:
         return ApplyOutcome((), (), self.plan.of(Action.KEEP), found)
 
     def make_room(self) -> None:
-        """The namespace comes first of all: the lease and the inventory live in it."""
+        """Create the namespace first, because the lease and the inventory are stored in it."""
         own = ObjectRef(NAMESPACE, "", self._bundle.namespace)
         for step in self.plan.steps:
             if step.ref == own and step.action is Action.CREATE:
                 self._write(step)
 
     def carry_out(self, *, check: bool) -> ApplyOutcome:
-        """Everything but the namespace. The order of things is that of Helm, with what is old taken away last."""
+        """Apply everything but the namespace, in Helm's order; prune last."""
         plan, run = self.plan, self.run
         self._keeper = inventory_store_for(self._bundle, run.cluster, run.clock)
         previous = reset_if_deleting(self._keeper.read())
@@ -136,13 +137,13 @@ class _Application:
         inventory = self._keeper.finish(replace(inventory, items=self._left(inventory), adopting=False))
         return ApplyOutcome(tuple(self._written), tuple(self._deleted), plan.of(Action.KEEP), inventory)
 
-    # before
+    # checks
 
     def refuse_outdated(self) -> None:
         self._verify(reset_if_deleting(self._keeper.read()), objects=True)
 
     def _verify(self, previous: Inventory | None, *, objects: bool) -> None:
-        """Raises OutdatedError where the cluster is not as it was when the plan was made."""
+        """Raise OutdatedError if the cluster has changed since the plan was made."""
         version = previous.resource_version if previous is not None else ""
         if version != self.plan.inventory:
             raise OutdatedError(
@@ -166,7 +167,7 @@ class _Application:
             )
 
     def _planned(self, previous: Inventory | None) -> Inventory:
-        """What is written before the first object: all that is there, and all that will be."""
+        """Return the inventory to write before the first object: everything installed and planned."""
         plan, bundle = self.plan, self._bundle
         made = any(step.part is BundlePart.NAMESPACE for step in plan.steps)
         new = [
@@ -216,13 +217,13 @@ class _Application:
             self.run.cluster.forget_kinds()
 
     def _is_judged(self, steps: Iterable[Step]) -> bool:
-        """Whether these are instances of the bundle's own kinds, and it brings webhooks: those have to answer first."""
+        """Return whether these are instances of the bundle's CRDs and its webhooks must be ready first."""
         brought = defined_kinds(body for body in self._bodies.values() if is_definition(read_ref(body)))
         hooked = any(read_ref(body).kind.group == _WEBHOOKS for body in self._bundle.objects)
         return hooked and any(step.ref.kind in brought for step in steps)
 
     def _await_kinds(self, kinds: Iterable[GroupVersionKind]) -> None:
-        """A definition that is established is served a moment later."""
+        """Wait until the server serves these kinds, which happens shortly after a CRD is established."""
         brought = defined_kinds(body for body in self._bodies.values() if is_definition(read_ref(body)))
         deadline = self.run.clock.now() + self.run.limits.definitions
         for gvk in sorted(kind for kind in kinds if kind in brought):
@@ -250,7 +251,7 @@ class _Application:
         try:
             self.run.cluster.create(body, manager=self.run.manager)
         except ConflictError:
-            return  # it came meanwhile, or the answer to an earlier attempt was lost
+            return  # created meanwhile, or by an earlier attempt without an answer
 
     def _apply(self, step: Step, body: Object) -> None:
         cluster, manager = self.run.cluster, self.run.manager
@@ -271,7 +272,7 @@ class _Application:
                 ) from error
             cluster.apply(body, manager=manager, force=True)
 
-    # after
+    # readiness and pruning
 
     def _await_ready(self) -> None:
         if self._wait:
@@ -310,13 +311,16 @@ class _Application:
             raise PartlyDoneError(f"{self._bundle.name} is applied; not deleted: {said}", hint="review a new plan")
 
     def _takes_unseen(self, step: Step) -> bool:
-        """Whether something would go with an object that the plan did not display; it is named then, and left."""
+        """Return whether the deletion would also delete an object that the plan did not display.
+
+        Such an object is reported and not deleted.
+        """
         if not (is_definition(step.ref) or is_namespace(step.ref)):
             return False
         live = self.run.cluster.get(step.ref)
         if live is None:
             return False
-        save(self.run, live, self._losses.of(live))  # takes its time: what goes is counted again after it
+        save(self.run, live, self._losses.of(live))  # slow, so dependents are counted again afterwards
         loss = self._losses.of(live)
         named = zip(loss.names, loss.uids, strict=True)
         unseen = [name for name, uid in named if uid not in step.takes]
@@ -325,7 +329,7 @@ class _Application:
         return bool(unseen)
 
     def _delete(self, step: Step) -> str:
-        """Returns the uid of what is deleted, "" where there is nothing to wait for."""
+        """Delete an object; return its uid, "" if there is nothing to wait for."""
         live = self.run.cluster.get(step.ref)
         if live is None or foreign_claim(
             live, bundle_owner(self._bundle), InventoryItem(step.ref), adopt=self.plan.intent.adopt
@@ -349,15 +353,15 @@ class _Application:
         return run_hooks(self.run, self._bundle.hooks, event, inventory, self._keeper)
 
     def _left(self, inventory: Inventory) -> tuple[InventoryItem, ...]:
-        """What is installed now: without what was deleted, or is not there any more."""
+        """Return the items that are installed now, without deleted ones."""
         kept = {versionless_key(step.ref) for step in self.plan.of(Action.KEEP)}
         wanted = set(self._bodies) | kept
         return tuple(item for item in inventory.items if versionless_key(item.ref) in wanted)
 
-    # words
+    # messages
 
     def told(self) -> str:
-        """What was done and what was not."""
+        """Return the completed and open changes as a sentence."""
         left = [step.ref for step in self.plan.writes if step.ref not in {*self._written, *self._deleted}]
         done = len(self._written) + len(self._deleted)
         if not left:
@@ -368,12 +372,12 @@ class _Application:
         )
 
     def failure(self, error: KymatuiError) -> KymatuiError:
-        """The error for whoever asked; what failed is written down as far as the cluster lets us."""
+        """Return the error for the caller; record the failure in the inventory if the cluster allows."""
         if self._inventory is not None:
             self._note_failure(str(error))
         room = ObjectRef(NAMESPACE, "", self._bundle.namespace)
         if not {*self._written, *self._deleted} - {room} and (not self._written or isinstance(error, OutdatedError)):
-            return error  # who was faster needs the namespace, too: it does not make this a run that stopped half way
+            return error  # a created namespace alone is no partial result: another run needs it too
         hint = f"{error.hint}; run it again to go on" if error.hint else "run it again to go on"
         return PartlyDoneError(f"{error}; {self.told()}", hint=hint)
 
@@ -383,7 +387,7 @@ class _Application:
             if inventory is not None:
                 self._keeper.fail(inventory, reason)
         except (ClusterError, CancelledError):
-            return  # the error that is told already is the reason
+            return  # the caller already gets the original error
 
 
 def _bodies(plan: Plan) -> Mapping[tuple[str, str, str, str], Object]:
@@ -395,5 +399,5 @@ def _bodies(plan: Plan) -> Mapping[tuple[str, str, str, str], Object]:
 
 
 def _is_adopted(step: Step) -> bool:
-    """Whether what only the adopted version has becomes the installation's: until it is deleted, or with consent."""
+    """Return whether an object of only the adopted version joins the inventory until it is deleted."""
     return step.action is Action.DELETE or is_definition(step.ref)

@@ -1,4 +1,4 @@
-"""The backup of what an upgrade deletes: saved before anything is written, and again where it changed since."""
+"""The backup of objects that an upgrade deletes, saved before any write, and again if they changed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kymatui.engine.plans.plan import Action, Step
 
 
 def count_deletions(steps: Iterable[Step]) -> int:
-    """Return how many objects a plan deletes, with all that goes with them: so many are saved first."""
+    """Return the number of objects that a plan deletes, with all dependents; each is saved first."""
     return sum(1 + len([uid for uid in step.takes if uid]) for step in steps if step.action is Action.DELETE)
 
 
 def describe_backup(steps: Iterable[Step]) -> str:
-    """Return what a plan says of the backup, "" where it deletes nothing."""
+    """Return the plan's note about the backup, "" if it deletes nothing."""
     number = count_deletions(steps)
     if number < 2:
         return "the object that this deletes is saved first" if number else ""
@@ -26,7 +26,7 @@ def describe_backup(steps: Iterable[Step]) -> str:
 
 
 def save_deletions(run: Run, steps: Iterable[Step], losses: CascadeLosses) -> None:
-    """Save what the steps delete. Raises ConfigurationError where that cannot be written."""
+    """Save the objects that the steps delete. Raises ConfigurationError if the backup cannot be written."""
     refs = [step.ref for step in steps if step.action is Action.DELETE]
     if run.backup is None or not refs:
         return
@@ -38,7 +38,7 @@ def save_deletions(run: Run, steps: Iterable[Step], losses: CascadeLosses) -> No
 
 
 def save(run: Run, live: Object, loss: CascadeLoss) -> None:
-    """Save an object and what goes with it, where the backup does not hold it as it is."""
+    """Save an object and its dependents unless the backup already has their current state."""
     if run.backup is None:
         return
     for body in (live, *run_for_each(loss.refs, run.cluster.get, run.cancel, run.limits.width)):

@@ -1,4 +1,4 @@
-"""Whether what is installed is still what its manifest says: every field, what is missing, what is too much."""
+"""The drift check: whether the installed objects match their manifest in every field."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _KEYED: Final = re.compile(r'\[(?:[A-Za-z]+="([^"]*)"(?:,[^\]]*)?)\]')
 
 
 class ObjectDriftKind(StrEnum):
-    """What is wrong with an object."""
+    """The kinds of drift of an object."""
 
     CHANGED = "changed"
     MISSING = "missing"
-    EXTRA = "extra"  # an earlier version had it, or it was kept; the manifest does not have it
-    BLOCKED = "blocked"  # nobody can say: the server refuses to compare
+    EXTRA = "extra"  # of an earlier version, or kept; not in the manifest
+    BLOCKED = "blocked"  # unknown: the server rejects the dry run
 
 
 @dataclass(frozen=True, slots=True)
 class DriftedField:
-    """One field: what the manifest says, what is there, and which field manager wrote that ("" where nobody knows).
+    """A drifted field: expected value, actual value, and the field manager that wrote it ("" if unknown).
 
-    `since` is when that manager wrote to the object last, in the server's words ("2026-11-21T12:00:00Z").
+    `since` is the manager's last write to the object, as the server prints it ("2026-11-21T12:00:00Z").
     """
 
     path: str
@@ -49,7 +49,7 @@ class DriftedField:
 
 @dataclass(frozen=True, slots=True)
 class ObjectDrift:
-    """One object that is not as it should be."""
+    """The drift of one object."""
 
     finding: ObjectDriftKind
     ref: ObjectRef
@@ -59,9 +59,9 @@ class ObjectDrift:
 
 @dataclass(frozen=True, slots=True)
 class DriftReport:
-    """What a check found; carrying out `plan` repairs it (with force where others own the fields).
+    """The result of a check; applying `plan` repairs the drift (with force if others own the fields).
 
-    `well` is what a check function of the caller said.
+    `well` is the result of the caller's check function.
     """
 
     plan: Plan
@@ -71,12 +71,12 @@ class DriftReport:
 
     @property
     def installed(self) -> bool:
-        """Whether it was ever installed to its end."""
+        """Return whether the installation was ever completed."""
         return not self.plan.first
 
     @property
     def consistent(self) -> bool:
-        """Whether everything is there as the manifest says, and no run was cut off."""
+        """Return whether every object matches the manifest and no run was interrupted."""
         return self.installed and not self.drifts and not self.plan.unfinished
 
     @property
@@ -95,7 +95,7 @@ def check(
     ready: bool = True,
     patience: RetryPolicy = DEFAULT_RETRY,
 ) -> DriftReport:
-    """Compares, and writes nothing; with `ready` also whether everything does what it is for."""
+    """Compare with the cluster, without writes; with `ready`, also check the readiness."""
     stop = cancel or threading.Event()
     intent = as_installed(intent, cluster, clock)
     made = plan(intent, cluster, clock, manager=manager, cancel=stop, width=width, patience=patience)
@@ -115,9 +115,9 @@ def check(
 
 
 def as_installed(intent: Intent, cluster: Cluster, clock: Clock) -> Intent:
-    """With the rendering that is kept in the release, where chart and values are the same and the rendering is not.
+    """Return the intent with the release's stored rendering if chart and values are the same.
 
-    A chart makes up passwords and certificates: that they are others when it is rendered anew is no drift.
+    A chart may generate passwords and certificates; their difference in a new rendering is no drift.
     """
     bundle = intent.bundle
     if bundle.release is None:
@@ -150,12 +150,12 @@ def _field(
     if owners:
         since = max((time for time, name in entries if name == owners[0]), default="")
         return DriftedField(change.path, change.after, change.before, owners[0], since)
-    since, who = max(entries, default=("", ""))  # a field that was taken away has no owner any more
+    since, who = max(entries, default=("", ""))  # a removed field has no owner, so name the latest writer
     return DriftedField(change.path, change.after, change.before, who, since)
 
 
 def plain_path(path: str) -> str:
-    """A path as the server writes it in conflicts, in the words of differences: list items by their names."""
+    """Return a path of a conflict in the syntax of differences: list items by name."""
     return _KEYED.sub(lambda match: f"[{match[1]}]", path)
 
 
@@ -164,7 +164,7 @@ def _same_place(one: str, other: str) -> bool:
 
 
 def _others(live: Mapping[str, Any], manager: str) -> list[tuple[str, str]]:
-    """When who else wrote the object."""
+    """Return time and name of the other field managers of an object."""
     return [
         (str(entry.get("time") or ""), str(entry.get("manager") or ""))
         for entry in (live.get("metadata") or {}).get("managedFields") or ()
@@ -182,5 +182,5 @@ def _readiness(
 
 
 def not_ready(report: DriftReport) -> Iterator[str]:
-    """What is not ready, in words."""
+    """Yield what is not ready."""
     return (f"{one.ref}: {one.words}" for one in report.readiness if not one.ready)

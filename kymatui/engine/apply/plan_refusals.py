@@ -1,4 +1,4 @@
-"""What keeps a plan from being carried out as it is, in words."""
+"""The reasons why a plan cannot be applied."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kymatui.errors import RefusedError
 
 
 def refuse_blocked_plan(plan: Plan, run: Run) -> None:
-    """Raises RefusedError for a plan that must not be carried out as it is."""
+    """Raise RefusedError if the plan is for another cluster, has blockers, or needs missing permissions."""
     refuse_another_cluster(plan.cluster, run)
     if plan.blockers:
         said = "; ".join(group_reasons(plan.blockers))
@@ -26,19 +26,19 @@ def refuse_blocked_plan(plan: Plan, run: Run) -> None:
 
 
 def plan_title(plan: Plan) -> str:
-    """What is installed, and where it came from."""
+    """Return name and source of the bundle."""
     name, address = plan.bundle.name, plan.bundle.origin.address
     return f"{name} from {address}" if address else name
 
 
 def refuse_another_cluster(name: str, run: Run) -> None:
-    """Raises RefusedError where a plan was made for another cluster."""
+    """Raise RefusedError if the plan was made for another cluster."""
     if name != run.cluster.name:
         raise RefusedError(f"the plan is for the cluster {name}, and this is {run.cluster.name}")
 
 
 def group_reasons(steps: Iterable[Step]) -> Iterator[str]:
-    """The reasons, each once, with the objects that it concerns."""
+    """Yield each reason once, with the objects that it concerns."""
     found: dict[str, list[str]] = {}
     for step in steps:
         found.setdefault(_because(step), []).append(str(step.ref))

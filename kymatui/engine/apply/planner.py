@@ -1,4 +1,4 @@
-"""From an intent to a plan: every object is asked of the server, side by side, and nothing is written."""
+"""The planner: from an intent to a plan, with parallel dry runs and no writes."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from kymatui.errors import ForbiddenError
 
 NAMESPACE = GroupVersionKind("", "v1", "Namespace")
 _NAMELESS = "before-first-apply"
-"""What a server calls whoever wrote an object before anybody applied it."""
+"""The server's name for the field manager of an object that was never applied."""
 LEASE = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 ANNOTATION_MADE_FOR: Final = "kymatui.io/made-for"
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One object of the bundle on its way into the plan."""
+    """One object of the bundle with its place in the plan."""
 
     body: Object
     part: BundlePart
@@ -63,29 +63,30 @@ def plan(
     width: int = WIDTH,
     patience: RetryPolicy = DEFAULT_RETRY,
 ) -> Plan:
-    """What would have to be done. Raises ConfigurationError for a bundle that no cluster can take, and ClusterError.
+    """Return the plan for an intent.
 
-    What this cluster will not take is in the plan: steps that are blocked, with the server's reason.
+    What this cluster rejects is in the plan as blocked steps, with the server's reason. Raises ConfigurationError
+    for a bundle that no cluster accepts, and ClusterError.
     """
     stop = cancel or threading.Event()
     return Planner(intent, RetryingCluster(cluster, clock, stop, patience), clock, manager, stop, width).plan()
 
 
 def inventory_store_for(bundle: Bundle, cluster: Cluster, clock: Clock) -> InventoryStore:
-    """Where the inventory of a bundle is kept."""
+    """Return the store of a bundle's inventory."""
     if bundle.release is not None:
         return ReleaseStore(cluster, bundle.name, bundle.namespace, clock.now)
     return ApplySetStore(cluster, bundle.name, bundle.namespace)
 
 
 def read_inventory(cluster: Cluster, clock: Clock, name: str, namespace: str) -> Inventory | None:
-    """What is installed under a name, a chart or something else."""
+    """Return the inventory of a name: from an ApplySet, else from a Helm release."""
     found = ApplySetStore(cluster, name, namespace).read()
     return found if found is not None else ReleaseStore(cluster, name, namespace, clock.now).read()
 
 
 def read_previous_inventory(cluster: Cluster, clock: Clock, bundle: Bundle) -> Inventory | None:
-    """The same for a bundle; who may not list Secrets, and has no chart, need not know of releases.
+    """Return the inventory of a bundle; listing Secrets is required only for charts.
 
     Raises ForbiddenError that names the source and its first object.
     """
@@ -105,13 +106,16 @@ def read_previous_inventory(cluster: Cluster, clock: Clock, bundle: Bundle) -> I
 
 
 def own_namespace(bundle: Bundle) -> Object:
-    """The namespace that is made for a bundle; whoever is killed before he can note that finds the mark again."""
+    """Return the bundle's namespace.
+
+    The annotation lets an interrupted run recognise the namespace that it created.
+    """
     metadata = {"name": bundle.namespace, "annotations": {ANNOTATION_MADE_FOR: bundle.name}}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 class Planner:
-    """One plan in the making."""
+    """The planner of one intent."""
 
     def __init__(
         self, intent: Intent, cluster: Cluster, clock: Clock, manager: str, cancel: threading.Event, width: int
@@ -167,7 +171,7 @@ class Planner:
         )
 
     def _hooks(self, made: Plan, coming: frozenset[str]) -> tuple[Step, ...]:
-        """None where nothing will be done."""
+        """Return the hooks to run, none if the plan changes nothing."""
         if made.changes_nothing or not self._bundle.hooks:
             return ()
         previous = self._previous
@@ -177,8 +181,11 @@ class Planner:
         return dry_run_hooks(self._bundle, made.verb, self._cluster, stage, self._cancel, self._width)
 
     def _is_unfinished(self, previous: Inventory | None) -> bool:
-        """A run that was cut off, a chart of which something beside its objects changed (values, notes, hooks, the
-        place that newer versions come from), or objects that were only found, and are taken over now."""
+        """Return whether a plan without changed objects has work left.
+
+        This is so after an interrupted run, for a chart with other values, notes, hooks or source, and for objects
+        to adopt.
+        """
         if previous is None:
             return False
         taking = self._intent.adopt and any(item.adopted for item in previous.items)
@@ -215,7 +222,7 @@ class Planner:
         return found
 
     def _own_namespace(self) -> tuple[Object, ...]:
-        """The namespace that the bundle lives in, where it is not there and the bundle does not bring it."""
+        """Return the bundle's namespace if it is missing and not part of the bundle."""
         name = self._bundle.namespace
         brought = any(read_ref(body) == ObjectRef(NAMESPACE, "", name) for body in self._bundle.objects)
         if brought or not self._makes_namespace:
@@ -230,7 +237,10 @@ class Planner:
         return self._intent.create_namespace and self._bundle.create_namespace
 
     def _unmade_namespace(self) -> list[Step]:
-        """Where the bundle's namespace is missing and must not be made: its inventory would have no place either."""
+        """Return a blocked step if the bundle's namespace is missing and may not be created.
+
+        Without the namespace, the inventory cannot be stored.
+        """
         ref = ObjectRef(NAMESPACE, "", self._bundle.namespace)
         brought = any(read_ref(body) == ref for body in self._bundle.objects)
         if brought or self._makes_namespace or self._exists(ref.name):
@@ -239,7 +249,7 @@ class Planner:
         return [Step(Action.BLOCKED, ref, 0, BundlePart.NAMESPACE, reason=reason)]
 
     def _namespaces(self, entries: Sequence[_Entry]) -> frozenset[str]:
-        """The namespaces that come with the plan and are not there yet; those that will be missing are remembered."""
+        """Return the missing namespaces that the plan creates; record those that it does not create."""
         brought = {entry.ref.name for entry in entries if entry.ref.kind == NAMESPACE}
         named = sorted(brought | {entry.ref.namespace for entry in entries} - {""})
         there = run_for_each(named, self._exists, self._cancel, self._width)
@@ -248,7 +258,7 @@ class Planner:
         return frozenset(missing & brought)
 
     def _exists(self, namespace: str) -> bool:
-        """Whether a namespace is there; taken for granted where the user may not look."""
+        """Return whether a namespace exists; assume so if the user may not read it."""
         if namespace not in self._there:
             try:
                 live = self._cluster.get(ObjectRef(NAMESPACE, "", namespace))
@@ -260,7 +270,7 @@ class Planner:
         return self._there[namespace]
 
     def _read_ahead(self, entries: Sequence[_Entry]) -> None:
-        """Objects with the marks of a set are read with one request a kind, where that is fewer than one by one."""
+        """Read the objects of a set with one list for each kind with enough objects."""
         if self._previous is None or self._mine.kind is not OwnerKind.APPLYSET:
             return
         counts = Counter(entry.ref.kind for entry in entries if entry.part is BundlePart.OBJECT)
@@ -270,7 +280,7 @@ class Planner:
             try:
                 return self._cluster.list(kind, labels=f"{LABEL_PART_OF}={self._mine.name}", whole=True)
             except ForbiddenError:
-                return []  # one by one, then
+                return []  # they are then read one by one
 
         for found in run_for_each(kinds, read, self._cancel, self._width):
             self._seen |= {versionless_key(read_ref(body)): body for body in found}
@@ -322,7 +332,7 @@ class Planner:
         )
 
     def _owner_before(self, sight: ApplyPreview) -> str:
-        """Who had an object that is taken over; "" where nothing changes hands."""
+        """Return the previous owner of an adopted object, "" if the owner does not change."""
         taken = self._intent.adopt and sight.live is not None and sight.action is not Action.SAME
         if not taken or not existed_before(sight.live or {}, self._mine, self._manager):
             return ""
@@ -330,7 +340,7 @@ class Planner:
         return f"owner: {', '.join(others) or 'unknown'} → kymatui"
 
     def _has_run(self) -> bool:
-        """Whether this very bundle was installed to its end."""
+        """Return whether this bundle was completely installed."""
         return self._previous is not None and not self._is_unfinished(self._previous)
 
     def _adopted(self, ref: ObjectRef, sight: ApplyPreview) -> bool:
@@ -346,7 +356,7 @@ class Planner:
         return Step(Action.CREATE, entry.ref, entry.wave, entry.part, made, reason=reason, unchecked=True)
 
     def _resource_steps(self, wave: int) -> list[Step]:
-        """The default resources: on the first installation, where there are none. Taking over creates nothing."""
+        """Return the steps for the default CRs: only a first installation creates them, adoption never."""
         previous = self._previous
         later = previous is not None and (previous.resource_created or not previous.first)
         if later or self._intent.policy is Policy.IGNORE:
@@ -363,10 +373,10 @@ class Planner:
         reason = "the module's default resource, created once"
         return Step(Action.CREATE, ref, wave, BundlePart.RESOURCE, reason=reason, unchecked=True)
 
-    # rights
+    # permissions
 
     def _missing(self, steps: Sequence[Step]) -> Iterator[RequiredPermission]:
-        """What the user is not allowed, of everything that carrying out the plan asks for."""
+        """Yield the permissions that the plan needs and the user lacks."""
         wanted = list(dict.fromkeys(self._wanted(steps)))
         if not any(step.action in _WRITING for step in steps):
             return

@@ -1,4 +1,4 @@
-"""A bundle made ready for one cluster: names checked, namespaces by scope, marks set, every object once."""
+"""The preparation of a bundle for a cluster: names, namespaces by scope, marks, unique objects."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kymatui.errors import ConfigurationError
 
 _LONGEST_NAME: Final = 200
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-"""It becomes part of the names of a Lease and of an inventory."""
+"""The name becomes part of the names of a Lease and an inventory."""
 
 
 def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
-    """The same bundle as it will be sent. Raises ConfigurationError that names the object that cannot be."""
+    """Return the bundle as it will be sent. Raises ConfigurationError that names an invalid object."""
     bundle = replace(bundle, namespace=bundle.namespace or "default")
     where = bundle.origin.address or bundle.name
     _check_name(bundle.name)
@@ -55,13 +55,13 @@ def _check_name(name: str) -> None:
 
 
 def _plain(release: ChartRelease) -> ChartRelease:
-    """Values of charts have Go's kinds of numbers; what is kept and compared has JSON's."""
+    """Return the release with JSON's number types, as chart values have Go's."""
     chart, config = json.loads(json.dumps([dict(release.chart), dict(release.config)]))
     return replace(release, chart=chart, config=config)
 
 
 class KindScopes:
-    """Which kinds are namespaced: as the cluster says, else as the definitions say that come along."""
+    """The scopes of kinds: as the cluster serves them, else by the CRDs of the bundle."""
 
     def __init__(self, cluster: Cluster, bundle: Bundle) -> None:
         self._cluster = cluster

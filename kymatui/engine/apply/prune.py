@@ -1,4 +1,4 @@
-"""What an earlier version had and this one has not: deleted with consent, in two phases, never what is another's."""
+"""Pruning: objects of an earlier version, deleted with consent and never if another owns them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIRST_PHASE: Final = 1_000
 SECOND_PHASE: Final = 1_001
 _MOST_NAMED: Final = 5
 
-# Lifecycle-manager's list, with StatefulSet and DaemonSet: what others run on goes when they are gone.
+# lifecycle-manager's list plus StatefulSet and DaemonSet: dependencies are deleted after their users.
 _LATE: Final = frozenset(
     {
         ("apiextensions.k8s.io", "CustomResourceDefinition"),
@@ -52,14 +52,14 @@ _LATE: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """The steps, and what was seen of their objects."""
+    """The prune steps, and the observed versions of their objects."""
 
     steps: tuple[Step, ...]
     observed: dict[ObjectRef, ObservedVersion]
 
 
 def is_late(ref: ObjectRef) -> bool:
-    """Whether an object goes in the second phase."""
+    """Return whether an object is deleted in the second phase."""
     return (ref.kind.group, ref.kind.kind) in _LATE
 
 
@@ -72,7 +72,7 @@ def prune_steps(
     cancel: threading.Event,
     width: int,
 ) -> PruneResult:
-    """What of the previous version's items the bundle has not: to be deleted, or kept with the reason."""
+    """Return the steps for items that the bundle no longer has: to delete, or to keep with the reason."""
     if not items:
         return PruneResult((), {})
     wanted = {versionless_key(read_ref(body)) for body in (*bundle.crds, *bundle.objects)}
@@ -88,7 +88,7 @@ def prune_steps(
 
 @dataclass(frozen=True, slots=True)
 class CascadeLoss:
-    """What goes with an object that others live in: names, their uids, and the objects that are known."""
+    """The objects that are deleted with a CRD or namespace: names, uids, and the known references."""
 
     names: tuple[str, ...] = ()
     uids: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class CascadeLoss:
 
 @dataclass(frozen=True, slots=True)
 class CascadeLosses:
-    """Looks up what goes with a definition or a namespace."""
+    """The search for objects that are deleted with a CRD or namespace."""
 
     cluster: Cluster
     mine: Owner
@@ -106,7 +106,7 @@ class CascadeLosses:
     width: int
 
     def of(self, live: Object) -> CascadeLoss:
-        """Return what goes with this object; nothing with any other kind."""
+        """Return what is deleted with this object; empty for all kinds but CRDs and namespaces."""
         ref = read_ref(live)
         if is_definition(ref):
             kinds = sorted({(gvk.group, gvk.kind) for gvk in defined_kinds([live])})
@@ -174,9 +174,9 @@ def _kept_because(intent: Intent, item: InventoryItem, live: Object, mine: Owner
 
 
 def foreign_claim(live: Object, mine: Owner, item: InventoryItem, *, adopt: bool = False) -> str:
-    """Return why an object is not ours to delete, or "".
+    """Return why another owner has the object, "" if it may be deleted.
 
-    With `adopt` it is also ours where nothing says whose it is, and kubectl or lifecycle-manager wrote it.
+    With `adopt`, an object without an owner may be deleted if kubectl or lifecycle-manager wrote it.
     """
     found = read_owner(live)
     if adopt and (found is None or is_lifecycle_manager_mark(found)):
@@ -194,7 +194,7 @@ def foreign_claim(live: Object, mine: Owner, item: InventoryItem, *, adopt: bool
 
 
 def phases(steps: Sequence[Step]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
-    """The deletions of a plan, those of the first phase and those of the second."""
+    """Return the deletions of the first and of the second phase."""
     deletions = [step for step in steps if step.action is Action.DELETE]
     return (
         tuple(step for step in deletions if step.wave == FIRST_PHASE),

@@ -1,3 +1,4 @@
-"""A bundle and the reading of objects: YAML documents, files, archives, addresses without secrets. Charts, layers
-and kustomizations are in engine.sources.
+"""Bundles and the reading of objects: YAML documents, files, archives, addresses without secrets.
+
+Charts, layers and kustomizations are in engine.sources.
 """

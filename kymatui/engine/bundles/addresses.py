@@ -1,4 +1,4 @@
-"""Addresses and digests as they are told and kept: without passwords, tokens and what else stands behind a `?`."""
+"""Addresses and digests for messages and records, without passwords, tokens and queries."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 
 def redact_address(address: str) -> str:
-    """An address without user, password, query and fragment; what is no URL stays as it is."""
+    """Return an address without user, password, query and fragment; other text stays the same."""
     try:
         parts = urlsplit(address)
     except ValueError:
@@ -23,7 +23,7 @@ def content_digest(content: bytes) -> str:
 
 
 def digest_of_files(files: Iterable[tuple[str, bytes]]) -> str:
-    """One digest for many files, over names and contents; their order does not count."""
+    """Return one digest over names and contents of files; their order does not matter."""
     hashed = hashlib.sha256()
     for name, content in sorted(files):
         encoded = name.encode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""What a module consists of, rendered and read, and not yet compared with any cluster."""
+"""A bundle: the rendered content of a module, before any comparison with a cluster."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from kymatui.helm.manifests import Hook, sort_hooks
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a bundle came from: `kind` is helm, oci, kustomize or raw; `address` is what the user named, without
-    passwords; `digest` ("sha256:…") is that of the bytes that were read. Of a chart that was named in a repository,
-    `repository` is the address of that, without passwords, too."""
+    """The source of a bundle.
+
+    `kind` is helm, oci, kustomize or raw; `address` is what the user named, without passwords; `digest`
+    ("sha256:…") is that of the read bytes; `repository` is the address of a chart's repository, without passwords.
+    """
 
     kind: str
     address: str
@@ -25,21 +27,21 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class BundleHook:
-    """A hook of a chart with its object; hooks run one after another by weight and name."""
+    """A hook of a chart with its object; hooks run in sequence by weight and name."""
 
     hook: Hook
     body: Object
 
 
 def hooks_of(hooks: Iterable[BundleHook], event: str) -> list[BundleHook]:
-    """The hooks of an event ("pre-install", …) in the order in which Helm runs them."""
+    """Return the hooks of an event ("pre-install", …) in Helm's order."""
     by_hook = {id(one.hook): one for one in hooks}
     return [by_hook[id(hook)] for hook in sort_hooks([one.hook for one in by_hook.values()], event)]
 
 
 @dataclass(frozen=True, slots=True)
 class ChartRelease:
-    """What a Helm release Secret needs beside the objects: the chart as Helm stores it, the user's values, texts."""
+    """The data of a Helm release Secret besides the objects: chart, user's values, manifest, notes."""
 
     chart: Mapping[str, Any]
     config: Mapping[str, Any]
@@ -49,17 +51,17 @@ class ChartRelease:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """One install: everything that belongs to it.
+    """One installation and everything that belongs to it.
 
-    namespace  where objects of namespaced kinds go that name none
-    objects    in the order of their source; each once
-    crds       definitions that are created where they are missing, and never changed after that (a chart's `crds/`)
-    hooks      of a chart; empty otherwise
-    resource   the module's default custom resource: created on the first install, never changed by an upgrade
-    release    for charts: what makes the release readable by helm
-    resources  further custom resources that are treated like it
-    notes      what a person should be told about the source, one sentence each
-    create_namespace  false where its namespace has to be there already
+    namespace  default namespace of namespaced objects
+    objects    in the order of their source, each once
+    crds       CRDs that are created if missing and never changed (a chart's `crds/`)
+    hooks      hooks of a chart, else empty
+    resource   the module's default CR, created by the first installation and never changed by an upgrade
+    release    for charts: the data that makes the release readable by helm
+    resources  further CRs, treated like `resource`
+    notes      notes for the user about the source, one sentence each
+    create_namespace  False if the namespace must already exist
     """
 
     name: str
@@ -78,5 +80,5 @@ class Bundle:
 
     @property
     def defaults(self) -> tuple[Object, ...]:
-        """All custom resources that are created once."""
+        """Return all CRs that are created once."""
         return (*((self.resource,) if self.resource is not None else ()), *self.resources)

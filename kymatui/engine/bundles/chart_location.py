@@ -1,4 +1,4 @@
-"""Where a chart's release came from, as a place that can be asked for other versions; or why nobody can be asked."""
+"""The location of a chart, which can be asked for other versions, or why there is none."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class ChartLocation:
 
 
 def chart_location(origin: Origin) -> ChartLocation | str:
-    """The place of a chart's origin; a sentence where it tells of no other versions.
+    """Return the location of a chart, or why other versions cannot be found.
 
-    Credentials are never written down: the place is asked with those that the machine has.
+    The location has no credentials; those of this machine are used.
     """
     address = origin.address
-    if not address or address.startswith("revision "):  # a release that was rolled back has no address of its own
+    if not address or address.startswith("revision "):  # older rollbacks stored no address
         return "nobody wrote down where it came from (helm, and older versions of kymatui, keep no note of that)"
     if address.startswith("oci://"):
         if "@" in address:

@@ -1,4 +1,4 @@
-"""Raw YAML: inline, a file, a folder or a URL."""
+"""Raw YAML sources: inline, a file, a folder or a URL."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ MOST_FILES: Final = 5_000
 
 
 def from_text(text: str | bytes, *, name: str, namespace: str = "default", source: str = "inline") -> Bundle:
-    """The objects of a text. Raises SourceError."""
+    """Return the bundle of a text. Raises SourceError."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     objects = read_objects(data, source)
     return Bundle(name, namespace, Origin("raw", source, digest=content_digest(data)), objects=tuple(objects))
 
 
 def from_url(address: str, blobs: Blobs, *, name: str, namespace: str = "default") -> Bundle:
-    """The objects at an https:// address. Raises SourceError, and what the port raises."""
+    """Return the bundle at an https:// address. Raises SourceError, and the port's errors."""
     return from_text(blobs.url(address), name=name, namespace=namespace, source=redact_address(address))
 
 
 def from_path(path: str | Path, *, name: str, namespace: str = "default", recursive: bool = False) -> Bundle:
-    """The objects of a file, or of all .yaml, .yml and .json files of a folder by name. Raises SourceError."""
+    """Return the bundle of a file, or of a folder's YAML and JSON files by name. Raises SourceError."""
     place = Path(path)
     if not place.is_dir():
         return from_text(read_file(place), name=name, namespace=namespace, source=str(place))
@@ -50,7 +50,7 @@ def _files(folder: Path, recursive: bool) -> Iterator[Path]:
 
 
 def read_file(path: Path) -> bytes:
-    """The bytes of a file of the user, bounded. Raises SourceError."""
+    """Return the bytes of a user's file, limited in size. Raises SourceError."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_TEXT + 1)

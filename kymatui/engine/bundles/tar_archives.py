@@ -1,7 +1,7 @@
-"""Archives from outside: plain or gzipped tars, read into memory within bounds; nothing is ever written.
+"""Untrusted archives: plain or gzipped tars, read into memory within limits, never written to disk.
 
-Regular files and folders alone are allowed: links, devices, absolute names and names that lead out are refused, also
-behind the file that is looked for.
+Only regular files and folders are accepted. Links, devices, absolute names and names that leave the archive are
+rejected anywhere in it, even after the requested file.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def is_gzip(data: bytes) -> bool:
 
 
 def is_tar(data: bytes) -> bool:
-    """Whether this is a tar as all tools of today write it (with "ustar" in its first header)."""
+    """Return whether this is a tar with the "ustar" header that current tools write."""
     return data[257:262] == b"ustar"
 
 
 def unpack(data: bytes, where: str) -> bytes:
-    """What a gzip holds, within bounds; other data stays as it is. Raises SourceError."""
+    """Return the content of a gzip within limits; other data stays the same. Raises SourceError."""
     if not is_gzip(data):
         return data
     out = io.BytesIO()
@@ -56,7 +56,7 @@ def unpack(data: bytes, where: str) -> bytes:
 
 
 def read_tar(data: bytes, where: str) -> dict[str, bytes]:
-    """The regular files of a tar, gzipped or plain, by their paths with "/", in their order. Raises SourceError."""
+    """Return the regular files of a plain or gzipped tar by path, in their order. Raises SourceError."""
     files: dict[str, bytes] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(unpack(data, where)), mode="r:") as archive:
@@ -93,7 +93,7 @@ def _checked(archive: tarfile.TarFile, where: str) -> Iterator[tarfile.TarInfo]:
 
 
 def clean_path(name: str, where: str) -> str:
-    """A path within an archive, without "./"; what is absolute or leads out of it is refused."""
+    """Return a path without "./". Raises SourceError if it is absolute or leaves the archive."""
     plain = name.replace("\\", "/")
     parts = [part for part in plain.split("/") if part not in ("", ".")]
     if plain.startswith("/") or ".." in parts or _DRIVE.match(plain) or "\0" in name or not parts:
@@ -102,9 +102,9 @@ def clean_path(name: str, where: str) -> str:
 
 
 def without_root(files: dict[str, bytes], markers: tuple[str, ...], where: str) -> dict[str, bytes]:
-    """Files without the one folder that holds them all, where a marker (Chart.yaml) stands in that folder alone.
+    """Return files without their common root folder if only that folder has a marker (Chart.yaml).
 
-    Raises SourceError where it stands in several.
+    Raises SourceError if several folders have one.
     """
     if any(marker in files for marker in markers):
         return files

@@ -1,4 +1,4 @@
-"""Texts become objects: several YAML documents, lists flattened, each object once, numbers as API servers have them."""
+"""The reading of YAML objects: documents, lists, duplicates, and numbers as API servers have them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ DocumentKey = tuple[str, str, str, str, str]
 
 
 class SourceError(ConfigurationError):
-    """Something that is to be installed cannot be read: the text names the file, the document and the line."""
+    """A source cannot be read; the message names file, document and line."""
 
 
 def read_objects(text: str | bytes, source: str, *, only: Container[str] | None = None) -> list[Object]:
-    """The objects of a text, each once (the first of its identity counts), lists flattened, in their order.
+    """Return the objects of a text in their order, with lists flattened; the first of duplicates counts.
 
-    `source` names the text in errors; `only` leaves out what is of no such kind. Documents without content are
-    passed over. Raises SourceError.
+    `source` names the text in errors; `only` selects kinds. Empty documents are skipped. Raises SourceError.
     """
     return unique_documents(each_object(text, source, only=only))
 
@@ -45,10 +44,10 @@ def each_object(
     old_words: bool = True,
     versioned: bool = True,
 ) -> Iterator[Object]:
-    """The same with every object as often as it stands there. Raises SourceError.
+    """Yield the objects of a text, including duplicates. Raises SourceError.
 
-    old_words: yes, no, on, off, y and n are true and false, as kubectl has them; versioned: each has an apiVersion,
-    which a patch with a target need not have.
+    old_words: yes, no, on, off, y and n are booleans, as in kubectl; versioned: each object needs an apiVersion,
+    which a patch with a target may lack.
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if len(data) > LARGEST_TEXT:
@@ -76,7 +75,7 @@ def _is_wanted(document: Any, only: Container[str]) -> bool:
 
 
 class _Where:
-    """A document in a text, to be named when something is wrong with it."""
+    """The position of a document, for error messages."""
 
     def __init__(self, source: str, data: bytes, number: int) -> None:
         self._source, self._data, self._number = source, data, number
@@ -89,7 +88,7 @@ class _Where:
 
 
 def _first_line(data: bytes, number: int) -> int:
-    """The line (from 1) on which a document begins. A text that could be parsed has marks only between documents."""
+    """Return the first line (from 1) of a document; in a parsable text, marks are only between documents."""
     starts = [0] + [found.start() for found in _MARK.finditer(data)]
     if len(starts) > 1 and _EMPTY.match(data[: starts[1]]):
         del starts[0]
@@ -128,7 +127,7 @@ def _is_list(document: Object) -> bool:
 
 
 def _typed(item: Any, parent: Object) -> Any:
-    """Items of a ConfigMapList need not say that they are ConfigMaps."""
+    """Return a list item with its kind, which items of a ConfigMapList may omit."""
     kind = str(parent["kind"]).removesuffix("List")
     if isinstance(item, dict) and item and not item.get("kind") and kind:
         return {**item, "apiVersion": parent.get("apiVersion", ""), "kind": kind}
@@ -180,7 +179,7 @@ def _kind_of(value: Any) -> str:
 
 
 def _as_json(value: Any) -> Any:
-    """Numbers as an API server reads what Go prints: int64 where that is possible, else a float."""
+    """Return numbers as an API server parses Go's output: int64 if possible, else a float."""
     kind = value.__class__
     if kind is dict:
         return {key: _as_json(part) for key, part in value.items()}
@@ -194,14 +193,14 @@ def _as_json(value: Any) -> Any:
 
 
 def document_key(body: Object) -> DocumentKey:
-    """Namespace, name, group, version and kind: two objects of one identity are the same object."""
+    """Return namespace, name, group, version and kind, which identify an object."""
     metadata = body["metadata"]
     group, _, version = str(body["apiVersion"]).rpartition("/")
     return metadata.get("namespace") or "", metadata["name"], group, version, body["kind"]
 
 
 def unique_documents(objects: Iterable[Object]) -> list[Object]:
-    """The first object of each identity, in their order."""
+    """Return the first object of each identity, in their order."""
     found: dict[DocumentKey, Object] = {}
     for body in objects:
         found.setdefault(document_key(body), body)

@@ -1,3 +1,1 @@
-"""The cluster as the engine uses it: the ports that adapters implement, retries, parallel requests, finalizers, the
-order of kinds, guarded edits of a Kyma. No plans and no inventories.
-"""
+"""The cluster as the engine uses it: ports, retries, concurrency, finalizers, kinds, Kyma edits."""

@@ -1,4 +1,4 @@
-"""The same work on many things side by side, never on more than a given number at a time."""
+"""Parallel work on many items with a limited number of threads."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 WIDTH = 8
-"""How many requests are under way at a time where nothing else is said. More make a busy machine slower, not faster."""
+"""Default number of parallel requests; more make a busy machine slower, not faster."""
 
 _LOOK = 0.05
-_GRACE = 1.0  # what is nearly done shall not land after whoever comes next
+_GRACE = 1.0  # seconds for running requests, so that they end before the next run starts
 _LOCAL = threading.local()
 
 
 def run_for_each(items: Sequence[T], work: Callable[[T], R], cancel: threading.Event, width: int = WIDTH) -> list[R]:
-    """The results in the order of the items. The first failure is raised once what had begun is done.
+    """Return the results in the order of the items.
 
-    After a failure nothing new is begun. Once `cancel` is set, CancelledError is raised within a second: what has not
-    ended by then is left behind, and ends by the timeouts of its own requests.
+    After the first failure, no new item is started, and the failure is raised once the running ones end. Once
+    `cancel` is set, CancelledError is raised within a second; requests that are still running end by their own
+    timeouts.
     """
     if len(items) <= 1 or width <= 1:
         return [_unless_cancelled(work, item, cancel) for item in items]
@@ -31,7 +32,7 @@ def run_for_each(items: Sequence[T], work: Callable[[T], R], cancel: threading.E
 
 
 def is_pool_thread() -> bool:
-    """Return whether this thread works for `run_for_each`, whose caller leaves when the run is cancelled."""
+    """Return whether this thread works for `run_for_each`, whose caller handles cancellation."""
     return getattr(_LOCAL, "watched", False)
 
 
@@ -42,7 +43,7 @@ def _unless_cancelled(work: Callable[[T], R], item: T, cancel: threading.Event) 
 
 
 class _Crew(Generic[T, R]):
-    """Threads that take one item after the other."""
+    """The threads that process the items one after the other."""
 
     def __init__(self, items: Sequence[T], work: Callable[[T], R], cancel: threading.Event) -> None:
         self._items = items
@@ -67,7 +68,7 @@ class _Crew(Generic[T, R]):
             try:
                 raise next((error for error in self._errors if not isinstance(error, CancelledError)), self._errors[0])
             finally:
-                self._errors.clear()  # frames of its traceback hold the crew: else they would hold each other
+                self._errors.clear()  # the traceback's frames refer to the crew: break the cycle
         return [self._results[number] for number in range(len(self._items))]
 
     def _take_turns(self, ended: threading.Semaphore) -> None:

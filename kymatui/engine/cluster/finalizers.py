@@ -1,4 +1,4 @@
-"""Who holds objects that are to go, and how to let them go when that one never will."""
+"""Finalizers that block deletions, and their owners."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def finalizer_owners(live: Mapping[str, Any]) -> dict[str, str]:
-    """The finalizers of an object, each with the field manager that set it, "" where nobody is known."""
+    """Return the finalizers of an object with the field managers that set them, "" if unknown."""
     metadata: Mapping[str, Any] = live.get("metadata") or {}
     found = dict.fromkeys((str(name) for name in metadata.get("finalizers") or ()), "")
     for entry in metadata.get("managedFields") or ():
@@ -19,7 +19,7 @@ def finalizer_owners(live: Mapping[str, Any]) -> dict[str, str]:
 
 
 def deletion_blocker(live: Mapping[str, Any]) -> str:
-    """Who keeps an object from going, in words to put behind its name."""
+    """Return what blocks the deletion of an object, to append to its name."""
     metadata: Mapping[str, Any] = live.get("metadata") or {}
     if not metadata.get("deletionTimestamp"):
         return ", whose deletion has not begun"

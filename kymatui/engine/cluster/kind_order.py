@@ -1,4 +1,4 @@
-"""In which order objects are installed and removed, and what of an object is sent at all."""
+"""The order of kinds for installation and deletion, and the cleaning of objects before they are sent."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _GIVEN_BY_SERVER: Final = (
     "uid",
 )
 
-# Helm's order, cut where something of one part needs something of an earlier one: tokens need their accounts,
-# bindings their roles, pods their configuration, instances (and what nobody knows) the webhooks that judge them.
+# Helm's order, split where a part needs an earlier one: tokens need their accounts, bindings their roles, pods
+# their configuration, instances and unknown kinds the webhooks that validate them.
 _CUTS: Final = ("NetworkPolicy", "Secret", "ClusterRoleBinding", "DaemonSet", "IngressClass")
 _FIRST_BAND: Final = 2
 
@@ -61,12 +61,12 @@ def is_namespace(ref: ObjectRef) -> bool:
 
 
 def is_system_namespace(name: str) -> bool:
-    """Namespaces that are the cluster's or Kyma's own, and never deleted."""
+    """Return whether a namespace belongs to the cluster or Kyma and must never be deleted."""
     return name in SYSTEM_NAMESPACES or name.startswith("kube-")
 
 
 def defined_kinds(definitions: Iterable[Object]) -> dict[GroupVersionKind, bool]:
-    """The kinds that CustomResourceDefinitions bring, in every served version, and whether they are namespaced."""
+    """Return the kinds that CRDs define, in every served version, and whether they are namespaced."""
     found: dict[GroupVersionKind, bool] = {}
     for body in definitions:
         spec = body.get("spec") or {}
@@ -79,9 +79,9 @@ def defined_kinds(definitions: Iterable[Object]) -> dict[GroupVersionKind, bool]
 
 
 def clean(body: Mapping[str, Any], namespaced: bool | None, namespace: str) -> Object:
-    """What is sent of an object: no status, nothing that servers give; a namespace where its kind has one.
+    """Return an object without status and server-set metadata, and with a namespace if its kind has one.
 
-    `namespaced` is None where nobody knows, and the namespace is then left as it stands.
+    `namespaced` is None if unknown; the namespace then stays the same.
     """
     metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in _GIVEN_BY_SERVER}
     if namespaced is False:
@@ -93,7 +93,7 @@ def clean(body: Mapping[str, Any], namespaced: bool | None, namespace: str) -> O
 
 
 def require_named(body: Mapping[str, Any], where: str) -> ObjectRef:
-    """The object's name; raises ConfigurationError that tells which object of `where` cannot be installed."""
+    """Return the object's reference. Raises ConfigurationError that names the invalid object of `where`."""
     ref = read_ref(body)
     if not ref.kind.kind or not ref.kind.version:
         raise ConfigurationError(f"{where}: {ref.name or 'an object'} has no apiVersion and kind")
@@ -105,7 +105,7 @@ def require_named(body: Mapping[str, Any], where: str) -> ObjectRef:
 
 
 def install_waves(objects: Sequence[Object]) -> Waves:
-    """Objects that may be applied side by side, one group after the other. Every group keeps the given order."""
+    """Return groups of objects to apply in sequence, in parallel within each; groups keep the given order."""
     own = {(gvk.group, gvk.kind) for gvk in defined_kinds(body for body in objects if is_definition(read_ref(body)))}
     found: dict[int, list[Object]] = {}
     for body in objects:
@@ -128,7 +128,7 @@ _HELM_GROUPS: Final = frozenset({"apps", "autoscaling", "batch", "extensions", "
 
 
 def deletion_waves(refs: Iterable[ObjectRef]) -> tuple[tuple[ObjectRef, ...], ...]:
-    """The same in reverse: instances and unknown kinds first, then Helm's order of removal, definitions, namespaces."""
+    """Return groups for deletion: instances and unknown kinds, then Helm's order, CRDs, namespaces."""
     found: dict[int, list[ObjectRef]] = {}
     for ref in refs:
         found.setdefault(_removal_rank(ref), []).append(ref)
@@ -145,7 +145,7 @@ def _removal_rank(ref: ObjectRef) -> int:
 
 
 def unique_objects(objects: Iterable[Object]) -> Iterator[Object]:
-    """Each object once, the first of each; two versions of a kind are the same object."""
+    """Yield each object once; two versions of a kind are the same object."""
     seen: set[tuple[str, str, str, str]] = set()
     for body in objects:
         key = versionless_key(read_ref(body))
@@ -155,5 +155,5 @@ def unique_objects(objects: Iterable[Object]) -> Iterator[Object]:
 
 
 def versionless_key(ref: ObjectRef) -> tuple[str, str, str, str]:
-    """What an object is, whatever version it is written in."""
+    """Return the identity of an object without its API version."""
     return ref.kind.group, ref.kind.kind, ref.namespace, ref.name

@@ -1,4 +1,4 @@
-"""Carrying out an edit of a Kyma: only on what the person saw, whatever else changes at the same time."""
+"""The application of a Kyma edit to exactly the content that the user saw."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ATTEMPTS: Final = 5
 
 
 def carry_out(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: threading.Event | None = None) -> Object:
-    """Patches the Kyma and returns it as it is then.
+    """Patch the Kyma and return the result.
 
-    When the patch's tests fail, the Kyma is read again: if the module's entry is still what the person saw (only its
-    place in the list, or other entries, changed), the edit is made anew for what is there now; else RefusedError says
-    what somebody else made of the entry. Other errors of the server are passed on.
+    If the patch's tests fail, the Kyma is read again. If the module's entry is still the one that the user saw, the
+    edit is repeated for the new Kyma. Otherwise RefusedError tells how another client changed the entry. Other
+    errors of the server are raised.
     """
     for _ in range(ATTEMPTS):
         try:
@@ -36,7 +36,7 @@ def carry_out(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: thr
 
 
 def carry_out_labels(cluster: Cluster, edit: LabelEdit, cancel: threading.Event | None = None) -> Object:
-    """Patches labels of the Kyma and returns it as it is then; as `carry_out`, only on the values that were seen."""
+    """Patch labels of the Kyma and return the result; like `carry_out`, only if the values are unchanged."""
     for _ in range(ATTEMPTS):
         try:
             return cluster.patch(edit.kyma, edit.patch, PatchKind.JSON, cancel=cancel)
@@ -56,7 +56,7 @@ def carry_out_labels(cluster: Cluster, edit: LabelEdit, cancel: threading.Event 
 
 
 def _refuse_others(seen: LabelEdit, fresh: LabelEdit, error: Exception) -> None:
-    """Raises where another Kyma is there now, or a label has another value than the one that was looked at."""
+    """Raise RefusedError if the Kyma was recreated or another client changed a label."""
     if fresh.uid != seen.uid:
         raise RefusedError(f"{seen.kyma} is another one than the one that was seen", hint="look at it again") from error
     for was, now in zip(seen.changes, fresh.changes, strict=True):
@@ -77,7 +77,7 @@ def _unsteady(kyma: ObjectRef) -> ConflictError:
 
 
 def _again(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: threading.Event | None) -> KymaEdit:
-    """The same edit of the Kyma as it is now; refused where it would not be of what the person saw."""
+    """Return the edit for the current Kyma. Raises RefusedError if the user saw other content."""
     kyma = read_kyma(cluster.get(edit.kyma, cancel=cancel))
     if not isinstance(kyma, Kyma):
         raise NotFoundError(f"{edit.kyma} is gone", status=404)

@@ -1,4 +1,4 @@
-"""What is the Kyma's is left to it: nobody installs by hand what a Kyma asks for."""
+"""The guard against direct installation of modules that a Kyma requests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _GROUP = "operator.kyma-project.io"
 
 
 def refuse_kyma_managed(cluster: Cluster, module: str) -> str:
-    """Raises RefusedError where a Kyma of the cluster asks for the module; returns a note where nobody may say."""
+    """Raise RefusedError if a Kyma requests the module; return a note if Kymas cannot be listed."""
     kinds = cluster.kinds(_GROUP, "Kyma")
     if not kinds:
         return ""

@@ -1,4 +1,4 @@
-"""Whether a namespace holds anything that somebody would miss."""
+"""The contents of a namespace that its deletion would destroy."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _TRANSIENT: Final = frozenset(
     }
 )
 _NOTHING_TO_LOSE: Final = frozenset({"metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"})
-"""Groups that store nothing: their servers are often down."""
+"""Groups without stored objects; their API servers are often down."""
 _GIVEN: Final = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-root-ca.crt")})
 
 
 @dataclass(frozen=True, slots=True)
 class NamespaceContent:
-    """Something in a namespace, in words; without an object for a kind that may not be listed."""
+    """One content of a namespace; without a reference for a kind that cannot be listed."""
 
     words: str
     uid: str = ""
@@ -43,7 +43,7 @@ def list_foreign_contents(
     cancel: threading.Event,
     width: int,
 ) -> tuple[NamespaceContent, ...]:
-    """What is in a namespace beside ours; a kind that may not be listed or cannot be read counts as something."""
+    """Return the contents that are not ours; a kind that cannot be listed counts as content."""
     kinds = [kind for kind in cluster.all_kinds() if _matters(kind)]
     found = run_for_each(kinds, lambda kind: _others(cluster, kind, namespace, is_ours), cancel, width)
     unread = [NamespaceContent(f"the kinds of {'/'.join(name)}, which cannot be read") for name in _unread(cluster)]
@@ -75,7 +75,7 @@ def _others(
 
 
 def _comes_and_goes(ref: ObjectRef, metadata: Mapping[str, Any]) -> bool:
-    """What every namespace has, what goes with its owner, and what is going already."""
+    """Return whether an object is in every namespace, has an owner, or is already being deleted."""
     return bool(
         (ref.kind.kind, ref.name) in _GIVEN or metadata.get("ownerReferences") or metadata.get("deletionTimestamp")
     )

@@ -1,6 +1,6 @@
-"""What the engine asks of the world: a cluster, what is fetched, time. Adapters and tests give it.
+"""The engine's ports: cluster, content, time. Adapters and tests implement them.
 
-Objects are plain dictionaries as the API server has them. Every method that asks a cluster raises the errors of
+Objects are plain dictionaries as the API server sends them. Every method that calls a cluster raises the errors of
 `kymatui.errors` (ConflictError, ForbiddenError, UnreachableError, …), and CancelledError once `cancel` is set.
 """
 
@@ -23,7 +23,7 @@ OPERATOR_FIELD_MANAGER: Final = "kymatui-operator"
 
 @dataclass(frozen=True, slots=True)
 class ServedKind:
-    """A kind that the cluster serves; `resource` is its plural name, without the group."""
+    """A kind that the cluster serves; `resource` is its plural name without the group."""
 
     gvk: GroupVersionKind
     resource: str
@@ -33,19 +33,19 @@ class ServedKind:
 
 
 class PatchKind(StrEnum):
-    """How a patch is to be read; the values are the media types."""
+    """The formats of a patch; the values are media types."""
 
     JSON = "application/json-patch+json"
     MERGE = "application/merge-patch+json"
 
 
 class Changes(Protocol):
-    """A look at what changes, open from the moment it was made: whoever reads objects after that misses nothing."""
+    """A stream of changed objects that is open on creation: a later read misses no change."""
 
     def wait(self, seconds: float, cancel: threading.Event | None = None) -> frozenset[ObjectRef]:
-        """The objects that changed since the last call, as soon as there are any; none after `seconds`.
+        """Return the objects that changed since the last call; empty after `seconds`.
 
-        Where the server lets nobody watch, it returns early with none: look again at everything.
+        If the server does not allow a watch, it returns early and empty: read everything again.
         """
         ...
 
@@ -59,7 +59,7 @@ class Changes(Protocol):
 
 
 class Cluster(Protocol):
-    """One cluster. `read_only` ones raise ReadOnlyError for every write, dry runs included."""
+    """One cluster; a `read_only` one raises ReadOnlyError for every write, including dry runs."""
 
     @property
     def name(self) -> str: ...
@@ -68,31 +68,31 @@ class Cluster(Protocol):
     def read_only(self) -> bool: ...
 
     def version(self) -> str:
-        """The server's version ("v1.34.2"), "" where it does not tell."""
+        """Return the server's version ("v1.34.2"), "" if unknown."""
         ...
 
     def kind(self, gvk: GroupVersionKind) -> ServedKind | None:
-        """The kind as it is served, or None. A kind unknown so far is looked for on the server again."""
+        """Return the served kind or None; an unknown kind is looked up on the server again."""
         ...
 
     def kinds(self, group: str, kind: str) -> Sequence[ServedKind]:
-        """All served versions of a kind, the preferred one first."""
+        """Return all served versions of a kind, the preferred one first."""
         ...
 
     def all_kinds(self) -> Sequence[ServedKind]:
-        """Every kind, in its preferred version."""
+        """Return every kind in its preferred version."""
         ...
 
     def unread_groups(self) -> Sequence[tuple[str, str]]:
-        """Groups and versions whose kinds could not be read and are missing from `all_kinds`."""
+        """Return groups and versions whose kinds could not be read and are missing from `all_kinds`."""
         ...
 
     def forget_kinds(self) -> None:
-        """Definitions changed: kinds are asked for again."""
+        """Drop the cached kinds after CRDs have changed."""
         ...
 
     def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
-        """The object, or None where it, or its kind, is not there."""
+        """Return the object, None if it or its kind does not exist."""
         ...
 
     def list(
@@ -104,9 +104,9 @@ class Cluster(Protocol):
         whole: bool = False,
         cancel: threading.Event | None = None,
     ) -> list[Object]:
-        """All objects of a kind, in one namespace or in all; none where the kind is not served.
+        """Return all objects of a kind in one or all namespaces; empty if the kind is not served.
 
-        Only with `whole` do their managed fields say which fields these are.
+        Only with `whole` do the managed fields have field names.
         """
         ...
 
@@ -119,7 +119,10 @@ class Cluster(Protocol):
         dry_run: bool = False,
         cancel: threading.Event | None = None,
     ) -> Object:
-        """Server-side apply. ConflictError tells in `body["details"]["causes"]` which fields others own."""
+        """Apply on the server side.
+
+        A ConflictError has the fields of other owners in `body["details"]["causes"]`.
+        """
         ...
 
     def create(
@@ -130,7 +133,7 @@ class Cluster(Protocol):
         dry_run: bool = False,
         cancel: threading.Event | None = None,
     ) -> Object:
-        """Creates an object. ConflictError with the reason AlreadyExists where one of that name is there."""
+        """Create an object. Raises ConflictError with the reason AlreadyExists."""
         ...
 
     def update(
@@ -141,7 +144,7 @@ class Cluster(Protocol):
         subresource: str = "",
         cancel: threading.Event | None = None,
     ) -> Object:
-        """Replaces an object, only if its resourceVersion is still the one in `body`."""
+        """Replace an object if its resourceVersion is the one in `body`."""
         ...
 
     def patch(
@@ -166,62 +169,62 @@ class Cluster(Protocol):
         dry_run: bool = False,
         cancel: threading.Event | None = None,
     ) -> None:
-        """Deletes the object, only if it is still the one with that uid. NotFoundError where it is gone already."""
+        """Delete the object if it has this uid. Raises NotFoundError if it does not exist."""
         ...
 
     def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]]) -> Changes:
-        """What changes from now on in objects of these kinds, each in a namespace or ("") in all of them."""
+        """Watch objects of these kinds, each in a namespace or ("") in all."""
         ...
 
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
-        """Whether the user may do this, as the server's access reviews say."""
+        """Return whether the user has this permission, by access review."""
         ...
 
 
 class Backup(Protocol):
-    """Where objects are saved before they are deleted."""
+    """The store of objects that are about to be deleted."""
 
     def holds(self, uid: str, resource_version: str) -> bool:
-        """Whether the object is saved in exactly this state."""
+        """Return whether the object is saved in exactly this state."""
         ...
 
     def save(self, body: Object) -> None:
-        """Saves the object as it is, in place of an earlier state."""
+        """Save the object in place of an earlier state."""
         ...
 
     @property
     def words(self) -> str:
-        """How many objects are saved, and where."""
+        """Return the number and location of the saved objects."""
         ...
 
 
 class Blobs(Protocol):
-    """Where content comes from that is named by its digest, or by an address."""
+    """The source of content by digest or address."""
 
     def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
-        """A blob of an OCI repository ("reg.example/modules/component"), verified by its digest ("sha256:…")."""
+        """Return a blob of a repository ("reg.example/modules/component"), verified by digest ("sha256:…")."""
         ...
 
     def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
-        """The archive of a chart: `oci://…`, a URL, or a name in a Helm repository; the newest stable by default."""
+        """Return a chart archive by `oci://…`, URL, or name in a repository; default is the newest stable."""
         ...
 
     def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
-        """The versions of a chart that a registry (`oci://…`) or a repository offers, in no order."""
+        """Return the versions of a chart in a registry (`oci://…`) or repository, unordered."""
         ...
 
     def url(self, address: str) -> bytes:
-        """What stands at an `https://` address; bounded in size and in time."""
+        """Return the content at an `https://` address, limited in size and time."""
         ...
 
 
 class Clock(Protocol):
-    """Time, so that tests need not wait."""
+    """Time, so that tests do not have to wait."""
 
     def now(self) -> float:
-        """Seconds since 1970."""
+        """Return the seconds since 1970."""
         ...
 
     def sleep(self, seconds: float, cancel: threading.Event | None = None) -> None:
-        """Returns early, and quietly, once `cancel` is set."""
+        """Sleep; return early once `cancel` is set."""
         ...

@@ -1,7 +1,7 @@
-"""A cluster that is asked again when it is worth while: what the engine sends has the same effect sent twice.
+"""A cluster that repeats requests, which is safe because the engine's requests are idempotent.
 
-Asked again are connections that broke and answers that did not come, 429 (after the time that the server names), 5xx,
-and 409 where somebody wrote at the same moment. What the server refuses for good is raised at once.
+It repeats after broken connections, missing answers, 429 (after the server's delay), 5xx, and 409 from a
+simultaneous write. A permanent refusal is raised at once.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FIELD_CONFLICT: Final = "FieldManagerConflict"
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long one request is tried: at most `attempts` times, with pauses of `first` seconds, doubled up to `most`."""
+    """The limits of retries: at most `attempts`, with pauses from `first` seconds, doubled up to `most`."""
 
     attempts: int = 8
     first: float = 0.1
@@ -48,7 +48,7 @@ DEFAULT_RETRY: Final = RetryPolicy()
 
 
 def field_conflicts(error: ConflictError) -> tuple[Mapping[str, Any], ...]:
-    """The causes of a conflict over fields; none where it is another conflict."""
+    """Return the causes of a field conflict, empty for another conflict."""
     details = error.body.get("details")
     causes = details.get("causes") if isinstance(details, Mapping) else None
     found = [cause for cause in causes or () if isinstance(cause, Mapping)]
@@ -56,14 +56,14 @@ def field_conflicts(error: ConflictError) -> tuple[Mapping[str, Any], ...]:
 
 
 def is_transient(error: ClusterError) -> bool:
-    """Whether the same request may succeed a little later."""
+    """Return whether the same request may succeed later."""
     if isinstance(error, ConflictError):
         return error.reason == "Conflict" and not field_conflicts(error) and "recondition" not in str(error)
     return is_outcome_unknown(error)
 
 
 def is_outcome_unknown(error: ClusterError) -> bool:
-    """Whether nobody can say that the request was refused: there was no answer, or one that only puts off."""
+    """Return whether the request may have taken effect: no answer, or one that only postpones."""
     return isinstance(error, UnreachableError | ThrottledError | ServerError)
 
 
@@ -74,7 +74,7 @@ def call_with_retries(
     patience: RetryPolicy = DEFAULT_RETRY,
     passing: Callable[[ClusterError], bool] = is_transient,
 ) -> T:
-    """What `call` returns at last. Raises its last error, or CancelledError."""
+    """Return the result of `call` after retries. Raises its last error, or CancelledError."""
     attempt = 0
     while True:
         try:
@@ -90,7 +90,7 @@ def call_with_retries(
 
 
 class RetryingCluster:
-    """Implements `Cluster` over another one. `cancel` of the run ends every request and every wait."""
+    """A `Cluster` with retries; the run's `cancel` ends every request and wait."""
 
     def __init__(
         self, cluster: Cluster, clock: Clock, cancel: threading.Event, patience: RetryPolicy = DEFAULT_RETRY
@@ -104,7 +104,11 @@ class RetryingCluster:
         return call_with_retries(call, self._clock, self._cancel, self._patience)
 
     def _stop(self) -> threading.Event | None:
-        """A request that can be left behind costs a thread; where somebody watches the thread already, it need not."""
+        """Return the cancel event for a request.
+
+        A cancellable request needs a thread of its own; a thread of `run_for_each` already has a caller that
+        handles this.
+        """
         return None if is_pool_thread() else self._cancel
 
     @property
@@ -173,7 +177,7 @@ class RetryingCluster:
         dry_run: bool = False,
         cancel: threading.Event | None = None,
     ) -> Object:
-        """AlreadyExists may be said of what an attempt whose answer was lost has created."""
+        """Create an object; AlreadyExists may mean that an earlier attempt succeeded without an answer."""
         return self._try(
             lambda: self._cluster.create(body, manager=manager, dry_run=dry_run, cancel=cancel or self._stop())
         )
@@ -186,7 +190,7 @@ class RetryingCluster:
         subresource: str = "",
         cancel: threading.Event | None = None,
     ) -> Object:
-        """Not tried again after a conflict: whoever updates has to read again."""
+        """Replace an object without a retry after a conflict, because the caller has to read it again."""
 
         def call() -> Object:
             return self._cluster.update(body, manager=manager, subresource=subresource, cancel=cancel or self._stop())
@@ -227,7 +231,7 @@ class RetryingCluster:
         dry_run: bool = False,
         cancel: threading.Event | None = None,
     ) -> None:
-        """NotFoundError may be said of what an attempt whose answer was lost has deleted: it is gone either way."""
+        """Delete an object; NotFoundError may mean that an earlier attempt succeeded without an answer."""
 
         def call() -> None:
             self._cluster.delete(
@@ -249,4 +253,4 @@ class RetryingCluster:
         try:
             return self._try(lambda: self._cluster.allowed(verb, gvk, namespace, name))
         except NotFoundError:
-            return True  # a kind that is not served yet: the server will say
+            return True  # the kind is not served yet; the real request will decide

@@ -1,1 +1,1 @@
-"""Controllers: what is asked for in a resource is made so, again and again, until nobody asks any more."""
+"""Controllers: they reconcile resources until these no longer exist."""

@@ -1,1 +1,1 @@
-"""The deletion of a module: its plan, its state, the resources that its manager manages, its own objects."""
+"""Deletion of a module: plan, state, managed resources, and the module's own objects."""

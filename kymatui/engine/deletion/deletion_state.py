@@ -1,8 +1,8 @@
-"""Where the guided deletion of a module stands: the flowchart, walked anew with what the cluster says at this moment.
+"""The state of a guided deletion: its flowchart, evaluated with the current cluster content.
 
-    managed resources exist? - continue? - delete them - wait - look again - through the Kyma, or directly - the end
+  managed resources exist? - continue? - delete them - wait - check again - through the Kyma, or directly - end
 
-Nothing is remembered: whoever looks again, later or from another machine, finds the place where it was left.
+Nothing is stored: a later call, even on another machine, finds the current step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObj
 
 
 class ManagedBy(StrEnum):
-    """Who looks after what is installed, and so who takes it away."""
+    """The manager of the installed module, which also deletes it."""
 
     KYMA = "lifecycle-manager"
     MANIFEST = "the owner of its Manifest"
@@ -32,10 +32,10 @@ class ManagedBy(StrEnum):
 
 
 class ModuleCRHandling(StrEnum):
-    """What becomes of the module's default resource while lifecycle-manager is in charge.
+    """The handling of the default CR while lifecycle-manager manages the module.
 
-    Deleted by hand it may be created again, and the module with it. So lifecycle-manager deletes it, or is told
-    beforehand to ignore it, or lets go of the whole module.
+    lifecycle-manager may recreate a CR that is deleted manually. So it deletes the CR itself, or is first set to
+    ignore the CR, or releases the whole module.
     """
 
     LET = "let"
@@ -44,7 +44,7 @@ class ModuleCRHandling(StrEnum):
 
 
 class NextStep(StrEnum):
-    """What comes next."""
+    """The next step of the deletion."""
 
     REFUSED = "it cannot be deleted from here"
     UNKNOWN = "nobody knows whether something is left"
@@ -59,7 +59,7 @@ class NextStep(StrEnum):
 
 
 class StageStatus(StrEnum):
-    """How far one step of the flowchart is; the signs stand on screens without words."""
+    """The progress of one stage."""
 
     DONE = "done"
     NOW = "now"
@@ -69,7 +69,7 @@ class StageStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeletionStage:
-    """One step of the flowchart as it is shown."""
+    """One stage of the flowchart for display."""
 
     title: str
     progressed: StageStatus
@@ -78,22 +78,22 @@ class DeletionStage:
 
 @dataclass(frozen=True, slots=True)
 class DeletionState:
-    """What there is of a module that is to go.
+    """The remains of a module that is to be deleted.
 
-    remaining    what its manager looks after; `ours` are those that go with the module by themselves
-    default      the module's default resource, where it is there
-    requested    the Kyma asks for it; `reported` is what the Kyma's status says of it, "" where nothing
-    by_hand      lifecycle-manager ignores the default resource: whoever wants the module gone deletes it
-    manager      its workload, where it is there; `runs` says whether it can still let anything go
-    definitions  the CustomResourceDefinitions that came with it and are still there
-    found        what kymatui installed of it, None where that is nothing
-    manifest     its Manifest; where no Kyma asks for it, it is what has to be deleted
-    control      the cluster of the Manifest, where that is another: "" where both are on the same
-    reported_by_manifest  what the Manifest says of itself
+    remaining    objects that its manager handles; `ours` are deleted together with the module
+    default      the default CR, if it exists
+    requested    whether the Kyma requests it; `reported` is the state in the Kyma's status, "" for none
+    by_hand      lifecycle-manager ignores the default CR, so kymatui or the user deletes it
+    manager      its workload, if it exists; `runs` tells whether it can still remove finalizers
+    definitions  its remaining CRDs
+    found        the uninstall plan of a direct installation, else None
+    manifest     its Manifest, which has to be deleted if no Kyma requests the module
+    control      name of the Manifest's cluster, "" if it is the same
+    reported_by_manifest  the Manifest's own state
     refusal      why it cannot be deleted from here
-    entry        what the Kyma requests of it, None where it has no entry
-    manifest_uid of its Manifest, "" where there is none
-    foreseen     what lifecycle-manager is known to do otherwise than its API says, in sentences with the way out
+    entry        its entry in the Kyma, or None
+    manifest_uid uid of its Manifest, "" for none
+    foreseen     known deviations of lifecycle-manager, as sentences with a solution
     """
 
     cluster: str
@@ -120,7 +120,7 @@ class DeletionState:
 
     @property
     def accepted(self) -> AcceptedObjects:
-        """The objects that it displays: what a person accepts with it."""
+        """Return the objects that the state displays and the user accepts."""
         shown = AcceptedObjects.of((one.ref, one.uid) for one in self.remaining.instances)
         manifest = AcceptedObjects.of([(self.manifest, self.manifest_uid)] if self.manifest is not None else ())
         own = self.found.accepted if self.found is not None else AcceptedObjects()
@@ -128,17 +128,17 @@ class DeletionState:
 
     @property
     def theirs(self) -> tuple[ManagedObject, ...]:
-        """What has to be gone before the manager may go, and may be deleted."""
+        """Return the objects that must and may be deleted before the manager."""
         own = (one for one in self.remaining.ours if self.by_hand and not one.applied)
         return (*(one for one in self.remaining.theirs if not one.shared), *own)
 
     @property
     def stuck(self) -> tuple[ManagedObject, ...]:
-        """What is being deleted, and held."""
+        """Return the objects that are being deleted and still exist."""
         return tuple(one for one in self.remaining.instances if one.deleted_at is not None)
 
     def turn(self, *, accept_unknown: bool = False) -> NextStep:
-        """What comes next, by the flowchart."""
+        """Return the next step of the flowchart."""
         if self.charge is ManagedBy.NOBODY and not self.remaining.unknown:
             return NextStep.CLEAR if self.theirs else NextStep.GONE
         if self.refusal:
@@ -168,12 +168,12 @@ class DeletionState:
 
     @property
     def _may_return(self) -> bool:
-        """Whether the default resource would be created again."""
+        """Return whether lifecycle-manager would recreate the default CR."""
         return self.default is not None and not self.by_hand
 
     @property
     def advice(self) -> str:
-        """What is to be known where what is left has no manager any more; "" otherwise."""
+        """Return advice for leftovers without a manager, else ""."""
         if self.charge is not ManagedBy.NOBODY or not self.theirs:
             return ""
         return (
@@ -183,7 +183,7 @@ class DeletionState:
 
     @property
     def warning(self) -> str:
-        """What is to be known before the default resource is deleted by hand; "" where it may be."""
+        """Return the warning against deleting the default CR manually, else ""."""
         if self.charge is not ManagedBy.KYMA or not self.requested or not self._may_return:
             return ""
         assert self.default is not None
@@ -195,14 +195,14 @@ class DeletionState:
 
 
 def requested(entry: Mapping[str, Any] | None) -> ModuleRequest | None:
-    """Return what an entry of the Kyma requests, however it is written."""
+    """Return what an entry of the Kyma requests, with defaults."""
     return read_request(JsonReader(entry)) if entry is not None else None
 
 
 def new_manager_since(agreed: DeletionState, seen: DeletionState, *, has_left: bool = False) -> str:
-    """Who has taken the module up since its deletion was agreed to; "" where nobody has.
+    """Return who adopted the module after the user accepted its deletion, "" for none.
 
-    `has_left` says that the deletion has taken it out of the Kyma already: who asks for it then wants it again.
+    `has_left` means that the deletion already removed the Kyma entry; a new entry is then a new request.
     """
     if seen.charge is ManagedBy.KYMA and seen.requested and (has_left or not agreed.requested):
         return f"somebody has asked the Kyma for {seen.module} meanwhile"
@@ -212,7 +212,7 @@ def new_manager_since(agreed: DeletionState, seen: DeletionState, *, has_left: b
 
 
 def expected(seen: DeletionState) -> str:
-    """Who removes the finalizers of what a module manages, and whether he still can."""
+    """Return which manager has to remove the finalizers, and whether it can."""
     if seen.manager is None:
         return f"the manager of {seen.module} is not there, and nobody will remove its finalizers: bring it back first"
     if not seen.runs:
@@ -221,7 +221,7 @@ def expected(seen: DeletionState) -> str:
 
 
 def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -> tuple[DeletionStage, ...]:
-    """The whole way, one station after the other, with the present one marked."""
+    """Return all stages with the current one marked."""
     turn = departure.turn(accept_unknown=accept_unknown)
     theirs, going = len(departure.theirs), sum(one.deleted_at is not None for one in departure.theirs)
     at = _at(turn, theirs, going)
@@ -242,7 +242,7 @@ def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -
 
 
 def _last_part(departure: DeletionState) -> list[tuple[str, str]]:
-    """Who takes the module itself away."""
+    """Return the stages of the module's own deletion, which depend on its manager."""
     definitions = f"{len(departure.definitions)} there" if departure.definitions else ""
     manager = departure.manager.name if departure.manager is not None else ""
     match departure.charge:

@@ -1,7 +1,7 @@
-"""Deleting what a module's manager looks after, while the manager is still there to let it go.
+"""Deletion of a module's managed resources, while its manager can still remove their finalizers.
 
-What is left is counted again before every round: what users create meanwhile was accepted in no plan, and stops the
-deletion. Nothing is remembered between two calls: the next, from any machine, starts from what the cluster says then.
+Every round counts again: an object that users create meanwhile was in no plan, and stops the deletion. Nothing is
+stored between two calls.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class DeletionConsent:
-    """What a person accepted.
+    """The user's consent.
 
-    accepted        the objects that the plan displayed: no other is deleted
-    cascade         what the module's users made, and its manager looks after, is deleted
-    accept_unknown  kinds that may not be listed are taken for empty
+    accepted        the displayed objects; no others are deleted
+    cascade         delete the users' objects that the manager handles
+    accept_unknown  treat kinds that cannot be listed as empty
     """
 
     accepted: AcceptedObjects
@@ -41,7 +41,7 @@ class DeletionConsent:
 
 
 def require_consent(remaining: ManagedObjects, name: str, consent: DeletionConsent) -> None:
-    """Raises RefusedError where something is left of which nobody said that it may go; "forbidden" is not "none"."""
+    """Raise RefusedError if an object or an unlisted kind lacks consent; "forbidden" is not "none"."""
     if remaining.unknown and not consent.accept_unknown:
         said = ", ".join(f"{kind} ({reason})" for kind, reason in remaining.unknown)
         raise RefusedError(
@@ -58,7 +58,7 @@ def require_consent(remaining: ManagedObjects, name: str, consent: DeletionConse
 
 
 def refuse_unplanned(remaining: ManagedObjects, name: str, accepted: AcceptedObjects) -> None:
-    """Raise RefusedError that names what the plan did not display, and what the deletion would destroy or block."""
+    """Raise RefusedError that names the objects that the plan did not display."""
     if unseen := unplanned_resources(remaining.instances, accepted):
         raise RefusedError(
             f"{name}: {summarize_names(one.ref for one in unseen)} was created after the plan was displayed, "
@@ -68,12 +68,12 @@ def refuse_unplanned(remaining: ManagedObjects, name: str, accepted: AcceptedObj
 
 
 def unplanned_resources(instances: Iterable[ManagedObject], accepted: AcceptedObjects) -> tuple[ManagedObject, ...]:
-    """Return what the plan did not display; objects of Kubernetes' own kinds stay in any case."""
+    """Return the objects that the plan did not display, without those of Kubernetes' own kinds."""
     return tuple(one for one in instances if not (one.shared or accepted.has(one.ref, one.uid)))
 
 
 def format_resources(instances: Sequence[ManagedObject]) -> str:
-    """The first few by name, and how many more."""
+    """Return the first few objects and the number of the rest."""
     shown = ", ".join(f"{one.ref}{one.held}" for one in instances[:_SHOWN])
     return shown + (f" and {len(instances) - _SHOWN} more" if len(instances) > _SHOWN else "")
 
@@ -87,10 +87,10 @@ def delete_managed_resources(
     *,
     own: bool = True,
 ) -> None:
-    """Deletes the users' objects, then (with `own`) those that came with the module, and waits until all are gone.
+    """Delete the users' objects, then (with `own`) those of the module, and wait until all are gone.
 
-    What went is added to `gone`. Objects of Kubernetes' own kinds are left alone: nobody can tell which are the
-    module's. Raises RefusedError where something is left that was not accepted, PartlyDoneError with who has to act.
+    Deleted objects are added to `gone`. Objects of Kubernetes' own kinds stay, because they may belong to other
+    software. Raises RefusedError for objects without consent, PartlyDoneError with who has to act.
     """
     for _ in range(_ROUNDS):
         remaining = count()
@@ -111,7 +111,7 @@ def _remove(run: Run, some: Sequence[ManagedObject], gone: list[ObjectRef]) -> N
 
 
 def _delete(run: Run, one: ManagedObject) -> None:
-    """Delete only the object that was counted: another one of its name is counted again, and was not accepted."""
+    """Delete only the counted object; a recreated one is counted again and was not accepted."""
     if one.deleted_at is None:
         with run.step("delete", one.ref):
             was_there = delete_object(run, one.ref, one.uid, one.resource_version, propagation="Foreground")
@@ -120,7 +120,7 @@ def _delete(run: Run, one: ManagedObject) -> None:
 
 
 def require_deleted(run: Run, uids: dict[ObjectRef, str], why: str, gone: list[ObjectRef]) -> None:
-    """Raises PartlyDoneError that names who has to act, where something is left when the time is over."""
+    """Wait for the deletions. Raises PartlyDoneError that names who has to act after the time limit."""
     left = wait_until_deleted(run, uids, run.limits.gone, deletion_blocker, uids)
     gone += [ref for ref in uids if ref not in left]
     if left:
@@ -131,12 +131,12 @@ def require_deleted(run: Run, uids: dict[ObjectRef, str], why: str, gone: list[O
 
 
 def _is_stuck(live: Object) -> bool:
-    """Whether somebody other than the cluster itself holds it: such are named first."""
+    """Return whether finalizers other than Kubernetes' own block the deletion."""
     return bool(set(live["metadata"].get("finalizers") or ()) - CLUSTER_FINALIZERS)
 
 
 def blocked_deletion_hint(left: Iterable[Object]) -> str:
-    """What a person can do about objects that do not go."""
+    """Return the hint for objects whose deletion is blocked."""
     held = {name for live in left for name in live["metadata"].get("finalizers") or ()}
     if held and held <= CLUSTER_FINALIZERS:
         return "the cluster's own controllers take it away, which may take half a minute; run it again to go on waiting"

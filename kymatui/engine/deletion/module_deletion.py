@@ -1,4 +1,4 @@
-"""Taking a module away by two rules: no manager goes while anything it manages is there; only what is ours goes."""
+"""Deletion of a module: no manager before its managed resources, and no object of another owner."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NOTHING: Final[Mapping[ObjectRef, Object]] = {}
 
 @dataclass(frozen=True, slots=True)
 class DeletionOutcome:
-    """What went, and what was kept, with the reasons; `lost` was to go, and somebody else had deleted it."""
+    """Deleted and kept objects; `lost` were deleted by another client."""
 
     gone: tuple[ObjectRef, ...]
     kept: tuple[Step, ...]
@@ -48,10 +48,10 @@ class DeletionOutcome:
 
 
 def uninstall_module(found: UninstallPlan, run: Run, consent: DeletionConsent) -> DeletionOutcome:
-    """Carries out a removal, of exactly what was accepted: what was created since is left, and named.
+    """Delete exactly the accepted objects; report and keep those that were created since.
 
-    Raises RefusedError before anything is deleted (OutdatedError where something else is installed than was looked at),
-    PartlyDoneError when something does not go (run it again to go on).
+    Raises RefusedError before any deletion (OutdatedError if another version was installed since), PartlyDoneError
+    if an object remains (a second run continues).
     """
     refuse_another_cluster(found.cluster, run)
     inventory = found.inventory
@@ -71,7 +71,7 @@ def uninstall_module(found: UninstallPlan, run: Run, consent: DeletionConsent) -
 
 
 def refuse_replaced(then: Inventory, now: Inventory) -> None:
-    """Raises OutdatedError where somebody installed something else under a name since it was looked at."""
+    """Raise OutdatedError if something else was installed under the name meanwhile."""
     if (now.digest, now.version) == (then.digest, then.version):
         return
     was, got = (f" {one.version}" if then.version != now.version else "" for one in (then, now))
@@ -86,7 +86,7 @@ def _left(step: Step) -> Step:
 
 
 class _Deletion:
-    """One removal on its way."""
+    """One running deletion."""
 
     def __init__(self, found: UninstallPlan, run: Run, consent: DeletionConsent) -> None:
         self.run = run
@@ -120,7 +120,7 @@ class _Deletion:
         return DeletionOutcome(tuple(self.gone), tuple(self._kept), self._lost())
 
     def _lost(self) -> tuple[ObjectRef, ...]:
-        """What was gone before its turn came."""
+        """Return the objects that another client deleted first."""
         known = {*self.gone, *(step.ref for step in self._kept)}
         lost = (*self._found.lost, *(step.ref for step in self._found.deletions if step.ref not in known))
         for ref in lost:
@@ -153,7 +153,7 @@ class _Deletion:
             self._remove(wave, "which is a part of the module")
 
     def _steps(self, part: BundlePart) -> tuple[Step, ...]:
-        """What is there of a part now; what the plan did not display stays."""
+        """Return the current steps of a part; objects that the plan did not display are kept."""
         steps = deletion_steps(self._inventory, self.run.cluster, self.run.cancel, self.run.limits.width, part)
         return tuple(step if self._is_accepted(step) else _left(step) for step in steps)
 
@@ -161,7 +161,7 @@ class _Deletion:
         return step.action is Action.KEEP or self._consent.accepted.has(step.ref, step.uid)
 
     def _delete_definitions(self) -> None:
-        """Those of which nothing is left; with the others would go what somebody made since."""
+        """Delete the CRDs without instances; the others would delete newly created objects too."""
         for step in self._steps(BundlePart.DEFINITION):
             if step.action is Action.KEEP:
                 self._kept.append(step)
@@ -169,7 +169,9 @@ class _Deletion:
             live = self.run.cluster.get(step.ref)
             if live is not None and self.run.backup is not None:
                 self.run.backup.save(live)
-            count = self._instances_of(live) if live is not None else 0  # the last request before it is deleted
+            count = (
+                self._instances_of(live) if live is not None else 0
+            )  # as late as possible, right before the deletion
             if count:
                 reason = f"{format_count(count, 'object')} of its kind left"
                 self._kept.append(replace(step, action=Action.KEEP, reason=reason))
@@ -185,9 +187,9 @@ class _Deletion:
         return len(found.instances) + len(found.unknown)
 
     def _remove(self, steps: Sequence[Step], why: str, read: Mapping[ObjectRef, Object] = _NOTHING) -> None:
-        """Deletes side by side, and waits until all are gone. Raises PartlyDoneError that tells who has to act.
+        """Delete in parallel and wait for the end. Raises PartlyDoneError that tells who has to act.
 
-        What was `read` a moment ago, and was found to be ours, is not read again.
+        Objects in `read`, which were just read and checked, are not read again.
         """
         if not steps:
             return
@@ -197,7 +199,7 @@ class _Deletion:
             require_deleted(self.run, waited, why, self.gone)
 
     def _delete(self, step: Step, read: Mapping[ObjectRef, Object]) -> str:
-        """The uid to wait for; "" where it is gone, is another's now, or was created again since."""
+        """Return the uid to wait for, "" if the object is gone, recreated, or has another owner."""
         ref = step.ref
         live = read[ref] if ref in read else self.run.cluster.get(ref)
         if live is None:
@@ -212,17 +214,17 @@ class _Deletion:
             version = str(live["metadata"].get("resourceVersion") or "")
             with self.run.step("delete", ref):
                 if not delete_object(self.run, ref, step.uid, version):
-                    return ""  # it is gone, or another one has its name now
+                    return ""  # gone or recreated
         self.run.tell(Progress(f"deleting {ref}", ref))
         return step.uid
 
     def _claimed(self, live: Object, item: InventoryItem) -> str:
         return foreign_claim(live, inventory_owner(self._inventory), item)
 
-    # the end
+    # namespaces and inventory
 
     def _end(self, keeper: InventoryStore) -> None:
-        """Namespaces last. The one that the inventory is in takes it along; else the inventory is removed by itself."""
+        """Delete the namespaces last; the inventory's own namespace deletes the inventory too."""
         own = ObjectRef(NAMESPACE, "", self._inventory.namespace)
         steps = self._steps(BundlePart.NAMESPACE)
         for step in [*(one for one in steps if one.ref != own), *(one for one in steps if one.ref == own)]:
@@ -243,7 +245,7 @@ class _Deletion:
             keeper.remove(self._inventory)
 
     def _let_go(self) -> None:
-        """Removes the marks from what stays; what the plan did not display is not touched."""
+        """Remove the ownership marks from kept objects, except those that the plan did not display."""
         mine = inventory_owner(self._inventory)
 
         def unmark(step: Step) -> None:
@@ -255,14 +257,14 @@ class _Deletion:
             patch = unmark_patch(live, mine, found=step.adopted)
             if patch is None:
                 return
-            patch["metadata"]["uid"] = uid_of(live)  # the server refuses it for another object of that name
+            patch["metadata"]["uid"] = uid_of(live)  # the server then rejects it for a recreated object
             with self.run.step("let go", step.ref):
                 self.run.cluster.patch(step.ref, patch, PatchKind.MERGE, manager=self.run.manager)
 
         run_for_each(self._kept, unmark, self.run.cancel, self.run.limits.width)
 
     def _others(self, namespace: str) -> tuple[str, ...]:
-        """What in a namespace is not the module's, or was not displayed, in words."""
+        """Return the contents of a namespace that are not the module's or were not displayed."""
         name, prefix = inventory_name(self._inventory.name), f"sh.helm.release.v1.{self._inventory.name}.v"
 
         def is_ours(ref: ObjectRef, body: Object) -> bool:

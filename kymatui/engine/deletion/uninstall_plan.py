@@ -1,4 +1,4 @@
-"""A removal as data: what of a module is there, what of it will go in which order, and what stands in the way."""
+"""The plan of an uninstallation: existing objects, order of deletion, and obstacles."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from kymatui.engine.plans.plan import Action, BundlePart, RequiredPermission, St
 
 @dataclass(frozen=True, slots=True)
 class UninstallPlan:
-    """What `delete` will do with what is installed under a name.
+    """The plan of an uninstallation.
 
-    remaining  what the module's manager looks after: it stays as long as any of that does
-    steps      the module's own objects, in waves, with those that are kept and why; namespaces are judged at the end
-    hooks      of a chart, that run before its objects go and after it, in their order
-    lost       what was installed and is not there any more, though no deletion has begun: somebody else deleted it
+    remaining  objects that the module's manager handles; while they exist, the module stays
+    steps      the module's own objects, in waves, and kept ones with the reason; namespaces are decided last
+    hooks      a chart's hooks before and after the deletion, in order
+    lost       installed objects that another client deleted
     """
 
     cluster: str
@@ -54,7 +54,7 @@ class UninstallPlan:
 
     @property
     def accepted(self) -> AcceptedObjects:
-        """What a person accepts with it: everything that it displays."""
+        """Return the objects that the plan displays and the user accepts."""
         remaining = ((one.ref, one.uid) for one in self.remaining.instances)
         return AcceptedObjects.of((*remaining, *((step.ref, step.uid) for step in self.steps)))
 
@@ -69,7 +69,7 @@ def plan_uninstall(
     width: int = WIDTH,
     patience: RetryPolicy = DEFAULT_RETRY,
 ) -> UninstallPlan | None:
-    """What would be deleted; None where nothing is installed under that name. Nothing is written."""
+    """Return what would be deleted, None if nothing is installed under the name; nothing is written."""
     stop = cancel or threading.Event()
     patient = RetryingCluster(cluster, clock, stop, patience)
     inventory = read_inventory(patient, clock, name, namespace)
@@ -88,7 +88,7 @@ def plan_uninstall(
 
 
 def _hooks(inventory: Inventory, cluster: Cluster, clock: Clock) -> tuple[Step, ...]:
-    """Those that have not run yet: an earlier attempt may have begun."""
+    """Return the hooks that have not run yet in an earlier attempt."""
     if not inventory.chart:
         return ()
     hooks = ReleaseStore(cluster, inventory.name, inventory.namespace, clock.now).hooks(inventory)
@@ -104,7 +104,7 @@ def _hooks(inventory: Inventory, cluster: Cluster, clock: Clock) -> tuple[Step, 
 def deletion_steps(
     inventory: Inventory, cluster: Cluster, cancel: threading.Event, width: int, part: BundlePart | None = None
 ) -> tuple[Step, ...]:
-    """The module's own objects (or those of a part) that are there, in the order in which they go."""
+    """Return the module's existing objects (or those of a part) in the order of deletion."""
     items = {item.ref: item for item in inventory.items}
     if inventory.made_namespace:
         items.setdefault(ObjectRef(NAMESPACE, "", inventory.namespace), InventoryItem(_place(inventory)))
@@ -120,7 +120,7 @@ def deletion_steps(
 
 
 def inventory_owner(inventory: Inventory) -> Owner:
-    """The marks that the module's objects carry."""
+    """Return the owner in the marks of the module's objects."""
     if inventory.chart:
         return Owner(OwnerKind.HELM, f"{inventory.namespace}/{inventory.name}")
     return Owner(OwnerKind.APPLYSET, applyset_id(inventory_name(inventory.name), inventory.namespace))

@@ -1,7 +1,7 @@
-"""What an object would be after applying, where the server may not be asked: in read-only mode dry runs are writes.
+"""Client-side estimate of an application, for read-only mode, where a dry run counts as a write.
 
-Lists of named things are merged by their names, other lists are replaced, as server-side apply does with nearly all of
-them. What the server would default or refuse is not seen: plans that were made so say it.
+Lists of named items are merged by name, other lists are replaced, as server-side apply does for nearly all of them.
+Defaults and refusals of the server are missing; such plans say so.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _KEYS: Final = ("name", "containerPort", "port", "mountPath", "devicePath", "ip"
 
 
 def merge_client_side(live: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
-    """`live` with the fields of `body`."""
+    """Return `live` with the fields of `body`."""
     found = _merged(live, {key: value for key, value in body.items() if key != "stringData"})
     return dict(found) if isinstance(found, Mapping) else {}
 

@@ -1,8 +1,8 @@
-"""What helm or kubectl wrote to an object, and what the version that kymatui installs does not have any more.
+"""Takeover of fields that helm or kubectl wrote, and that kymatui's version no longer has.
 
-Server-side apply takes away what the same manager applied before, and nothing else: what others wrote would stay for
-ever, and a list of named things would get the new name beside the old one. So their fields become kymatui's before an
-object is applied, as `kubectl apply --server-side` does it with its own of before (k8s.io/client-go/util/csaupgrade).
+Server-side apply removes only what the same manager applied before. Fields of others would stay forever, and a list
+of named items would have the new name and the old one. So their fields are first transferred to kymatui, as
+`kubectl apply --server-side` does with its own (k8s.io/client-go/util/csaupgrade).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _NEVER_SENT: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 def leftover_fields(
     live: Mapping[str, Any], body: Mapping[str, Any], manager: str, givers: frozenset[str] = HELM
 ) -> tuple[Path, ...]:
-    """The fields and items of `live` that `givers` alone own and `body` does not have: applying would leave them.
+    """Return fields of `live` that only `givers` own and `body` lacks: applying would leave them.
 
-    What they wrote in another version of the kind has other names, and is left alone.
+    Fields that were written in another API version have other paths and stay.
     """
     entries = live["metadata"].get("managedFields") or ()
     ours = [one for one in entries if one.get("manager") in {*givers, manager} and not one.get("subresource")]
@@ -52,7 +52,7 @@ def _owned(entries: Sequence[Mapping[str, Any]]) -> frozenset[Path]:
 
 
 def object_after_takeover(live: Mapping[str, Any], body: Mapping[str, Any], gone: Iterable[Path]) -> Object:
-    """`live` without some of its fields, and with those of `body`."""
+    """Return `live` without the fields in `gone`, and with those of `body`."""
     kept: Any = live
     for path in gone:
         kept = _without(kept, path)
@@ -60,18 +60,18 @@ def object_after_takeover(live: Mapping[str, Any], body: Mapping[str, Any], gone
 
 
 def patch_between(live: Mapping[str, Any], after: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A JSON patch from one to the other: whole fields of the object, labels and annotations."""
+    """Return a JSON patch between two states: whole top-level fields, labels and annotations."""
     made = list(_replaced(live, after, "", (live.keys() | after.keys()) - _NEVER_SENT))
     return made + list(_replaced(live["metadata"], after["metadata"], "/metadata", {"labels", "annotations"}))
 
 
 def take_over_fields(cluster: Cluster, ref: ObjectRef, manager: str, givers: frozenset[str] = HELM) -> bool:
-    """Make the fields of `givers` the manager's, as if it had applied them; return whether there were any."""
+    """Transfer the fields of `givers` to the manager, as if it had applied them; return whether any exist."""
     return patch_current(cluster, ref, lambda live: _handed(live, manager, givers))
 
 
 def _handed(live: Object, manager: str, givers: frozenset[str]) -> list[Mapping[str, Any]]:
-    """A JSON patch that unites the entries; what was written in another version names other fields, and stays."""
+    """Return a JSON patch that merges the entries; those of another API version stay."""
     entries: list[dict[str, Any]] = live["metadata"].get("managedFields") or []
     helms = [one for one in entries if one.get("manager") in givers and not one.get("subresource")]
     own = next((one for one in entries if _applied_by(one, manager)), None)
@@ -82,7 +82,7 @@ def _handed(live: Object, manager: str, givers: frozenset[str]) -> list[Mapping[
     fields: dict[str, Any] = dict(base.get("fieldsV1") or {})
     for one in taken:
         fields = _united(fields, one.get("fieldsV1") or {})
-    fields.pop(_STATUS, None)  # nobody applies a status: it would go
+    fields.pop(_STATUS, None)  # the next apply has no status and would remove it
     made = {**base, "manager": manager, "operation": "Apply", "fieldsV1": fields}
     kept = [one for one in entries if one is not own and one not in taken]
     return [{"op": "replace", "path": "/metadata/managedFields", "value": [made, *kept]}]
@@ -97,7 +97,7 @@ def _united(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lacking(path: Path, wanted: Mapping[str, Any], others: Iterable[Path]) -> Path:
-    """What of a path `wanted` has not: an item of a list as a whole, as far as nobody else owns a part of it."""
+    """Return the part of a path that `wanted` lacks: a whole list item, unless others own part of it."""
     at: object = wanted
     for depth, step in enumerate(path, 1):
         at = _below(at, step)
@@ -111,7 +111,7 @@ def _lacking(path: Path, wanted: Mapping[str, Any], others: Iterable[Path]) -> P
 
 
 def _below(value: object, step: str) -> object:
-    """What a manifest has at one step of a path. It may leave out a key that the server fills in."""
+    """Return the manifest's value at one step of a path; it may lack a key that the server defaults."""
     form, _, rest = step.partition(":")
     if form == "f":
         return value.get(rest, _MISSING) if isinstance(value, Mapping) else _MISSING
@@ -127,7 +127,7 @@ def _has_keys(item: object, keys: Mapping[str, Any]) -> bool:
 
 
 def _without(value: Any, path: Path) -> Any:
-    """A copy without what stands at a path; a map that becomes empty goes too, as server-side apply has it."""
+    """Return a copy without the value at a path; empty maps are removed too, as server-side apply does."""
     (form, _, rest), below = path[0].partition(":"), path[1:]
     if form == "f" and isinstance(value, Mapping):
         kept = {name: part for name, part in value.items() if name != rest}
@@ -159,7 +159,7 @@ def _replaced(
 
 
 def _as_stored(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A Secret's texts are kept as data."""
+    """Return the body with a Secret's stringData as data."""
     kind, texts = read_kind(body), body.get("stringData")
     if (kind.group, kind.kind) != ("", "Secret") or not isinstance(texts, Mapping):
         return dict(body)

@@ -1,6 +1,6 @@
-"""What hooks will do, asked of the server without doing it: each is created on trial, as the other objects are applied.
+"""Dry runs of hooks: each is created with dryRun, like the applied objects.
 
-A hook may need what another hook makes, or the module: what is not there yet keeps nothing from being planned.
+A hook may need objects of another hook or of the module; if these do not exist yet, the hook is not blocked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _EXISTS: Final = "AlreadyExists"
 
 @dataclass(frozen=True, slots=True)
 class PlannedContext:
-    """What there will be besides what is there: kinds and namespaces that come with the plan; hooks that have run."""
+    """The planned context of the hooks: kinds and namespaces of the plan, and completed hooks."""
 
     kinds: Collection[GroupVersionKind]
     namespaces: Collection[str]
@@ -37,7 +37,7 @@ class PlannedContext:
 def dry_run_hooks(
     bundle: Bundle, verb: str, cluster: Cluster, stage: PlannedContext, cancel: threading.Event, width: int
 ) -> tuple[Step, ...]:
-    """The hooks of install, upgrade or rollback in their order; those that the server refuses are BLOCKED."""
+    """Return the hooks of install, upgrade or rollback in order; those the server rejects are BLOCKED."""
     events = (f"pre-{verb}", f"post-{verb}")
     hooks = [(event, one) for event in events for one in hooks_of(bundle.hooks, event)]
     brought = {*stage.kinds, *defined_kinds(one.body for _, one in hooks)}
@@ -73,7 +73,7 @@ class _Trial:
         except ConflictError as error:
             return self._there(error)
         except NotFoundError as error:
-            return self._later(f"not checked: {error}")  # a namespace that another hook makes
+            return self._later(f"not checked: {error}")  # the namespace of another hook
         except (ForbiddenError, InvalidError) as error:
             if NO_DRY_RUN in str(error):
                 return self._later(f"not checked: {error}")

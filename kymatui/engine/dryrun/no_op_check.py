@@ -1,8 +1,8 @@
-"""Whether applying an object would change nothing, told from the object as it is: no second request is needed then.
+"""The no-op check: whether applying would change nothing, decided without a request.
 
-Server-side apply changes nothing where every field of the manifest has the manifest's value, and the manager's own
-entry in `managedFields` names these very fields. Whatever is not certain here (quantities that the server writes in
-another way, write-only fields, other versions) counts as unsettled, and is asked of the server.
+Server-side apply changes nothing if every field of the manifest has its value and the manager's entry in
+`managedFields` lists exactly these fields. Uncertain cases (normalised quantities, write-only fields, other
+versions) count as changes, and the server decides.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MISSING: Final = object()
 
 
 def is_no_op(live: Mapping[str, Any], body: Mapping[str, Any], manager: str) -> bool:
-    """Whether `manager` has applied exactly `body`, and it is still so."""
+    """Return whether `manager` has applied exactly `body` and nothing has changed since."""
     wanted = {name: value for name, value in body.items() if name not in _GIVEN}
     metadata = {name: value for name, value in (body.get("metadata") or {}).items() if name not in _NAMED}
     if metadata:
@@ -26,7 +26,7 @@ def is_no_op(live: Mapping[str, Any], body: Mapping[str, Any], manager: str) -> 
         wanted.pop("metadata", None)
     entry = _entry(live, manager)
     if entry is None:
-        return not wanted  # who applies no field has no entry
+        return not wanted  # a manager without applied fields has no entry
     if entry.get("apiVersion") != body.get("apiVersion"):
         return False
     return _holds(entry.get("fieldsV1") or {}, wanted, live)
@@ -56,7 +56,7 @@ def _holds(fields: Mapping[str, Any], wanted: object, live: object) -> bool:
 
 
 def _item_holds(key: str, below: Mapping[str, Any], wanted: Sequence[Any], live: Sequence[Any]) -> bool:
-    """One item of a list: of a set by its value, of a list of objects by the values of its keys."""
+    """Return whether a list item is unchanged: by value in a set, by its keys in a list of objects."""
     mark, _, text = key.partition(":")
     value = json.loads(text)
     if mark == "v":
@@ -69,7 +69,7 @@ def _item_holds(key: str, below: Mapping[str, Any], wanted: Sequence[Any], live:
 
 
 def _has_keys(item: object, keys: Mapping[str, Any], *, may_lack: bool) -> bool:
-    """A manifest may leave out a key that the server fills in (the protocol of a port)."""
+    """Return whether an item has the keys; a manifest may lack one with a default (a port's protocol)."""
     if not isinstance(item, Mapping):
         return False
     return all(item.get(name, _MISSING) == value or (may_lack and name not in item) for name, value in keys.items())

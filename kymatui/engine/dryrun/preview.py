@@ -1,4 +1,4 @@
-"""One object, asked of the server: what applying it would do, without doing it."""
+"""The preview of one object's application, by server-side dry run."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from kymatui.errors import ClusterError, ConflictError, ForbiddenError, InvalidE
 _MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 
 
-NO_DRY_RUN: Final = "does not support dry run"  # said of a webhook by the server, with 400
+NO_DRY_RUN: Final = "does not support dry run"  # the server's message about a webhook, with status 400
 WEBHOOK: Final = "failed calling webhook"
 COMPARED_LOCALLY: Final = "compared here: in read-only mode the server is not asked what it would do"
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyPreview:
-    """What applying would do; `live` is the object as it is, `after` as it would be, None where nobody knows.
+    """The result of a preview; `live` is the current object, `after` the future one, None if unknown.
 
-    With `inherits` helm's fields have to become kymatui's first (see `inheriting`).
+    With `inherits`, helm's fields are transferred to kymatui first (see `field_takeover`).
     """
 
     action: Action
@@ -60,7 +60,7 @@ class ApplyPreview:
 
 
 def observe(live: Object | None) -> ObservedVersion:
-    """What is remembered of an object to know it again."""
+    """Return the version of an object, to recognise a change later."""
     if live is None:
         return ObservedVersion()
     metadata = live["metadata"]
@@ -79,11 +79,11 @@ def preview_apply(
     adopt: bool = False,
     manager: str = FIELD_MANAGER,
 ) -> ApplyPreview:
-    """What applying `body` would do; `mine` are the marks that do not stand in the way, nor with `adopt` those of a
-    lifecycle-manager that has let go of the module.
+    """Return what applying `body` would do.
 
-    `seen` is the object where it was read already. A server that need not be asked is not: see `settling`. With `new`,
-    where nobody has installed the object yet, the dry run comes first: of most it says that they are not there.
+    `mine` are acceptable marks; with `adopt`, marks of a lifecycle-manager that released the module are accepted
+    too. `seen` is the object if it was already read. The dry run is skipped if `no_op_check` suffices. With `new`,
+    on a first installation, the dry run comes first, since most objects do not exist.
     """
     if new and seen is None and not cluster.read_only and (made := _created(cluster, body, manager)) is not None:
         return ApplyPreview(Action.CREATE, None, made, diff_objects(None, body))
@@ -113,17 +113,17 @@ def preview_apply(
 
 
 def _taken_over(cluster: Cluster, body: Object, live: Object, mine: Owner, manager: str) -> ApplyPreview:
-    """Even where nothing else changes, its owner does."""
+    """Return a preview that changes at least the owner."""
     sight = _adopted(cluster, body, live, mine, manager)
     action = Action.CHANGE if sight.action is Action.SAME else sight.action
-    applied = LIFECYCLE_APPLIER in field_managers(live)  # its labels alone are in manifests that kubectl applies, too
+    applied = LIFECYCLE_APPLIER in field_managers(live)  # manifests that kubectl applies may have its labels too
     return replace(
         sight, action=action, reason=sight.reason or ("owner: lifecycle-manager → kymatui" if applied else "")
     )
 
 
 def _adopted(cluster: Cluster, body: Object, live: Object, mine: Owner, manager: str) -> ApplyPreview:
-    """Preview an object whose installer hands its fields over, and with them what `body` does not have."""
+    """Return the preview of an object whose installer's fields are transferred, and so those `body` lacks."""
     if not field_managers(live) & ADOPTED_MANAGERS:
         return (
             _guessed(live, body, COMPARED_LOCALLY)
@@ -148,7 +148,10 @@ def _inherited(
     *,
     reason: str = "what helm wrote of it is kymatui's then",
 ) -> ApplyPreview:
-    """Two requests of which the second needs the first cannot be tried: the server is asked for what comes of both."""
+    """Return the preview of takeover plus application.
+
+    Two dependent requests cannot be dry-run, so the server gets one patch with the result of both.
+    """
     wanted = object_after_takeover(live, body, gone)
     if cluster.read_only:
         return replace(_guessed(live, wanted, COMPARED_LOCALLY), inherits=True)
@@ -169,7 +172,7 @@ def _inherited(
 def dry_run(
     cluster: Cluster, body: Object, live: Object | None, mine: Owner, *, manager: str = FIELD_MANAGER
 ) -> ApplyPreview:
-    """The server's own answer."""
+    """Return the server's dry-run result."""
     conflicts: tuple[FieldConflict, ...] = ()
     try:
         try:
@@ -195,7 +198,7 @@ def dry_run(
 def _refused(
     error: ClusterError, live: Object | None, body: Object, conflicts: tuple[FieldConflict, ...]
 ) -> ApplyPreview:
-    """What the server's refusal of a trial says of the real thing. Raises the error where it says nothing."""
+    """Return the preview for a rejected dry run. Raises the error if it says nothing about the real one."""
     if isinstance(error, ForbiddenError):
         return ApplyPreview(Action.BLOCKED, live, reason=str(error), conflicts=conflicts, forbidden=True)
     refusals = InvalidError, NotFoundError, ConflictError
@@ -207,7 +210,7 @@ def _refused(
 
 
 def _guessed(live: Object | None, body: Object, reason: str) -> ApplyPreview:
-    """What can be told without the server."""
+    """Return the client-side preview."""
     if live is None:
         return ApplyPreview(Action.CREATE, None, None, diff_objects(None, body), reason=reason, unchecked=True)
     after = merge_client_side(live, body)
@@ -217,7 +220,7 @@ def _guessed(live: Object | None, body: Object, reason: str) -> ApplyPreview:
 
 
 def _created(cluster: Cluster, body: Object, manager: str) -> Object | None:
-    """What would be created; None where the object is there already (it has a version then), or will not be."""
+    """Return the object that would be created; None if it exists (it then has a version) or is rejected."""
     try:
         after = cluster.apply(body, manager=manager, dry_run=True)
     except (ConflictError, ForbiddenError, InvalidError, NotFoundError):
@@ -230,7 +233,7 @@ def _created(cluster: Cluster, body: Object, manager: str) -> Object | None:
 
 
 def conflicts_of(error: ConflictError) -> tuple[FieldConflict, ...]:
-    """The fields that others own, each with who does."""
+    """Return the conflicting fields with their owners."""
     found = []
     for cause in field_conflicts(error):
         match = _MANAGER.search(str(cause.get("message") or ""))
@@ -240,15 +243,15 @@ def conflicts_of(error: ConflictError) -> tuple[FieldConflict, ...]:
 
 
 def is_yielding(conflicts: tuple[FieldConflict, ...], live: Mapping[str, Any], mine: Owner) -> bool:
-    """Whether the fields belong to helm, on an object of this very release: it is the same owner by another tool."""
+    """Return whether the fields belong to helm on an object of this release, which is the same owner."""
     return read_owner(live) == mine and {conflict.manager for conflict in conflicts} <= {HELM_MANAGER}
 
 
 def existed_before(live: Mapping[str, Any], mine: Owner, manager: str = FIELD_MANAGER) -> bool:
-    """Whether an object was made by somebody else, who says nothing of it.
+    """Return whether an object exists without any ownership mark.
 
-    That the manager has written to it says nothing: an earlier module may have found it, too, and have let it go.
-    Definitions alone have no marks while they are a module's, and so are known by their manager.
+    An entry of the manager proves nothing, because an earlier module may have adopted and released the object. Only
+    CRDs have no marks while a module owns them, so the manager identifies these.
     """
     if read_owner(live) == mine:
         return False

@@ -1,3 +1,1 @@
-"""What is installed: inventories, the ConfigMaps and Helm release Secrets that store them, ownership marks, the
-resources that a module manages.
-"""
+"""Inventories of installed modules: their storage, ownership marks, and managed resources."""

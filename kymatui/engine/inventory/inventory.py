@@ -1,4 +1,4 @@
-"""What is installed under a name, as it is written in the cluster: upgrades and deletions need no more than that."""
+"""The inventory of a name, as stored in the cluster; upgrades and deletions need nothing else."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ KEY: Final = "inventory"
 
 
 class InventoryState(StrEnum):
-    """How far the last run came."""
+    """The states of the last run."""
 
-    PENDING = "pending"  # at work, or cut off
+    PENDING = "pending"  # running or interrupted
     INSTALLED = "installed"
     DELETING = "deleting"
 
 
 @dataclass(frozen=True, slots=True)
 class InventoryItem:
-    """One object. `adopted` ones were there before, and stay when the rest is deleted.
+    """One object; `adopted` ones existed before and stay after a deletion.
 
-    `definition` ones are of a chart's `crds/`: created, and never changed.
+    `definition` ones are of a chart's `crds/`: created once and never changed.
     """
 
     ref: ObjectRef
@@ -41,18 +41,18 @@ class InventoryItem:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What is installed under a name in a namespace.
+    """The installed objects of a name in a namespace.
 
-    items             in the order of installation; while a run is at work both the old and the new ones
-    digest            of the bundle that is (or is being) installed
-    done              of hooks, those of the present run that ended well
-    resource_created  the default resources were created once; they are never created again
-    made_namespace    the namespace did not exist before
-    chart             it is kept in a Helm release Secret, in `revision`
-    rollback_to       the revision that is being gone back to, 0 for none
-    adopting          the run at work, or cut off, takes over what is there
-    resource_version  of the object that it was read from
-    finished          what a later run would not have to tidy up after a run that was cut off
+    items             in order of installation; old and new ones during a run
+    digest            digest of the installed bundle, or of the one being installed
+    done              completed hooks of the current run
+    resource_created  the default CRs were created once and are never created again
+    made_namespace    the installation created its namespace
+    chart             stored in a Helm release Secret, in `revision`
+    rollback_to       target revision of a rollback, 0 for none
+    adopting          the current or interrupted run adopts existing objects
+    resource_version  resourceVersion of the stored object
+    finished          the last run was not interrupted
     """
 
     name: str
@@ -79,11 +79,11 @@ class Inventory:
 
     @property
     def defaults(self) -> tuple[ObjectRef, ...]:
-        """The default resource and the further ones."""
+        """Return the default CR and further ones."""
         return (*((self.resource,) if self.resource is not None else ()), *self.resources)
 
     def is_cut_off(self, digest: str) -> bool:
-        """Whether the last run installed a bundle of that digest, and did not come to its end."""
+        """Return whether the last run installed a bundle with this digest and was interrupted."""
         return self.state is InventoryState.PENDING and self.digest == digest
 
     def item(self, ref: ObjectRef) -> InventoryItem | None:
@@ -95,14 +95,14 @@ class Inventory:
 
 
 def reset_if_deleting(inventory: Inventory | None) -> Inventory | None:
-    """The same for whoever installs: after a deletion that was cut off he begins anew, default resource and all."""
+    """Reset the inventory of an interrupted deletion, so that the next installation starts fresh."""
     if inventory is None or inventory.state is not InventoryState.DELETING:
         return inventory
     return replace(inventory, first=True, resource_created=False, done=())
 
 
 def merge_items(old: Iterable[InventoryItem], new: Iterable[InventoryItem]) -> tuple[InventoryItem, ...]:
-    """Both, each object once; what is said of an old one stays, in the version of the new one."""
+    """Return both lists without duplicates; an old item keeps its flags, with the new API version."""
     before = {versionless_key(item.ref): item for item in old}
     found: dict[tuple[str, str, str, str], InventoryItem] = {}
     for item in new:
@@ -114,13 +114,13 @@ def merge_items(old: Iterable[InventoryItem], new: Iterable[InventoryItem]) -> t
 
 
 def write_document(inventory: Inventory) -> str:
-    """An inventory as JSON."""
+    """Return the inventory as JSON."""
     plain = msgspec.to_builtins(replace(inventory, resource_version="", finished=False))
     return msgspec.json.encode({"schema": SCHEMA, **plain}, order="deterministic").decode()
 
 
 def read_document(text: str | bytes, where: str) -> Inventory:
-    """An inventory out of `write_document`; raises ConfigurationError that names `where` it stands."""
+    """Parse an inventory. Raises ConfigurationError that names `where` it is stored."""
     try:
         document: Mapping[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
         if document.get("schema") != SCHEMA:

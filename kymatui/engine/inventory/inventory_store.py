@@ -1,4 +1,4 @@
-"""Where inventories are kept in a cluster: a ConfigMap with the labels of an ApplySet, or Helm's release Secrets."""
+"""Storage of inventories: a ConfigMap with ApplySet labels, or Helm's release Secrets."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ _TOOLING: Final = "kymatui/v1"
 
 
 class InventoryStore(Protocol):
-    """The place of one inventory. Every method is safe to repeat, and to be cut off at any request."""
+    """The store of one inventory; every method can be repeated and interrupted at any request."""
 
     def read(self) -> Inventory | None:
-        """What is written there; None where nothing is installed."""
+        """Return the inventory, None if nothing is installed."""
         ...
 
     def begin(self, inventory: Inventory, bundle: Bundle) -> Inventory:
-        """Before anything of a bundle is written: whatever happens later, everything can be found again."""
+        """Store the inventory before the first write of a bundle, so that all its objects can be found."""
         ...
 
     def note(self, inventory: Inventory) -> Inventory:
-        """In the middle of a run: a hook is done, the default resource was created, the deletion has begun."""
+        """Store the inventory during a run: completed hook, created default CR, started deletion."""
         ...
 
     def finish(self, inventory: Inventory) -> Inventory:
-        """The run came to its end; `inventory` has the items that are left."""
+        """Store the inventory of a completed run, with the remaining items."""
         ...
 
     def fail(self, inventory: Inventory, reason: str) -> Inventory:
-        """The run ended with an error."""
+        """Store the failure of a run."""
         ...
 
     def remove(self, inventory: Inventory) -> None:
-        """Nothing is installed any more."""
+        """Delete the inventory."""
         ...
 
 
 class ApplySetStore:
-    """In a ConfigMap `kymatui.NAME`, parent of an ApplySet whose members carry its id."""
+    """The store in a ConfigMap `kymatui.NAME`, the parent of an ApplySet."""
 
     def __init__(self, cluster: Cluster, name: str, namespace: str) -> None:
         self._cluster = cluster
@@ -72,7 +72,7 @@ class ApplySetStore:
         return self._write(replace(inventory, state=InventoryState.INSTALLED, first=False))
 
     def fail(self, inventory: Inventory, reason: str) -> Inventory:
-        return inventory  # it says already that a run is at work, or was
+        return inventory  # its state is already PENDING
 
     def remove(self, inventory: Inventory) -> None:
         try:
@@ -110,13 +110,13 @@ def _group_kind(ref: ObjectRef) -> str:
 
 
 def secret_text(secret: Object, key: str) -> str:
-    """A text in a Secret; "" where there is none."""
+    """Return a text of a Secret, "" if absent."""
     data: Any = secret.get("data") or {}
     return base64.b64decode(data.get(key) or "").decode("utf-8", "replace")
 
 
 def refuse_other_kind(found: Inventory | None, *, chart: bool) -> None:
-    """A name is a chart's, or something else's: raises RefusedError where it would have to change."""
+    """Raise RefusedError if a chart would replace a non-chart installation, or the reverse."""
     if found is None or found.chart is chart:
         return
     was, wanted = ("a Helm release", "none") if found.chart else ("no Helm release", "one")

@@ -1,4 +1,4 @@
-"""What a module's manager looks after and is still there: everywhere, in whatever version it is written, each once."""
+"""The existing objects that a module's manager handles, in all namespaces, each once."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ GroupKind = tuple[str, str]
 _NEVER: Final = frozenset(
     (OPERATOR, kind) for kind in ("Kyma", "Manifest", "ModuleTemplate", "ModuleReleaseMeta", "Watcher")
 )
-"""What runs the modules is no module's resource, even where a template names it as its default resource."""
+"""Kinds of lifecycle-manager, which are never a module's resources, even if a template names one."""
 
 _KUBERNETES: Final = frozenset({"apps", "autoscaling", "batch", "extensions", "policy"})
 _OTHERS_SUFFIX: Final = (".x-k8s.io", "gateway.networking.k8s.io", "snapshot.storage.k8s.io", "metrics.k8s.io")
 
 
 def is_shared_kind(group: str) -> bool:
-    """Whether everybody has objects of the kinds of a group, because it is one of Kubernetes itself."""
+    """Return whether a group is Kubernetes' own, so that any software may use its kinds."""
     return not group or group in _KUBERNETES or (group.endswith(".k8s.io") and not group.endswith(_OTHERS_SUFFIX))
 
 
 @dataclass(frozen=True, slots=True)
 class ManagedObject:
-    """One object. `ours` came with the module (its default resource, or of its manifest), others are the users'.
+    """One managed object; `ours` means that the module installed it, else a user created it.
 
-    `applied` says that lifecycle-manager applied it from the module's manifest, and deletes it with the module.
-    `created` and `deleted_at` are seconds of the Unix clock, None where it does not say, or is not being deleted;
-    `held` tells who keeps it from going, in words to put behind its name; `maker` is the field manager that made it.
+    `applied` means that lifecycle-manager applied it from the module's manifest and deletes it with the module.
+    `created` and `deleted_at` are in seconds of the Unix clock, None if absent; `held` is text after the name that
+    tells what blocks the deletion; `maker` is the creator.
     """
 
     ref: ObjectRef
@@ -55,13 +55,13 @@ class ManagedObject:
 
     @property
     def shared(self) -> bool:
-        """Whether nobody can tell that it is the module's: it is never deleted because the module goes."""
+        """Return whether it may belong to other software; it is then never deleted with the module."""
         return not self.ours and is_shared_kind(self.ref.kind.group)
 
 
 @dataclass(frozen=True, slots=True)
 class ManagedObjects:
-    """All instances, and the kinds of which nobody may say whether there are any, with the reason."""
+    """All managed objects, and the kinds that could not be listed, with the reason."""
 
     instances: tuple[ManagedObject, ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()
@@ -76,7 +76,7 @@ class ManagedObjects:
 
 
 def managed_kinds(inventory: Inventory, cluster: Cluster) -> tuple[GroupKind, ...]:
-    """What the module's manager looks after: its own definitions' kinds, the default resource's, the associated."""
+    """Return the kinds that the manager handles: of its CRDs, of the default CRs, and associated ones."""
     definitions = [cluster.get(item.ref) for item in inventory.items if is_definition(item.ref)]
     found = [(gvk.group, gvk.kind) for gvk in defined_kinds(body for body in definitions if body is not None)]
     found += [(ref.kind.group, ref.kind.kind) for ref in inventory.defaults]
@@ -85,14 +85,14 @@ def managed_kinds(inventory: Inventory, cluster: Cluster) -> tuple[GroupKind, ..
 
 
 def without_operator_kinds(kinds: Iterable[GroupKind]) -> tuple[GroupKind, ...]:
-    """Each kind once; the Kyma and what else runs the modules is none of theirs, whatever a template says."""
+    """Return each kind once, without the kinds of lifecycle-manager, which a template may name."""
     return tuple(kind for kind in dict.fromkeys(kinds) if kind not in _NEVER)
 
 
 def list_managed_resources(
     inventory: Inventory, cluster: Cluster, kinds: Sequence[GroupKind], cancel: threading.Event, width: int
 ) -> ManagedObjects:
-    """Everything of the kinds, in all namespaces. Kinds that are not served have nothing."""
+    """Return all objects of the kinds, in all namespaces; kinds that are not served have none."""
     own = {versionless_key(item.ref) for item in inventory.items}
     if inventory.resource_created:
         own |= {versionless_key(ref) for ref in inventory.defaults}
@@ -107,10 +107,11 @@ def list_instances(
     width: int,
     manifest: str = "",
 ) -> ManagedObjects:
-    """The same for what has no inventory.
+    """Return all objects of the kinds for a module without inventory.
 
-    `own` are the identities of the default resource; `manifest` ("namespace/name") is the module's Manifest. Of the
-    default resource's kind lifecycle-manager waits for every other object, its own ones too: those are not `applied`.
+    `own` are the identities of the default CR; `manifest` ("namespace/name") is the module's Manifest.
+    lifecycle-manager waits for every other object of the default CR's kind, even its own, so those are not
+    `applied`.
     """
     waited_for = {(group, kind) for group, kind, *_ in own}
     found = run_for_each(kinds, lambda kind: _list(cluster, *kind), cancel, width)
@@ -155,7 +156,7 @@ def _instance(gvk: GroupVersionKind, body: Object, own: Iterable[tuple[str, str,
 
 
 def _maker(metadata: Mapping[str, Any]) -> str:
-    """The owner where one is named, else who wrote it first."""
+    """Return the owner of an object, else its first field manager."""
     for owner in metadata.get("ownerReferences") or ():
         return f"{owner.get('kind')} {owner.get('name')}"
     entries = sorted(metadata.get("managedFields") or (), key=lambda entry: str(entry.get("time") or ""))

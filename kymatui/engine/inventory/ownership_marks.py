@@ -1,4 +1,4 @@
-"""Whose an object is: the marks that kymatui sets on what it installs, and those that others set on theirs."""
+"""Ownership of objects: kymatui's marks and those of other tools."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from kymatui.engine.cluster.ports import FIELD_MANAGER, OPERATOR_FIELD_MANAGER, 
 LABEL_PART_OF: Final = "applyset.kubernetes.io/part-of"
 LABEL_APPLYSET: Final = "applyset.kubernetes.io/id"
 ANNOTATION_MANIFEST: Final = "kymatui.io/manifest"
-"""Which Manifest an object belongs to, as "namespace/name"; the marks that lifecycle-manager sets are left to it, since
-they say that it is in charge."""
+"""The Manifest of an object as "namespace/name". lifecycle-manager's own marks are not used, as they mean that it
+manages the object."""
 LABEL_HELM: Final = "app.kubernetes.io/managed-by"
 ANNOTATION_RELEASE: Final = "meta.helm.sh/release-name"
 ANNOTATION_RELEASE_NAMESPACE: Final = "meta.helm.sh/release-namespace"
 LIFECYCLE_APPLIER: Final = "declarative.kyma-project.io/applier"
 HELM_MANAGER: Final = "helm"
 KUBECTL_MANAGERS: Final = frozenset({"kubectl-client-side-apply", "kubectl", "kubectl-create", "kubectl-replace"})
-"""What kubectl calls itself where it writes whole objects; edits and patches of fields have other names."""
+"""kubectl's field managers for whole objects; its edits and patches use other names."""
 ADOPTED_MANAGERS: Final = KUBECTL_MANAGERS | {LIFECYCLE_APPLIER}
-"""Whose fields become kymatui's when it adopts what they installed."""
+"""The field managers whose fields kymatui takes over in an adoption."""
 
 
 class OwnerKind(StrEnum):
-    """Who installs things, and says so on them."""
+    """The installers that mark their objects."""
 
     HELM = "Helm release"
     APPLYSET = "set"
@@ -40,7 +40,7 @@ class OwnerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """`name` is "namespace/release" of Helm, the id of a set, or a Manifest."""
+    """An owner; `name` is "namespace/release", the id of an ApplySet, or a Manifest."""
 
     kind: OwnerKind
     name: str = ""
@@ -50,25 +50,25 @@ class Owner:
 
 
 def applyset_id(name: str, namespace: str, kind: str = "ConfigMap", group: str = "") -> str:
-    """The id of a set by its parent object, as kubectl computes it."""
+    """Return the id of an ApplySet from its parent object, as kubectl computes it."""
     digest = hashlib.sha256(f"{name}.{namespace}.{kind}.{group}".encode()).digest()
     return f"applyset-{base64.urlsafe_b64encode(digest).decode().rstrip('=')}-v1"
 
 
 def inventory_name(name: str) -> str:
-    """The name of the object that lists what is installed under a name."""
+    """Return the name of the object that stores the inventory of a name."""
     return f"kymatui.{name}"
 
 
 def bundle_owner(bundle: Bundle) -> Owner:
-    """What the marks of a bundle's own objects say."""
+    """Return the owner in the marks of a bundle's objects."""
     if bundle.release is not None:
         return Owner(OwnerKind.HELM, f"{bundle.namespace}/{bundle.name}")
     return Owner(OwnerKind.APPLYSET, applyset_id(inventory_name(bundle.name), bundle.namespace))
 
 
 def with_ownership_marks(body: Object, bundle: Bundle) -> Object:
-    """The object with the marks of its bundle: Helm's for a chart, the set's for everything else."""
+    """Return the object with its bundle's marks: Helm's for a chart, else the ApplySet's."""
     metadata = dict(body.get("metadata") or {})
     labels = {**(metadata.get("labels") or {}), **bundle.labels}
     if bundle.release is not None:
@@ -84,10 +84,9 @@ def with_ownership_marks(body: Object, bundle: Bundle) -> Object:
 
 
 def unmark_patch(live: Mapping[str, Any], mine: Owner, *, found: bool = False) -> dict[str, Any] | None:
-    """A merge patch for an object that stays when its module goes; None where nothing on it says whose it is.
+    """Return a merge patch that removes the marks from a kept object, None if it has none.
 
-    The marks go. From one that was `found` there by the module go also the labels and annotations that it alone set:
-    the object is left as it was.
+    From an object that was `found` by the module, labels and annotations that only the module set are removed too.
     """
     labels, annotations = set(_marks(mine)), set(_annotations(mine))
     if found:
@@ -111,7 +110,7 @@ def _annotations(mine: Owner) -> tuple[str, ...]:
 
 
 def _own_keys(live: Mapping[str, Any], field: str) -> frozenset[str]:
-    """The labels or annotations that kymatui wrote and nobody else did."""
+    """Return labels or annotations that only kymatui wrote."""
     ours: set[str] = set()
     theirs: set[str] = set()
     for entry in (live.get("metadata") or {}).get("managedFields") or ():
@@ -122,10 +121,10 @@ def _own_keys(live: Mapping[str, Any], field: str) -> frozenset[str]:
 
 
 def read_owner(live: Mapping[str, Any]) -> Owner | None:
-    """Whose an object is; None where nobody says that it is his.
+    """Return the owner of an object, None without marks.
 
-    What lifecycle-manager applies is its own, whatever else stands there; its label alone counts only where no other
-    mark is, because modules that are installed by Manifests carry it, too.
+    lifecycle-manager owns what it applies, whatever the other marks. Its label alone counts only without other
+    marks, because modules that are installed by Manifests have it too.
     """
     metadata: Mapping[str, Any] = live.get("metadata") or {}
     labels: Mapping[str, Any] = metadata.get("labels") or {}

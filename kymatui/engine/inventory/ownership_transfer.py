@@ -1,6 +1,6 @@
-"""Taking over what somebody else installed, and handing over what kymatui installed: nothing is deleted on the way.
+"""Transfer of ownership to and from kymatui, without deletions.
 
-Whose an object is stands in its labels, in its annotations and in `metadata.managedFields`: all three change together.
+Labels, annotations and `metadata.managedFields` show the owner, so all three change together.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ _ANNOTATIONS: Final = (
 
 
 def is_lifecycle_manager_mark(other: Owner) -> bool:
-    """Whether marks are lifecycle-manager's: what it has let go of still carries some."""
+    """Return whether the marks are lifecycle-manager's; it leaves some after a release."""
     return other.kind is OwnerKind.LIFECYCLE_MANAGER
 
 
 def take_over(cluster: Cluster, ref: ObjectRef) -> bool:
-    """Takes lifecycle-manager's marks from an object that is kymatui's now; whether there were any."""
+    """Remove lifecycle-manager's marks from an adopted object; return whether there were any."""
     return _without(cluster, ref, _LABELS, _ANNOTATIONS, frozenset({LIFECYCLE_APPLIER}))
 
 
 def hand_over(cluster: Cluster, ref: ObjectRef, mine: Owner) -> bool:
-    """Takes kymatui's marks from an object that lifecycle-manager applies; False where it does not, or it is gone."""
+    """Remove kymatui's marks from an object; False unless lifecycle-manager applies it."""
     live = cluster.get(ref)
     if live is None or LIFECYCLE_APPLIER not in field_managers(live):
         return False
     managers = {FIELD_MANAGER, OPERATOR_FIELD_MANAGER}
-    if mine.kind is OwnerKind.HELM:  # the label alone, which charts have in their own text, makes nobody an owner
+    if mine.kind is OwnerKind.HELM:  # charts may render the label themselves, so it proves no ownership
         _without(
             cluster, ref, (), (ANNOTATION_RELEASE, ANNOTATION_RELEASE_NAMESPACE), frozenset({*managers, HELM_MANAGER})
         )
@@ -58,9 +58,9 @@ def hand_over(cluster: Cluster, ref: ObjectRef, mine: Owner) -> bool:
 
 
 def patch_current(cluster: Cluster, ref: ObjectRef, change: Callable[[Object], list[Mapping[str, Any]]]) -> bool:
-    """Patches an object as `change` says of it (a JSON patch, empty for nothing); whether there was anything to do.
+    """Patch an object with the operations of `change`; return whether there were any.
 
-    Tried again while others write the object, and never on anything but what was read.
+    Retried while others write the object; the patch applies only to the version that was read.
     """
     for attempt in range(_ATTEMPTS):
         live = cluster.get(ref)

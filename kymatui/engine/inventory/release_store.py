@@ -1,7 +1,7 @@
-"""Inventories of charts: Helm's own release Secrets, with what Helm does not keep beside what it does.
+"""Inventories of charts: Helm's release Secrets, plus the data that Helm does not store.
 
-`helm list`, `helm history`, `helm upgrade`, `helm rollback` and `helm uninstall` find what they expect. Where helm
-itself has written the newest revision, what is installed is read from its manifest.
+`helm list`, `helm history`, `helm upgrade`, `helm rollback` and `helm uninstall` work on them. If helm wrote the
+newest revision, the inventory is read from its manifest.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from kymatui.helm.yaml.reading import load_exactly
 
 SECRET: Final = GroupVersionKind("", "v1", "Secret")
 _APPLY_METHOD: Final = ""
-"""Helm 4 upgrades and rolls back as the last revision says. Told "ssa", it would be refused every field that kymatui
-applied, as another manager; told nothing, it merges three ways, as all releases of Helm 3 do."""
+"""Helm 4 upgrades with the method of the last revision. With "ssa" it would conflict with every field that kymatui
+applied as another manager; with "" it does a three-way merge, as for all releases of Helm 3."""
 _DESCRIPTIONS: Final = {
     Status.PENDING_INSTALL: "Initial install underway",
     Status.PENDING_UPGRADE: "Preparing upgrade",
@@ -60,7 +60,7 @@ _DESCRIPTIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Revision:
-    """One Secret; `own` is what kymatui wrote beside the release, None where helm wrote it."""
+    """One Secret; `own` is kymatui's part, None if helm wrote it."""
 
     release: Release
     own: Inventory | None
@@ -68,7 +68,7 @@ class _Revision:
 
 
 class ReleaseStore:
-    """In Secrets `sh.helm.release.v1.NAME.vN`; at most `limit` revisions are kept."""
+    """The store in Secrets `sh.helm.release.v1.NAME.vN`, with at most `limit` revisions."""
 
     def __init__(
         self, cluster: Cluster, name: str, namespace: str, now: Callable[[], float], *, limit: int = 10
@@ -113,7 +113,7 @@ class ReleaseStore:
         word = "Install complete" if inventory.first else "Upgrade complete"
         word = f"Rollback to {inventory.rollback_to}" if inventory.rollback_to else word
         release = replace(self._release(inventory), status=Status.DEPLOYED, description=word)
-        # As helm does it, the old one first: whoever is cut off here goes on with a revision that is still pending.
+        # The old one first, as in helm: after an interruption here, the new revision is still pending and continues.
         for other in self._history():
             if other.release.version == inventory.revision:
                 continue
@@ -132,17 +132,17 @@ class ReleaseStore:
         return self._write(_with_runs(failed, inventory.done), inventory)
 
     def remove(self, inventory: Inventory) -> None:
-        for one in self._history():  # oldest first: as long as there is one, it can be found what was installed
+        for one in self._history():  # oldest first: the newest revision still lists the objects until the end
             self._delete(one.release.version)
 
     def hooks(self, inventory: Inventory) -> tuple[BundleHook, ...]:
-        """The hooks of the revision as they were written down with it; their objects with their namespaces."""
+        """Return the hooks of the revision as stored, with namespaces in their objects."""
         return self._hooks(self._release(inventory))
 
     def bundle_of(self, revision: int) -> tuple[Bundle, int]:
-        """An earlier revision as a bundle, with its number; the newest before the deployed one where `revision` is 0.
+        """Return an earlier revision as a bundle, with its number; 0 means the one before the deployed one.
 
-        Raises RefusedError where there is none.
+        Raises RefusedError if there is none.
         """
         history = [one.release for one in self._history()]
         current = deployed(history)
@@ -165,15 +165,15 @@ class ReleaseStore:
         return found, release.version
 
     def values(self) -> dict[str, Any]:
-        """The values of the release that is deployed, as they were given; else those of the newest revision."""
+        """Return the user's values of the deployed release, else of the newest revision."""
         history = [one.release for one in self._history()]
         release = deployed(history) or (history[-1] if history else None)
         return dict(release.config) if release is not None else {}
 
     def as_installed(self, bundle: Bundle) -> Bundle:
-        """The bundle as it was rendered when it was installed, where its chart and its values are still the same.
+        """Return the bundle with the stored rendering if chart and values are the same.
 
-        Charts make up passwords and certificates: rendered anew, they would be others each time.
+        A chart may generate passwords and certificates, which would differ in each rendering.
         """
         history = self._history()
         latest, asked = (history[-1].release if history else None), bundle.release
@@ -187,7 +187,7 @@ class ReleaseStore:
         return replace(bundle, objects=tuple(objects), hooks=tuple(hooks), release=kept)
 
     def _origin(self, release: Release, version: str) -> Origin:
-        """Where a revision came from, so that what is rolled back can be upgraded again."""
+        """Return the origin of a revision, so that a rolled-back release can be upgraded again."""
         own = next((one.own for one in self._history() if one.release.version == release.version), None)
         if own is None or not own.origin.address:
             return Origin("helm", f"revision {release.version}", version)
@@ -326,12 +326,12 @@ def _namespaced(served: ServedKind | None) -> bool | None:
 
 
 def _is_under_way(status: Status) -> bool:
-    """Whether a run is at work on the revision, or was cut off: what hooks it had run counts."""
+    """Return whether a run is active on the revision or was interrupted; its completed hooks then count."""
     return status.is_pending or status is Status.UNINSTALLING
 
 
 def _written(chart: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """A chart with its values; helm writes down when its files were changed, too."""
+    """Return a chart and its values as text, without helm's modification times of files."""
     return json.dumps([_timeless(chart), config], sort_keys=True)
 
 
@@ -356,7 +356,7 @@ def _with_status(release: Release, status: Status) -> Release:
 
 
 def _with_runs(release: Release, done: Iterable[str]) -> Release:
-    """Hooks that ended well in this run are told as such."""
+    """Return the release with the completed hooks of this run marked as succeeded."""
     ended = {key.partition(" ")[2] for key in done}
     hooks = tuple(
         replace(one, last_run=HookRun("Succeeded", one.last_run.started_at, one.last_run.completed_at))

@@ -1,1 +1,1 @@
-"""One run on a cluster: limits, progress, journal, lease, waits, chart hooks, the guarded deletion of one object."""
+"""The run of one operation: limits, progress, journal, lease, waits, hooks, object deletion."""

@@ -1,4 +1,4 @@
-"""Hooks of charts: one after another by weight, each waited for, each once in a run however often that is cut off."""
+"""Hooks of charts: in sequence by weight, each awaited, and each once in a run despite interruptions."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _AWAITED: Final = frozenset({("batch", "Job"), ("", "Pod")})
 
 
 def hook_key(event: str, one: BundleHook) -> str:
-    """What stands in the inventory once a hook has ended well."""
+    """Return the inventory's key of a completed hook."""
     return f"{event} {one.hook.path}#{one.hook.name}"
 
 
 def run_hooks(
     run: Run, hooks: Iterable[BundleHook], event: str, inventory: Inventory, keeper: InventoryStore
 ) -> Inventory:
-    """Runs the hooks of an event ("pre-install", …); returns the inventory in which they are noted.
+    """Run the hooks of an event ("pre-install", …); return the inventory with the completed hooks.
 
-    Raises KymatuiError where one fails; those that were to be deleted then are.
+    Raises PartlyDoneError if one fails, after applying the hooks' delete policies.
     """
     ordered = hooks_of(hooks, event)
     for number, one in enumerate(ordered):
@@ -73,13 +73,13 @@ def _run(run: Run, one: BundleHook, mark: str) -> None:
 
 
 def _is_a_hooks(live: Object) -> bool:
-    """Whether a hook created it, by kymatui or by helm: an object of a hook's name may be a user's."""
+    """Return whether a hook of kymatui or helm created the object; the name alone may be a user's."""
     annotations = live["metadata"].get("annotations") or {}
     return ANNOTATION_RUN in annotations or _HOOK in annotations
 
 
 def _is_of_this_run(run: Run, live: Object, mark: str) -> bool:
-    """Whether it was begun by this run before that was cut off, and did not fail."""
+    """Return whether this run started the hook before an interruption, and it has not failed."""
     annotations = live["metadata"].get("annotations") or {}
     if annotations.get(ANNOTATION_RUN) != mark or live["metadata"].get("deletionTimestamp"):
         return False
@@ -92,13 +92,13 @@ def _create(run: Run, body: Object, mark: str) -> None:
     try:
         run.cluster.create({**body, "metadata": metadata}, manager=run.manager)
     except ConflictError:
-        live = run.cluster.get(read_ref(body))  # an answer that was lost, or somebody else
+        live = run.cluster.get(read_ref(body))  # created by a request without an answer, or by another client
         if live is None or (live["metadata"].get("annotations") or {}).get(ANNOTATION_RUN) != mark:
             raise
 
 
 def _delete(run: Run, hooks: Iterable[BundleHook], policy: str) -> None:
-    """Deletes those that say so, and waits until they are gone."""
+    """Delete the hooks with this delete policy, and wait until they are gone."""
     for one in hooks:
         if policy in one.hook.delete_policies:
             _remove(run, read_ref(one.body))

@@ -1,4 +1,4 @@
-"""Who is at work: a name for people, which also tells another process of the machine whether its bearer lives."""
+"""Identities of runs: readable, and testable for a dead process on the same machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAME: Final = re.compile(r".* pid (\d+) on ([0-9a-f]{12})\.[0-9a-f]+")
 
 
 def own_identity() -> str:
-    """ "ann@laptop pid 4711 on 0a1b2c3d4e5f.67d9": user, host, process, machine, and something of this run alone."""
+    """Return user, host, process, machine and run: "ann@laptop pid 4711 on 0a1b2c3d4e5f.67d9"."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):
@@ -24,7 +24,7 @@ def own_identity() -> str:
 
 
 def is_dead(identity: str) -> bool:
-    """Whether the bearer was a process of this machine that is gone. False where nobody can say."""
+    """Return whether the identity is of an ended process on this machine; False if unknown."""
     match = _NAME.fullmatch(identity)
     if match is None or match[2] != _machine() or not hasattr(os, "kill") or os.name == "nt":
         return False
@@ -38,7 +38,7 @@ def is_dead(identity: str) -> bool:
 
 
 def _machine() -> str:
-    """The machine since it was started, and which of its process tables this is (containers have their own)."""
+    """Return an id of this boot and process namespace (containers have their own)."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         table = os.readlink("/proc/self/ns/pid")

@@ -1,7 +1,7 @@
-"""What a run did, step by step, on disk: a line before each step and a line after it, readable whatever happened.
+"""The journal of a run on disk: one line before and one after each step, readable after a crash.
 
-A line is one JSON object, written by one system call to the end of the file; a run that is killed leaves at most a last
-line without its end, which is not read. Journals hold names and words, no values.
+Each line is a JSON object that one system call appends. A killed run leaves at most one incomplete last line, which
+is ignored. Journals have names and messages, but no values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kymatui.errors import ConfigurationError
 
 
 class JournalMark(StrEnum):
-    """Where a line stands to its step."""
+    """The marks of a line."""
 
     BEGUN = "begun"
     DONE = "done"
@@ -28,12 +28,12 @@ class JournalMark(StrEnum):
 
 
 RUN_STEP: Final = "run"
-"""What the lines say that stand around a whole run; the object is its purpose, as in "install keda"."""
+"""The step name of a whole run; its object is the purpose, as in "install keda"."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One line: `time` in seconds since 1970, `run` the run's own name, `what` as in "create", `on` an object."""
+    """One line; `time` is in seconds since 1970, `run` the run's identity, `on` the object."""
 
     time: float
     run: str
@@ -44,7 +44,7 @@ class JournalEntry:
 
 
 class Journal:
-    """Appends to a file, from any thread; without a path nothing is written. Raises ConfigurationError at once."""
+    """A thread-safe writer; without a path it writes nothing. Raises ConfigurationError on creation."""
 
     def __init__(self, path: Path | None, run: str, now: Callable[[], float]) -> None:
         self._run, self._now = run, now
@@ -60,7 +60,7 @@ class Journal:
                 raise ConfigurationError(f"the journal {path} cannot be written: {error.strerror or error}") from error
 
     def write(self, mark: JournalMark, what: str, on: object = "", words: str = "") -> None:
-        """One line. Raises ConfigurationError where the disk takes no more: a step without its line is not begun."""
+        """Write one line. Raises ConfigurationError if the disk rejects it, so that the step does not start."""
         if self._file < 0:
             return
         line = msgspec.json.encode(JournalEntry(self._now(), self._run, mark, what, str(on), words)) + b"\n"
@@ -73,7 +73,7 @@ class Journal:
             raise ConfigurationError(f"the journal {self._path} cannot be written: the disk is full")
 
     def settle(self) -> None:
-        """What was written survives the machine, too."""
+        """Flush the file to disk, so that it survives a crash of the machine."""
         if self._file >= 0:
             os.fsync(self._file)
 
@@ -84,7 +84,7 @@ class Journal:
             self._file = -1
 
     def _end_line(self, path: Path) -> None:
-        """A run that was killed in the middle of a line does not spoil the next one."""
+        """Complete a line that a killed run left open, so that the next line is readable."""
         with path.open("rb") as file:
             if file.seek(0, os.SEEK_END) == 0:
                 return
@@ -94,7 +94,7 @@ class Journal:
 
 
 def read_journal(path: Path) -> Iterator[JournalEntry]:
-    """The entries of a journal in their order; lines that were cut off are left out."""
+    """Yield the entries of a journal; incomplete lines are skipped."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -107,7 +107,7 @@ def read_journal(path: Path) -> Iterator[JournalEntry]:
 
 
 def unfinished_steps(entries: Iterator[JournalEntry]) -> tuple[JournalEntry, ...]:
-    """The steps of the last run that were begun, and of which nothing more is known."""
+    """Return the steps of the last run that started and have no result."""
     by_run: dict[str, dict[tuple[str, str], JournalEntry]] = {}
     for entry in entries:
         steps = by_run.setdefault(entry.run, {})

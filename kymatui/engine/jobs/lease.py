@@ -1,8 +1,8 @@
-"""Who works on a module works on it alone: a Lease in the cluster, with a name that people can ask.
+"""Leases: one run at a time works on a module, with a readable holder.
 
-A lease that its holder has not renewed for its duration (as seen from here: clocks of machines differ) is taken over,
-and so is one whose holder was a process of this machine that is gone. A holder who cannot renew it stops before that:
-after two thirds of the duration, as holders do that use client-go.
+A lease is taken over if its holder has not renewed it for its duration (as observed here, because clocks of
+machines differ), or was a process of this machine that has ended. A holder that cannot renew stops earlier, after
+two thirds of the duration, as in client-go.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from kymatui.errors import CancelledError, ClusterError, ConflictError, Forbidde
 
 LEASE: Final = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
 DURATION: Final = 15.0
-_LONG_AGO: Final = 300.0  # no two clocks that anybody relies on differ by more
+_LONG_AGO: Final = 300.0  # seconds; usable clocks never differ by more
 _LOOK: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseTerms:
-    """`duration` of the lease, and how long to wait for somebody else's, in seconds."""
+    """The `duration` of a lease and the time to wait for another holder, in seconds."""
 
     duration: float = DURATION
     patience: float = 120.0
 
 
 class Lease:
-    """One lease; `hold` is the way to use it."""
+    """One lease; use `hold`."""
 
     def __init__(
         self, cluster: Cluster, clock: Clock, name: str, namespace: str, identity: str, terms: LeaseTerms | None = None
@@ -52,7 +52,7 @@ class Lease:
         self._taken_by = ""
         self.waited = False
         self.cut_off = False
-        """Whether it could not be renewed in time, though nobody is known to have taken it."""
+        """Whether it could not be renewed in time, without another known holder."""
 
     @property
     def name(self) -> str:
@@ -60,9 +60,9 @@ class Lease:
 
     @contextlib.contextmanager
     def hold(self, cancel: threading.Event, tell: Callable[[str], None]) -> Iterator[threading.Event]:
-        """Yields an event that is set when `cancel` is, and when the lease was lost or could not be renewed in time.
+        """Yield an event that is set on `cancel`, and when the lease is lost or could not be renewed in time.
 
-        Raises RefusedError that names the holder where he does not let go in time.
+        Raises RefusedError that names the holder after the time limit.
         """
         self._acquire(cancel, tell)
         stopped, ended = threading.Event(), threading.Event()
@@ -82,13 +82,13 @@ class Lease:
                 self._release()
 
     def clear(self) -> None:
-        """Takes away what a run has left that was killed after its last step; nothing where somebody is at work."""
+        """Delete the lease of a killed run; do nothing while another run is active."""
         with contextlib.suppress(NotFoundError, ConflictError, ForbiddenError):
             found = self._cluster.get(self._ref)
             if found is not None and self._is_free(found, self._clock.now()):
                 self._cluster.delete(self._ref, resource_version=_version(found))
 
-    # taking
+    # acquisition
 
     def _acquire(self, cancel: threading.Event, tell: Callable[[str], None]) -> None:
         if self._create():
@@ -148,17 +148,17 @@ class Lease:
         return True
 
     def _is_mine(self) -> bool:
-        """Whether an attempt whose answer was lost has taken it after all."""
+        """Return whether an attempt without an answer has taken the lease."""
         found = self._cluster.get(self._ref)
         if found is None or _holder(found) != self._identity:
             return False
         self._version = _version(found)
         return True
 
-    # keeping
+    # renewal
 
     def _keep(self, cancel: threading.Event, stopped: threading.Event, ended: threading.Event, lost: list[str]) -> None:
-        """Renews every third of the duration; passes on that somebody stopped the run."""
+        """Renew every third of the duration, and forward `cancel` to the run."""
         third = self._terms.duration / 3
         self._renewed = self._clock.now()
         due, renewal = self._renewed + third, threading.Thread(target=self._renew)
@@ -173,7 +173,7 @@ class Lease:
             if now >= due and not renewal.is_alive():
                 due = now + third
                 self._trying_since = now if self._trying_since is None else self._trying_since
-                # Whoever does not answer keeps this thread from nothing: it has to see that time is over.
+                # A separate thread, because this one must notice the time limit even if the server does not answer.
                 renewal = threading.Thread(target=self._renew, name="lease-renewal", daemon=True)
                 renewal.start()
 
@@ -193,11 +193,11 @@ class Lease:
         return "others may take it now; run it again when the cluster answers"
 
     def _renew(self) -> None:
-        """Notes who has taken the lease. A server that does not answer now may answer in time."""
+        """Renew the lease, and note another holder; an unreachable server may still answer in time."""
         began = self._clock.now()
         with contextlib.suppress(ClusterError):
             found = self._cluster.get(self._ref)
-            if found is not None:  # else its namespace is being deleted, by this very run
+            if found is not None:  # else this run is deleting the namespace
                 if _holder(found) != self._identity:
                     self._taken_by = _holder(found) or "nobody"
                     return
@@ -205,7 +205,7 @@ class Lease:
             self._renewed, self._trying_since = began, None
 
     def _release(self) -> None:
-        with contextlib.suppress(ClusterError):  # whoever comes next takes it over when it has expired
+        with contextlib.suppress(ClusterError):  # the next run takes it over after it expires
             try:
                 self._cluster.delete(self._ref, resource_version=self._version)
             except ConflictError:

@@ -1,4 +1,4 @@
-"""The deletion of one object: only the one that was accepted, and only in a state that the backup holds."""
+"""The deletion of one accepted object, in a state that the backup has."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _TRIES: Final = 5
 def delete_object(
     run: Run, ref: ObjectRef, uid: str, resource_version: str = "", *, propagation: str = "Background"
 ) -> bool:
-    """Delete the object with this uid; return whether it was there, False where another one has its name now.
+    """Delete the object with this uid; return whether it existed, False if recreated.
 
-    With a backup the server deletes it only in the state that the backup holds: an object that changed since is saved
-    again before. Raises ConflictError where it changes faster than that.
+    With a backup, the server deletes it only in the saved state: an object that changed is saved again first.
+    Raises ConflictError if it changes faster than that.
     """
     backup = run.backup
     if backup is None:
@@ -44,7 +44,7 @@ def delete_object(
 
 
 def uid_of(live: Object) -> str:
-    """Return the uid of an object, "" where it has none."""
+    """Return the uid of an object, "" if absent."""
     return str(live["metadata"].get("uid") or "")
 
 

@@ -1,4 +1,4 @@
-"""What a run has about it: the cluster, a clock, a way to stop it, a journal, and somebody to tell."""
+"""The context of a run: cluster, clock, cancellation, journal and progress."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from kymatui.engine.jobs.lease import Lease, LeaseTerms
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What happens at this moment: `words` for people, about an object or none; `done` of `total` steps.
+    """The current activity: `words` for people, an object or None, and `done` of `total` steps.
 
-    `waits` is who has to act for it to continue (NOBODY: the cluster itself), None while it works; `waits_for` what is
-    waited for, where `words` are a sentence about the wait.
+    `waits` is who has to act (NOBODY: the cluster), None while working; `waits_for` is the awaited thing if `words`
+    is a sentence about the wait.
     """
 
     words: str
@@ -37,10 +37,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """How long to wait, in seconds, and how many requests may be under way at a time.
+    """The time limits in seconds, and the number of parallel requests.
 
-    look    how often something is looked at again though nothing is said to have changed
-    absent  how long something that was written may be gone, for those who delete it to make it anew
+    look    interval for reading again without a reported change
+    absent  how long a written object may be missing, as others may recreate it
     """
 
     definitions: float = 60.0
@@ -55,7 +55,7 @@ class RunLimits:
 
 
 class SystemClock:
-    """Implements `Clock` with the machine's."""
+    """The machine's clock, as a `Clock`."""
 
     def now(self) -> float:
         return time.time()
@@ -69,7 +69,7 @@ class SystemClock:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run. `begin` makes it; steps take it as their first argument. `backup` is None where none is kept."""
+    """The context of one run, from `begin`; steps take it as first argument. `backup` is None without one."""
 
     cluster: Cluster
     clock: Clock
@@ -84,7 +84,7 @@ class Run:
 
     @contextlib.contextmanager
     def step(self, what: str, on: object = "") -> Iterator[None]:
-        """A step with its lines in the journal."""
+        """Write the lines of a step to the journal."""
         self.journal.write(JournalMark.BEGUN, what, on)
         try:
             yield
@@ -95,18 +95,18 @@ class Run:
 
     @contextlib.contextmanager
     def alone(self, name: str, namespace: str) -> Iterator[tuple[Run, bool]]:
-        """Nobody else works on this name meanwhile; yields the run to go on with, and whether it had to wait."""
+        """Hold the lease of this name; yield the run to continue with, and whether it had to wait."""
         lease = self._lease(name, namespace)
         with lease.hold(self.cancel, lambda words: self.tell(Progress(words))) as stopped:
             cluster = RetryingCluster(self.outside, self.clock, stopped, self.limits.patience)
             yield replace(self, cluster=cluster, cancel=stopped), lease.waited
 
     def tidy(self, name: str, namespace: str) -> None:
-        """Takes a lease away that nobody holds any more."""
+        """Delete an unused lease."""
         self._lease(name, namespace).clear()
 
     def _lease(self, name: str, namespace: str) -> Lease:
-        # A run that is stopped still has to let go: no request of the lease is cancelled.
+        # A cancelled run still has to release the lease, so its requests have a cancel event of their own.
         steady = RetryingCluster(self.outside, self.clock, threading.Event(), self.limits.patience)
         return Lease(steady, self.clock, name, namespace, self.identity, self.limits.lease)
 
@@ -124,10 +124,10 @@ def begin(
     purpose: str = "",
     backup: Backup | None = None,
 ) -> Iterator[Run]:
-    """A run on a cluster. `tell` is called from any thread.
+    """Start a run on a cluster; `tell` is called from any thread.
 
-    With a purpose ("install keda 1.5.0") the journal says when the whole run began and ended, so that one that is
-    killed between two steps is known for what it was.
+    With a purpose ("install keda 1.5.0"), the journal has start and end of the run, which identifies one that was
+    killed between two steps.
     """
     chosen_clock, chosen_cancel, chosen = clock or SystemClock(), cancel or threading.Event(), limits or RunLimits()
     identity = own_identity()
@@ -142,4 +142,4 @@ def begin(
 
 
 def _silent(progress: Progress) -> None:
-    """Nobody wants to know."""
+    """Ignore the progress."""

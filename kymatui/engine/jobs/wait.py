@@ -1,4 +1,4 @@
-"""Waiting for the cluster: until things are ready, until things are gone; and saying meanwhile what is waited for."""
+"""Waits for readiness and for deletion, with messages about the awaited objects."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FINAL: Final = frozenset({("batch", "Job"), ("", "Pod")})
 
 
 class NotReadyError(KymatuiError):
-    """Something failed for good, or did not become ready in time; `waiting` says what and why."""
+    """An object failed permanently or was not ready in time; `waiting` has the reasons."""
 
     def __init__(self, message: str, waiting: Sequence[Readiness], *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -50,12 +50,12 @@ class NotReadyError(KymatuiError):
 
 
 def has_readiness(ref: ObjectRef) -> bool:
-    """Whether there is something to wait for: what only holds data is ready when it is there."""
+    """Return whether readiness applies; an object that only holds data is ready when it exists."""
     return ref.kind.group not in _INSTANT_GROUPS and (ref.kind.group, ref.kind.kind) not in _INSTANT
 
 
 def is_deleted_when_done(body: Object) -> bool:
-    """Whether a Job is deleted by itself once it has run: that it is gone then says that it has ended."""
+    """Return whether a Job deletes itself after it has run, so that its absence means success."""
     ref = read_ref(body)
     is_job = (ref.kind.group, ref.kind.kind) == ("batch", "Job")
     return is_job and (body.get("spec") or {}).get("ttlSecondsAfterFinished") is not None
@@ -68,11 +68,11 @@ def wait_ready(
     vanishing: Collection[ObjectRef] = (),
     labels: str = "",
 ) -> None:
-    """Returns when all are ready. Raises NotReadyError in words, when one failed for good or the time is over.
+    """Wait until all objects are ready. Raises NotReadyError after a permanent failure or the time limit.
 
-    Those of `vanishing` (see `is_deleted_when_done`) are ready, too, when they are gone; others that are not there for
-    `run.limits.absent` seconds were deleted, and it is not waited any longer. Where `labels` select all of them,
-    and few others, many are read with one request.
+    Those of `vanishing` (see `is_deleted_when_done`) are also ready when they are gone; others that are missing for
+    `run.limits.absent` seconds count as deleted, which ends the wait. `labels` that select all of them, and few
+    others, allow one list request for many.
     """
     pending = {ref: Readiness(State.PROCESSING, "not looked at yet", ref) for ref in refs if has_readiness(ref)}
     if not pending:
@@ -105,7 +105,7 @@ def wait_ready(
 CLUSTER_FINALIZERS: Final = frozenset(
     {"foregroundDeletion", "customresourcecleanup.apiextensions.k8s.io", "kubernetes.io/pvc-protection"}
 )
-"""Finalizers of Kubernetes itself. Its garbage collector learns of a new kind some 30 s after its definition."""
+"""Kubernetes' own finalizers. Its garbage collector knows a new kind only about 30 s after the CRD."""
 
 
 def _who_lets_go(live: Object) -> Actor:
@@ -116,9 +116,9 @@ def _who_lets_go(live: Object) -> Actor:
 def wait_until_deleted(
     run: Run, refs: Iterable[ObjectRef], seconds: float, words: Callable[[Object], str], uids: dict[ObjectRef, str]
 ) -> dict[ObjectRef, Object]:
-    """Returns what is still there after that time, nothing when all are gone; `words` tells who has to act.
+    """Wait for deletions; return the remaining objects. `words` tells who has to act.
 
-    An object of another uid than the one in `uids` is a new one, and the old one is gone.
+    An object with another uid than in `uids` is new, and the old one is deleted.
     """
     pending: dict[ObjectRef, Object | None] = dict.fromkeys(refs)
     total = len(pending)
@@ -145,7 +145,7 @@ def _follow(
     seconds: float,
     labels: str = "",
 ) -> bool:
-    """Looks at all, and again at those that changed, until none is pending; False when the time is over."""
+    """Read all objects, and then the changed ones, until none is pending; False after the time limit."""
     deadline = run.clock.now() + seconds
 
     def look(refs: Sequence[ObjectRef]) -> bool:
@@ -156,7 +156,7 @@ def _follow(
     if look(list(pending)):
         return True
     with run.cluster.follow(_places(pending)) as changes:
-        todo = list(pending)  # what changed before the watch was open
+        todo = list(pending)  # read all again: changes before the watch was open were missed
         while not look(todo):
             left = deadline - run.clock.now()
             if left <= 0:
@@ -167,14 +167,14 @@ def _follow(
 
 
 def _places(refs: Iterable[ObjectRef]) -> set[tuple[GroupVersionKind, str]]:
-    """Where to watch: a kind that is in many namespaces is watched once, in all of them."""
+    """Return what to watch: a kind in many namespaces is watched once, in all of them."""
     found = {(ref.kind, ref.namespace) for ref in refs}
     counts = Counter(kind for kind, _ in found)
     return {(kind, namespace if counts[kind] <= _WORTH_A_LIST else "") for kind, namespace in found}
 
 
 def _read(run: Run, refs: Sequence[ObjectRef], labels: str) -> dict[ObjectRef, Object | None]:
-    """The objects; those that are many in one place with one request, where labels select them."""
+    """Return the objects, with one list request where labels select many in one namespace."""
     places: dict[tuple[GroupVersionKind, str], list[ObjectRef]] = {}
     for ref in refs:
         places.setdefault((ref.kind, ref.namespace), []).append(ref)

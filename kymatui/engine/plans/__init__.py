@@ -1,3 +1,1 @@
-"""A plan as data: its steps, differences and grants, the transforms before it, its JSON document. Nothing here asks
-a cluster.
-"""
+"""Plans as data: steps, differences, grants, transforms and JSON; no cluster access."""

@@ -1,4 +1,4 @@
-"""The difference between what is there and what would be, field by field, with nothing in it that must stay secret."""
+"""The field-by-field difference of two states of an object, without secret values."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ HIDDEN_CHANGED: Final = "(hidden, another value)"
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _KEPT_BY_TOOLS: Final = frozenset({_LAST_APPLIED, "deployment.kubernetes.io/revision"})
-"""Annotations in which tools and controllers keep books of an object, as others do in its status."""
+"""Annotations that tools and controllers use like a status."""
 _VOLATILE: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDiff:
-    """One field; `before` and `after` are JSON values, None where the field is not there."""
+    """One field; `before` and `after` are JSON values, None if absent."""
 
     path: str
     before: object
@@ -30,14 +30,14 @@ class FieldDiff:
 
 
 def diff_objects(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> tuple[FieldDiff, ...]:
-    """What changes between two states of one object; values of Secrets are replaced by words."""
+    """Return the differences of two states; values of Secrets are masked."""
     old, new = _comparable(before or {}), _comparable(after or {})
     secret = _is_secret(before or after or {})
     return tuple(_shown(change, secret) for change in _changes(old, new))
 
 
 def state_digest(live: Mapping[str, Any]) -> str:
-    """A digest of everything that people and controllers set in an object but for its status."""
+    """Return a digest of an object without status and server-set metadata."""
     text = json.dumps(_comparable(live), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -54,7 +54,7 @@ def _comparable(body: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(annotations, Mapping) and not _KEPT_BY_TOOLS.isdisjoint(annotations):
         metadata["annotations"] = {name: value for name, value in annotations.items() if name not in _KEPT_BY_TOOLS}
         if not metadata["annotations"]:
-            del metadata["annotations"]  # as before the first of them was written
+            del metadata["annotations"]  # so that it equals an object without annotations
     return {**found, "metadata": metadata}
 
 

@@ -1,4 +1,4 @@
-"""What a module may do once it is installed: the roles that it brings or binds, as data."""
+"""The permissions that a module gets: roles that it installs or binds."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One binding: `role` ("ClusterRole manager"), to whom, in which namespace ("" for the whole cluster).
+    """One binding: role ("ClusterRole manager"), subjects, and namespace ("" for the whole cluster).
 
-    `rules` are the role's as RBAC has them; none where the role is not the bundle's. `warnings` say in words what of
-    it is far-reaching.
+    `rules` are those of the role, empty if the bundle does not have it. `warnings` describe dangerous permissions.
     """
 
     role: str
@@ -32,7 +31,7 @@ class Grant:
 
 
 def list_grants(objects: Iterable[Object]) -> tuple[Grant, ...]:
-    """What the bindings among the objects grant, cluster-wide ones first."""
+    """Return the grants of the bindings among the objects, cluster-wide ones first."""
     rbac = [body for body in objects if str(body.get("apiVersion") or "").startswith(f"{_RBAC}/")]
     roles = {
         _role_key(body): tuple(body.get("rules") or ()) for body in rbac if body["kind"] in ("Role", "ClusterRole")

@@ -1,4 +1,4 @@
-"""A plan: everything that an installation, an upgrade or a deletion will do, as data that can be reviewed and kept."""
+"""Plans: everything that an installation, upgrade or deletion will do, to be reviewed and saved."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from kymatui.engine.plans.grants import Grant
 
 
 class Action(StrEnum):
-    """What happens to one object."""
+    """The actions on one object."""
 
     CREATE = "create"
     CHANGE = "change"
     SAME = "same"
     DELETE = "delete"
-    KEEP = "keep"  # would be deleted, and is not, for the reason that stands beside it
+    KEEP = "keep"  # would be deleted, but is kept for the given reason
     CONFLICT = "conflict"  # others own fields that would change; needs force
-    BLOCKED = "blocked"  # the server, or a rule, refuses it
+    BLOCKED = "blocked"  # the server or a rule rejects it
 
 
 class BundlePart(StrEnum):
-    """What an object is in its bundle."""
+    """The parts of a bundle."""
 
-    NAMESPACE = "namespace"  # that the bundle lives in, and does not bring
-    DEFINITION = "definition"  # created where it is missing, never changed
+    NAMESPACE = "namespace"  # the bundle's namespace, not part of its objects
+    DEFINITION = "definition"  # created if missing, never changed
     OBJECT = "object"
-    RESOURCE = "resource"  # the module's default custom resource
-    PREVIOUS = "previous"  # an earlier version had it
-    HOOK = "hook"  # of a chart: runs at its event
+    RESOURCE = "resource"  # the module's default CR
+    PREVIOUS = "previous"  # of an earlier version only
+    HOOK = "hook"  # a chart's hook
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +45,16 @@ class FieldConflict:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One object and what happens to it.
+    """One object and its action.
 
-    wave       steps of one wave run side by side; deletions have waves of their own, after all others
-    reason     why it is blocked or kept, or what a person should know of it
-    unchecked  the server could not be asked yet: the definition or the namespace comes with the plan
-    adopted    the object was there before, and nobody said that it is his
-    event      of a hook: when it runs, "pre-install"; its `wave` is its weight
-    inherits   helm wrote to it for the same release: its fields become kymatui's first (see `inheriting`)
-    uid        of the object that is deleted or kept: another one of its name is left
-    takes      uids of what goes with it: the instances of a definition, the content of a namespace
+    wave       steps of one wave run in parallel; deletions have later waves of their own
+    reason     why it is blocked or kept, or a note for the user
+    unchecked  no dry run was possible: the CRD or namespace is part of the plan
+    adopted    the object existed before, without an owner
+    event      event of a hook, as in "pre-install"; its `wave` is its weight
+    inherits   helm wrote to it for the same release, so its fields are transferred first (see `field_takeover`)
+    uid        uid of the object to delete or keep; a recreated object is kept
+    takes      uids of what is deleted with it: a CRD's instances, a namespace's content
     """
 
     action: Action
@@ -74,7 +74,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ObservedVersion:
-    """An object as it was when the plan was made; empty words where it was not there. See `diffing.stamp`."""
+    """The version of an object when the plan was made, empty if absent; `stamp` is `diff.state_digest`."""
 
     uid: str = ""
     resource_version: str = ""
@@ -83,7 +83,7 @@ class ObservedVersion:
 
 @dataclass(frozen=True, slots=True)
 class RequiredPermission:
-    """Something that the user would have to be allowed."""
+    """A permission that the plan needs."""
 
     verb: str
     kind: GroupVersionKind
@@ -96,19 +96,19 @@ class RequiredPermission:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """What is wanted.
+    """The request to the planner.
 
-    force               fields that others own are taken from them
-    prune               what an earlier version had and this one has not is deleted
-    prune_definitions   also CustomResourceDefinitions, and so all their instances
-    prune_namespaces    also Namespaces, and everything in them
-    associated          further kinds whose objects the module's manager looks after; it stays as long as they do
-    rollback_to         the bundle is this earlier revision of a chart's release; 0 where it is none
-    module              the module's name in a Kyma: refused where one asks for it
-    create_namespace    the bundle's namespace is created where it is missing
-    adopt               what is there becomes part of the installation, also what a lifecycle-manager has let go of
-    adopted_version     with `adopt`: the version that is there, "" where it is not known
-    outdated            with `adopt`: the objects of that version that the bundle does not have
+    force               take over fields of other managers
+    prune               delete what only an earlier version had
+    prune_definitions   also CRDs, and so all their instances
+    prune_namespaces    also namespaces, and everything in them
+    associated          further kinds that the module's manager handles; it stays while their objects exist
+    rollback_to         the bundle is this revision of a chart's release; 0 if it is not
+    module              name of the module in a Kyma; refused if a Kyma requests it
+    create_namespace    create the bundle's namespace if it is missing
+    adopt               add existing objects to the installation, including released ones of lifecycle-manager
+    adopted_version     with `adopt`: the installed version, "" if unknown
+    outdated            with `adopt`: objects of that version that the bundle lacks
     """
 
     bundle: Bundle
@@ -128,15 +128,14 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What `apply` will do on the cluster of that name.
+    """What `apply` will do on the named cluster.
 
-    intent     with its bundle as it will be sent: namespaces, marks, order
-    waves      the objects to apply are those of the bundle; each step names its own
-    first      nothing of that name has ever been installed to its end
-    observed   what was seen; the plan is refused when that is no longer so
-    inventory  the resourceVersion of the inventory that was seen, "" where there was none
-    unfinished an earlier run was cut off; carrying out the plan finishes it
-    hooks      what will run before and after the steps, in its order
+    intent     with the bundle as it will be sent: namespaces, marks, order
+    first      no installation of this name was ever completed
+    observed   versions of the objects; the plan is refused if they change
+    inventory  resourceVersion of the inventory, "" for none
+    unfinished an earlier run was interrupted; applying the plan completes it
+    hooks      hooks before and after the steps, in order
     """
 
     cluster: str
@@ -157,17 +156,17 @@ class Plan:
         return self.intent.bundle
 
     def of(self, *actions: Action) -> tuple[Step, ...]:
-        """The steps of some actions."""
+        """Return the steps with these actions."""
         return tuple(step for step in self.steps if step.action in actions)
 
     @property
     def verb(self) -> str:
-        """install, upgrade or rollback, as hooks call it."""
+        """Return install, upgrade or rollback, as hooks name it."""
         return "rollback" if self.intent.rollback_to else "install" if self.first else "upgrade"
 
     @property
     def deed(self) -> str:
-        """What a person is asked for: the verb, or the change of the owner, and of the version where it changes."""
+        """Return the verb for the user, with adopt or adopt and upgrade."""
         if not self.intent.adopt:
             return self.verb
         before = self.intent.adopted_version
@@ -175,28 +174,28 @@ class Plan:
 
     @property
     def purpose(self) -> str:
-        """What a journal says that it is for: what went on would not be the same without the intent to take over."""
+        """Return the purpose for the journal; a resumed adoption needs the same intent."""
         verb = "adopt" if self.intent.adopt else self.verb
         return f"{verb} {self.bundle.name} {self.bundle.version}".rstrip()
 
     @property
     def waves(self) -> tuple[tuple[Step, ...], ...]:
-        """The steps one group after the other; those of one group run side by side."""
+        """Return the steps in waves; those of one wave run in parallel."""
         numbers = sorted({step.wave for step in self.steps})
         return tuple(tuple(step for step in self.steps if step.wave == number) for number in numbers)
 
     @property
     def blockers(self) -> tuple[Step, ...]:
-        """What keeps the plan from being carried out as it is."""
+        """Return the steps that prevent the plan from being applied."""
         actions = (Action.BLOCKED,) if self.intent.force else (Action.BLOCKED, Action.CONFLICT)
         return (*(hook for hook in self.hooks if hook.action is Action.BLOCKED), *self.of(*actions))
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether everything is as it should be already, and was finished."""
+        """Return whether nothing is to do, and the last run was completed."""
         return not self.first and not self.unfinished and not self.writes
 
     @property
     def writes(self) -> tuple[Step, ...]:
-        """The steps that write."""
+        """Return the steps that write."""
         return self.of(Action.CREATE, Action.CHANGE, Action.DELETE, Action.CONFLICT)

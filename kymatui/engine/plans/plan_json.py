@@ -1,7 +1,7 @@
-"""Plans and bundles as JSON and back: what was reviewed is what is carried out, on another machine and another day.
+"""Plans and bundles as JSON: a reviewed plan can be applied later and on another machine.
 
-A document holds the objects as they will be sent, Secrets too: keep it like them. `plan.Step` never displays their
-values.
+A document has the objects as they will be sent, including Secrets, so store it like a Secret. `plan.Step` never
+displays their values.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ PLAN_SCHEMA: Final = "kymatui.io/plan/v1"
 
 
 def plan_to_json(plan: Plan) -> bytes:
-    """The whole plan as a JSON document."""
+    """Return the plan as a JSON document."""
     return msgspec.json.encode({"schema": PLAN_SCHEMA, "plan": msgspec.to_builtins(plan)}, order="deterministic")
 
 
 def plan_from_json(text: bytes | str) -> Plan:
-    """A plan out of `plan_to_json`; raises ConfigurationError that says what is wrong with it."""
+    """Parse a plan. Raises ConfigurationError with the fault."""
     try:
         document = msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -42,7 +42,7 @@ def plan_from_json(text: bytes | str) -> Plan:
 
 
 def bundle_digest(bundle: Bundle) -> str:
-    """What a bundle installs, in 64 hexadecimal digits: two with the same digest leave the same in a cluster."""
+    """Return a SHA-256 in hexadecimal of what a bundle installs; the same digest means the same result."""
     content = (
         bundle.name,
         bundle.namespace,

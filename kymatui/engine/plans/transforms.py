@@ -1,9 +1,9 @@
-"""What is done to every object of a bundle before it is planned: labels, annotations, images, pull secrets.
+"""Transforms of every object in a bundle before planning: labels, annotations, images, pull secrets.
 
-A transform is any function from an object to an object. It returns a new one where it changes something: sources keep
-what they read. Callers put their own among these:
+A transform is a function from an object to an object. It returns a new object if it changes something, because
+sources keep what they read. Callers can add their own:
 
-    bundle = transformed(bundle, [with_labels({"team": "a"}), with_images(["mirror.example/team/manager:1.2.3"]), mine])
+    bundle = apply_transforms(bundle, [with_labels({"team": "a"}), with_images(["mirror.example/manager:1.2.3"]), mine])
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CONTAINERS: Final = ("containers", "initContainers")
 
 
 def apply_transforms(bundle: Bundle, transforms: Iterable[Transform]) -> Bundle:
-    """The bundle with all its objects changed, one transform after another; the default resource stays as it is."""
+    """Return the bundle with the transforms applied in sequence; the default CR stays the same."""
     steps = tuple(transforms)
 
     def run(body: Object) -> Object:
@@ -45,12 +45,12 @@ def apply_transforms(bundle: Bundle, transforms: Iterable[Transform]) -> Bundle:
 
 
 def with_labels(labels: Mapping[str, str]) -> Transform:
-    """Labels on the object itself (not on what its templates make); of the same name these count."""
+    """Return a transform that sets labels of the object itself, not of its pod templates."""
     return lambda body: _with_metadata(body, "labels", labels)
 
 
 def with_annotations(annotations: Mapping[str, str]) -> Transform:
-    """Annotations on the object itself; of the same name these count."""
+    """Return a transform that sets annotations of the object itself."""
     return lambda body: _with_metadata(body, "annotations", annotations)
 
 
@@ -60,9 +60,9 @@ def _with_metadata(body: Object, field: str, texts: Mapping[str, str]) -> Object
 
 
 def with_images(images: Sequence[str]) -> Transform:
-    """Images taken from elsewhere, as `localizedImages` of a Manifest say: those with the same name and tag.
+    """Return a transform that replaces images with the same name and tag, like `localizedImages`.
 
-    Looked for in containers, init containers and values of their environment. Raises ConfigurationError for what is no
+    It covers containers, init containers and their environment values. Raises ConfigurationError for an invalid
     image reference.
     """
     known: dict[tuple[str, str], str] = {}
@@ -100,9 +100,10 @@ def _localized_variable(variable: Any, found: Callable[[Any], str | None]) -> An
 
 
 def with_pull_secret(name: str, manager: ObjectRef | None = None, *, variable: str = "") -> Transform:
-    """A secret to pull images with, in every workload; `variable` tells its name to the containers of the manager.
+    """Return a transform that adds a pull secret to every workload.
 
-    Without a `manager` every workload counts as one. Raises ConfigurationError where the variable is there already.
+    `variable` passes its name to the manager's containers; without a `manager`, to those of every workload. Raises
+    ConfigurationError if the variable already exists.
     """
 
     def run(body: Object) -> Object:
@@ -140,7 +141,7 @@ def _with_containers(
 
 
 def _with_pod(body: Object, change: Callable[[Container], Container]) -> Object:
-    """The object with its pod's specification changed; objects that make no pods stay as they are."""
+    """Return the object with its pod spec changed; objects without pods stay the same."""
     kind = body.get("kind")
     path: tuple[str, ...]
     if kind == "Pod":

@@ -1,5 +1,5 @@
-"""Where bundles come from: raw YAML, charts, layers of a registry, kustomizations, and the installs of a Manifest.
+"""Sources of bundles: charts, registry layers, components, kustomizations, Manifest installs.
 
-Everything that is read here is taken for hostile: sizes are bounded, paths stay within, digests are checked, and an
-error names the file, the document and the line. Nothing is written, and nothing is fetched but through the Blobs port.
+All input is untrusted: sizes are limited, paths stay inside, digests are checked, and errors name file, document
+and line. Sources write nothing, and fetch only through the Blobs port.
 """

@@ -1,4 +1,4 @@
-"""Charts become bundles: loaded from a path, a URL, a registry or a repository, rendered as helm install would."""
+"""Charts as bundles: loaded from a path, URL, registry or repository, and rendered like helm install."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[
 
 @dataclass(frozen=True, slots=True)
 class ValuesOptions:
-    """What a chart is given: `inline` values, then files, then the lines of Helm's --set flags, later over earlier."""
+    """The values of a chart: `inline`, then files, then Helm's --set flags; later ones win."""
 
     inline: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[str | Path, ...] = ()
@@ -39,7 +39,7 @@ class ValuesOptions:
     set_file: tuple[str, ...] = ()
 
     def merged(self) -> dict[str, Any]:
-        """One map, as Helm has it. Raises HelmError."""
+        """Return the merged values, as in Helm. Raises HelmError."""
         return merge_values(
             value_files=self.files,
             set=self.set,
@@ -53,14 +53,14 @@ class ValuesOptions:
 
 @dataclass(frozen=True, slots=True)
 class LoadedChart:
-    """A chart and where it came from."""
+    """A chart and its origin."""
 
     chart: Chart
     origin: Origin
 
 
 def from_path(path: str | Path) -> LoadedChart:
-    """A chart from a folder or a packed archive. Raises HelmError."""
+    """Load a chart from a folder or archive. Raises HelmError."""
     chart = load_chart(path)
     place = Path(path)
     digest = content_digest(place.read_bytes()) if place.is_file() else f"sha256:{chart.digest}"
@@ -68,7 +68,7 @@ def from_path(path: str | Path) -> LoadedChart:
 
 
 def from_archive(data: bytes, address: str) -> LoadedChart:
-    """A packed chart from its bytes; `address` says where they came from. Raises HelmError that names it."""
+    """Load a chart from an archive's bytes. Raises HelmError that names `address`."""
     try:
         chart = load_archive(data)
     except HelmError as error:
@@ -77,15 +77,15 @@ def from_archive(data: bytes, address: str) -> LoadedChart:
 
 
 def fetch_chart(reference: str, blobs: Blobs, *, repository: str = "", version: str = "") -> LoadedChart:
-    """A chart by `oci://` reference, by URL, or by name in a repository (the newest stable without a version).
+    """Fetch a chart by `oci://` reference, URL, or name in a repository; default is the newest stable.
 
-    Raises HelmError, and what the port raises.
+    Raises HelmError, and the port's errors.
     """
     return load_fetched_chart(blobs.chart(reference, repository=repository, version=version), reference, repository)
 
 
 def load_fetched_chart(data: bytes, reference: str, repository: str = "") -> LoadedChart:
-    """A packed chart that was fetched by such words. Raises HelmError."""
+    """Load a fetched chart archive. Raises HelmError."""
     if not repository:
         return from_archive(data, reference)
     where = redact_address(repository).rstrip("/")
@@ -94,7 +94,7 @@ def load_fetched_chart(data: bytes, reference: str, repository: str = "") -> Loa
 
 
 def locate_chart(reference: str, blobs: Blobs, *, repository: str = "", version: str = "") -> LoadedChart:
-    """A chart by what a person writes: a path where there is one, else as `fetch_chart`."""
+    """Load a chart from a path if it exists, else like `fetch_chart`."""
     if not repository and "://" not in reference and Path(reference).exists():
         return from_path(reference)
     return fetch_chart(reference, blobs, repository=repository, version=version)
@@ -110,10 +110,10 @@ def chart_bundle(
     include_crds: bool = True,
     environment: Environment | None = None,
 ) -> Bundle:
-    """What installing a chart as release `name` consists of.
+    """Return the bundle of a chart, installed as release `name`.
 
-    include_crds  whether the files below crds/ belong to it (Helm's --skip-crds says no)
-    environment   clock, randomness and limits of the rendering; its `lookup` is the target's
+      include_crds  include the files below crds/ (False is Helm's --skip-crds)
+      environment   clock, randomness and limits of the rendering; its `lookup` is the target's
 
     Raises HelmError with file and line, in Helm's words; SourceError for a manifest that is no object.
     """
@@ -178,7 +178,7 @@ def _asking(environment: Environment, target: RenderTarget) -> Environment:
 
 
 def _objects(rendered: Rendered) -> tuple[tuple[Object, ...], Iterable[str]]:
-    """The objects, and what is to be told of duplicates: helm would fail over them, or apply the last."""
+    """Return the objects, with notes about duplicates, which helm would reject or overwrite."""
     read = [one for manifest in rendered.manifests for one in read_objects(manifest.content, manifest.path)]
     kept = unique_documents(read)
     first = {id(one) for one in kept}

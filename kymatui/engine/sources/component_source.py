@@ -1,7 +1,7 @@
-"""A module by its component: the layers that its descriptor names, verified first where the caller asks for it.
+"""A module by its component descriptor: the layers that it names, verified first on request.
 
-A signature covers the digests of the layers, so each layer is compared with the digest that was signed, too: where a
-layer lies is not signed.
+A signature covers the digests of the layers but not their location, so each layer is also compared with its signed
+digest.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from kymatui.ocm import (
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Whose signature is asked for: keys, and the name of the signature where there may be several."""
+    """The trusted keys, and the signature's name if there may be several."""
 
     keys: Keys
     signature: str = ""
@@ -45,7 +45,7 @@ class Trust:
 
 
 def parse_component(text: str | bytes, where: str) -> ComponentDescriptor:
-    """The component descriptor in a YAML or JSON text. Raises DescriptorError that names `where`."""
+    """Parse a component descriptor in YAML or JSON. Raises DescriptorError that names `where`."""
     try:
         return read_descriptor(load_as_json(text))
     except YamlError as error:
@@ -55,9 +55,9 @@ def parse_component(text: str | bytes, where: str) -> ComponentDescriptor:
 
 
 class ModuleComponent:
-    """The layers of a component; verified when it is made, where there is a trust.
+    """The layers of a component, verified on creation if `trust` is given.
 
-    registry  where the component is ("host/path"), where it was moved since its descriptor was written
+    `registry` ("host/path") replaces the location in the descriptor.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ModuleComponent:
         insecure: bool = False,
         trust: Trust | None = None,
     ) -> None:
-        """Raises SignatureError before anything is fetched, and DescriptorError."""
+        """Verify the signature before anything is fetched. Raises SignatureError and DescriptorError."""
         if trust is not None:
             verify(descriptor, trust.keys, name=trust.signature, issuer=trust.issuer, now=trust.now)
         self._descriptor = descriptor
@@ -79,7 +79,7 @@ class ModuleComponent:
         self.layers: ModuleLayers = module_layers(descriptor, registry)
 
     def content(self, layer: ModuleLayer) -> bytes:
-        """The bytes of a layer, checked. Raises SignatureError, RegistryError and what the port raises."""
+        """Return the checked bytes of a layer. Raises SignatureError, RegistryError and the port's errors."""
         data = oci_layers.fetch(self._ref(layer), self._blobs)
         if self._verified:
             check_content(layer.resource, data)
@@ -93,10 +93,10 @@ class ModuleComponent:
         return LayerRef(layer.repository, layer.digest, self._insecure)
 
     def bundles(self, *, namespace: str = "default", target: RenderTarget | None = None) -> list[Bundle]:
-        """What the module consists of: its raw manifest, and its charts of the first generation.
+        """Return the module's bundles: its raw manifest, and charts of the first generation.
 
-        The first one brings the definitions, the last one the default resource. Raises SourceError where there is
-        nothing to install.
+        The first bundle has the CRDs, the last one the default CR. Raises SourceError if there is nothing to
+        install.
         """
         made = []
         if self.layers.raw_manifest is not None:
@@ -143,7 +143,7 @@ class ModuleComponent:
         return oci_layers.definitions(self.content(layer), str(self._ref(layer))) if layer is not None else []
 
     def default_resource(self) -> Object | None:
-        """The default resource of the layer `default-cr`; None where there is no such layer."""
+        """Return the default CR of the layer `default-cr`, None without such a layer."""
         layer = self.layers.default_resource
         if layer is None:
             return None

@@ -1,4 +1,4 @@
-"""The config layer of a module: for each install the flags of Helm's client and the values over the chart's own."""
+"""The config layer of a module: for each install, flags of Helm's client and values for the chart."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _USED_OF_CHARTS: Final = frozenset(["Version", "RepoURL"])
 
 @dataclass(frozen=True, slots=True)
 class InstallConfig:
-    """One entry of `configs`: `flags` by the field names of Helm's Install action, `overrides` as --set takes them."""
+    """One entry of `configs`; `flags` are fields of Helm's Install action, `overrides` a --set text."""
 
     flags: Mapping[str, bool | int | str] = field(default_factory=dict)
     overrides: str = ""
@@ -44,12 +44,12 @@ class InstallConfig:
 
     @property
     def unused(self) -> list[str]:
-        """Flags that say how Helm's client works, and change nothing here."""
+        """Return flags about Helm's client, which have no effect here."""
         return sorted(name for name in self.flags if name not in _USED | _USED_OF_CHARTS)
 
 
 def read_configs(data: bytes, where: str) -> dict[str, InstallConfig]:
-    """The entries of a config layer by the names of their installs; an empty layer has none. Raises SourceError."""
+    """Read the entries of a config layer by install name, empty for an empty layer. Raises SourceError."""
     try:
         document = load_yaml(unpack(data, where))
     except YamlError as error:
@@ -95,7 +95,7 @@ def _parse(line: str, where: str) -> dict[str, Any]:
 
 
 def _flags(line: str, where: str) -> dict[str, bool | int | str]:
-    """The flags that Helm's Install knows; others are left out, as the module manager did."""
+    """Return the flags of Helm's Install action; others are ignored, as in module-manager."""
     flags: dict[str, bool | int | str] = {}
     for name, value in _parse(line, where).items():
         expected = _expected(name)

@@ -1,7 +1,7 @@
-"""The installs of a Manifest become bundles, each on its own: one that cannot be read hinders no other.
+"""The installs of a Manifest as bundles; one that fails does not affect the others.
 
-v1alpha1 has several installs, with a config layer for charts and a layer of definitions; v1beta2 has one install and
-`localizedImages`. Of several installs the first brings the definitions, and the last the default resource.
+v1alpha1 has several installs, with a config layer for charts and a layer of CRDs; v1beta2 has one install and
+`localizedImages`. Of several installs, the first has the CRDs and the last the default CR.
 """
 
 from __future__ import annotations
@@ -46,12 +46,11 @@ class InstallFailure:
 
 
 class InstallReader:
-    """Reads the installs of one Manifest.
+    """The reader of one Manifest's installs.
 
-    target  the cluster they are for; a function where it differs by release (whether it is installed already)
-    folder  below which kustomizations of this machine may be named; None: none may
-    authenticated  what layers are fetched with that name their credentials (`credSecretSelector`, a label selector of
-            pull Secrets); None: they are fetched as all others are
+    target  the target cluster; a function if it depends on the release (whether it is installed)
+    folder  parent folder of local kustomizations; None: not allowed
+    authenticated  creates blobs with the pull Secrets of a label selector (`credSecretSelector`); None: no credentials
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class InstallReader:
         self._configs: dict[str, InstallConfig] | None = None
 
     def read(self) -> list[Bundle | InstallFailure]:
-        """All installs in their order. Raises nothing that concerns one install alone."""
+        """Return all installs in order; an install's error is returned, not raised."""
         return [self._read(one) for one in self._manifest.installs]
 
     def _read(self, install: ManifestInstall) -> Bundle | InstallFailure:
@@ -81,7 +80,7 @@ class InstallReader:
             return InstallFailure(install.name, error)
 
     def bundle(self, install: ManifestInstall) -> Bundle:
-        """One install. Raises SourceError, HelmError, RegistryError and what the port raises."""
+        """Return the bundle of one install. Raises SourceError, HelmError, RegistryError, the port's errors."""
         if not install.name:
             raise SourceError(f"an install of Manifest {self._manifest.ref} has no name")
         made = self._from_source(install)
@@ -112,7 +111,7 @@ class InstallReader:
     # kustomizations
 
     def _from_kustomization(self, name: str, url: str, path: str) -> Bundle:
-        """An archive at an address, with the folder behind `//`; else a folder of this machine, where one may be."""
+        """Build an archive at a URL with the folder after `//`, else a local folder, if allowed."""
         if url:
             return build.from_address(url, self._blobs, name=name)
         if not path:
@@ -145,12 +144,12 @@ class InstallReader:
         return replace(build.from_files(files, str(ref), name=name), origin=origin)
 
     def _ref(self, source: ImageSpec) -> LayerRef:
-        """Since v1beta2 the name is that of the component, and the layer lies where components do."""
+        """Return the layer's location; since v1beta2 it is in the component's repository."""
         new = self._manifest.raw.get("apiVersion") == V1BETA2
         return LayerRef.of(source.repo, source.name, source.ref, folder=COMPONENTS if new else "")
 
     def definitions(self) -> tuple[Object, ...]:
-        """What the layer of `crds` holds."""
+        """Return the CRDs of the layer `crds`."""
         if self._manifest.crds is None:
             return ()
         ref = self._ref(self._manifest.crds)
@@ -193,17 +192,17 @@ class InstallReader:
         return replace(made, notes=(*made.notes, *unused))
 
     def config(self, name: str) -> InstallConfig:
-        """What the config layer says of an install; nothing where there is no such layer, or none of that name."""
+        """Return the config of an install, empty without a layer or entry."""
         if self._configs is None:
             spec = self._manifest.config
             usable = spec is not None and spec.type == "oci-ref" and spec.ref
             self._configs = read_configs(self._fetched(spec), str(self._ref(spec))) if spec and usable else {}
         return self._configs.get(name, InstallConfig())
 
-    # what belongs to the Manifest as a whole
+    # fields of the whole Manifest
 
     def resource(self) -> Object | None:
-        """The default resource, without its status, and without the plural that the oldest Manifests have beside it."""
+        """Return the default CR without status, and without the `resource` field of the oldest Manifests."""
         found = self._manifest.resource
         if not found:
             return None

@@ -1,7 +1,7 @@
-"""Layers of a module in a registry, by digest: raw manifest, chart, kustomization, config, definitions.
+"""Layers of a module in a registry, by digest: raw manifest, chart, kustomization, config, CRDs.
 
-A layer is a blob of a repository ("reg.example/modules/component@sha256:…"), as `oci-ref` and `oci-dir` of a Manifest
-name it. Its digest is checked here too, whatever the port did.
+A layer is a blob of a repository ("reg.example/modules/component@sha256:…"), as `oci-ref` and `oci-dir` of a
+Manifest name it. Its digest is always checked here too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 
 @dataclass(frozen=True, slots=True)
 class LayerRef:
-    """Where a layer is. `repository` has no scheme; `insecure` ones are reached without TLS, as they ask for it."""
+    """The location of a layer; `repository` has no scheme, `insecure` means without TLS."""
 
     repository: str
     digest: str
@@ -40,9 +40,9 @@ class LayerRef:
 
     @classmethod
     def of(cls, repo: str, name: str, ref: str, *, folder: str = "") -> LayerRef:
-        """A layer as a Manifest names it: `http://` before `repo` asks for a registry without TLS.
+        """Return the layer that a Manifest names; `http://` before `repo` means without TLS.
 
-        `folder` stands between repo and name, unless one of both has it already. Raises SourceError.
+        `folder` is inserted between repo and name unless one of them has it. Raises SourceError.
         """
         scheme, found, rest = repo.rpartition("://")
         if found and scheme.lower() not in ("http", "https", "oci"):
@@ -58,7 +58,7 @@ class LayerRef:
 
 
 class Shape(enum.StrEnum):
-    """What a layer holds."""
+    """The kinds of content of a layer."""
 
     MANIFEST = "manifest"
     CHART = "chart"
@@ -67,7 +67,7 @@ class Shape(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """What a layer holds, by its shape: the text of a manifest, or files by their paths."""
+    """The content of a layer: the text of a manifest, or files by path."""
 
     shape: Shape
     manifest: bytes = b""
@@ -75,7 +75,7 @@ class Layer:
 
 
 def fetch(ref: LayerRef, blobs: Blobs) -> bytes:
-    """The bytes of a layer, checked against its digest. Raises RegistryError, and what the port raises."""
+    """Return a layer's bytes, checked by digest. Raises RegistryError, and the port's errors."""
     data = blobs.layer(ref.repository, ref.digest, insecure=ref.insecure)
     algorithm, _, wanted = ref.digest.partition(":")
     found = hashlib.new(algorithm, data).hexdigest()
@@ -91,9 +91,9 @@ def layer_origin(ref: LayerRef, version: str = "") -> Origin:
 
 
 def raw_manifest(data: bytes, where: str, *, archive: bool = False) -> bytes:
-    """The text of a raw manifest: the layer itself, or in a tar its first regular file not named `._…`.
+    """Return a raw manifest: the layer itself, or a tar's first regular file not named `._…`.
 
-    archive: it has to be a tar (type oci-dir). Raises SourceError.
+    `archive` requires a tar (type oci-dir). Raises SourceError.
     """
     plain = unpack(data, where)
     if not archive and not is_tar(plain):
@@ -105,9 +105,9 @@ def raw_manifest(data: bytes, where: str, *, archive: bool = False) -> bytes:
 
 
 def read_layer(data: bytes, where: str) -> Layer:
-    """A layer by what is in it: text, or an archive with a chart, a kustomization or one YAML file.
+    """Read a layer by its content: text, or an archive with a chart, a kustomization or one YAML file.
 
-    Raises SourceError where it is nothing of that.
+    Raises SourceError for other content.
     """
     if not is_gzip(data) and not is_tar(data):
         return Layer(Shape.MANIFEST, data)
@@ -134,9 +134,9 @@ def _classified(found: dict[str, bytes], where: str) -> Layer:
 
 
 def definitions(data: bytes, where: str) -> list[Object]:
-    """The definitions of a CRDs layer: of all its YAML and JSON files; other objects there do not count.
+    """Return the CRDs in all YAML and JSON files of a layer; other objects are ignored.
 
-    Raises SourceError where there is none.
+    Raises SourceError if there is none.
     """
     plain = unpack(data, where)
     files = read_tar(plain, where) if is_tar(plain) else {where: plain}

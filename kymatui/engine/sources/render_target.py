@@ -1,4 +1,4 @@
-"""What a source is told of the cluster that its objects are for."""
+"""The facts of a target cluster for rendering."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Lookup = Callable[[str, str, str, str], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class RenderTarget:
-    """A cluster, as charts may ask for it.
+    """A cluster as charts see it.
 
     kube_version  "v1.34.2"
-    served        "apps/v1" and "apps/v1/Deployment" for all it serves; None: what Helm takes for known
-    lookup        (apiVersion, kind, namespace, name) → object, list or {}; None: nothing is ever found
-    installed     the release is there: charts see an upgrade
-    revision      of the release, from 1
+    served        "apps/v1" and "apps/v1/Deployment" for all served kinds; None: Helm's defaults
+    lookup        (apiVersion, kind, namespace, name) → object, list or {}; None: always empty
+    installed     the release exists, so charts see an upgrade
+    revision      revision of the release, from 1
     """
 
     kube_version: str = KUBE_VERSION
@@ -32,16 +32,16 @@ class RenderTarget:
 
 
 def chart_targets(cluster: Cluster) -> Callable[[str], RenderTarget]:
-    """What charts of Manifests are told of a cluster, by the name of their release.
+    """Return the targets for charts of Manifests, by release name.
 
-    As the first module-manager had it, they always see an upgrade, so that they render the same on every turn.
+    Charts always see an upgrade, as in the first module-manager, so that every reconciliation renders the same.
     """
     found = chart_target(cluster, installed=True)
     return lambda release: found
 
 
 def chart_target(cluster: Cluster, *, installed: bool = False, revision: int = 1) -> RenderTarget:
-    """What a chart is told of a cluster: its version, what it serves, and whatever it looks up."""
+    """Return a cluster's version, served kinds and lookup for a chart."""
 
     def lookup(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
         gvk = GroupVersionKind.of(api_version, kind)

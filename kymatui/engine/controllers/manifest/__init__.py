@@ -1,1 +1,1 @@
-"""The Manifest controller: installs what a Manifest names, keeps it so, tells how it is, and takes it away again."""
+"""The Manifest controller: it installs, maintains, reports on and uninstalls what a Manifest names."""

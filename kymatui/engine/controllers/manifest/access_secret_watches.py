@@ -1,6 +1,6 @@
-"""The access Secrets of runtimes, watched where Manifests need them: what comes, changes or goes is acted on at once.
+"""Watches of the runtimes' access Secrets that wake the affected Manifests.
 
-Only the metadata of Secrets is watched, in the namespaces of Manifests that are for runtimes.
+Only metadata of Secrets is watched, in namespaces with Manifests for runtimes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kymatui.errors import KymatuiError
 
 SECRET: Final = GroupVersionKind("", "v1", "Secret")
 _FEW: Final = 16
-"""So many Secrets that changed together are read one by one; of more, all that are labelled are read with one list."""
+"""Up to this number, changed Secrets are read one by one; above it, with one list of all labelled ones."""
 
 KymaKey = tuple[str, str]
-"""Namespace and name."""
+"""Namespace and name of a Kyma."""
 
 
 class AccessSecretWatches:
-    """Wakes Manifests for runtimes. Does nothing before `begin`; shared by threads."""
+    """The watches of access Secrets; inactive before `begin`, and thread-safe."""
 
     def __init__(self, home: Cluster) -> None:
         self._home = home
@@ -35,15 +35,18 @@ class AccessSecretWatches:
         self._needed_by: dict[KymaKey, set[ObjectRef]] = {}
         self._kymas: dict[ObjectRef, KymaKey] = {}
         self._streams: dict[str, WatchThread] = {}
-        self._seen: dict[ObjectRef, tuple[KymaKey, str]] = {}  # of each Secret whose it was, and its version
+        self._seen: dict[ObjectRef, tuple[KymaKey, str]] = {}  # Kyma and version of each Secret
 
     def begin(self, wake: Callable[[ObjectRef], None]) -> None:
-        """From now on `wake` hears which Manifests are to be looked at; it is called from any thread."""
+        """Start calling `wake` with Manifests to reconcile, from any thread."""
         with self._lock:
             self._wake = wake
 
     def need(self, ref: ObjectRef, manifest: Manifest) -> None:
-        """Called before the Secret is read, so that no change is missed. Without a watch the resync is left."""
+        """Register a Manifest before its Secret is read, so that no change is missed.
+
+        If the watch fails, the resync finds the change.
+        """
         if not (manifest.remote and manifest.kyma):
             self.leave(ref)
             return
@@ -59,12 +62,12 @@ class AccessSecretWatches:
             try:
                 changes = self._home.follow([(SECRET, ref.namespace)])
             except KymatuiError:
-                self._drop(ref)  # the next turn tries again
+                self._drop(ref)  # the next reconciliation tries again
                 return
             self._streams[ref.namespace] = WatchThread(changes, self._touched)
 
     def leave(self, ref: ObjectRef) -> None:
-        """The Manifest needs no Secret any more; with the last one of a namespace its watch ends."""
+        """Unregister a Manifest; the last one of a namespace ends its watch."""
         with self._lock:
             self._drop(ref)
             idle = self._streams.keys() - {namespace for namespace, _ in self._needed_by}
@@ -93,7 +96,7 @@ class AccessSecretWatches:
         touched = list(refs)
         try:
             found = dict(self._read(touched))
-        except KymatuiError:  # nobody knows what changed: the turns themselves say what is wrong with the cluster
+        except KymatuiError:  # wake all: each reconciliation reports the cluster's error
             self._tell({(ref.namespace, "") for ref in touched})
             return
         with self._lock:
@@ -109,7 +112,7 @@ class AccessSecretWatches:
                 yield read_ref(live), live
 
     def _changed(self, ref: ObjectRef, live: Object | None) -> Iterator[KymaKey]:
-        """Whose Secret it was before and is now, where it is not as it was seen last."""
+        """Yield the previous and current Kyma of a Secret if it changed."""
         before = self._seen.pop(ref, None)
         metadata = JsonReader(live or {}).child("metadata")
         name = metadata.labels("labels").get(LABEL_KYMA_NAME, "")
@@ -120,7 +123,7 @@ class AccessSecretWatches:
             yield from (seen[0] for seen in (before, now) if seen is not None)
 
     def _tell(self, kymas: set[KymaKey]) -> None:
-        """A name of "" is all Kymas of the namespace."""
+        """Wake the Manifests of these Kymas; a name of "" means all of the namespace."""
         with self._lock:
             wake = self._wake
             all_of = {namespace for namespace, name in kymas if not name}

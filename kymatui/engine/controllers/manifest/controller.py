@@ -1,4 +1,4 @@
-"""The controller on its way: Manifests that change, workloads that change, and a slow look at everything."""
+"""The controller loop: changed Manifests, changed workloads, and a slow resync."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from kymatui.engine.jobs.lease import DURATION, Lease, LeaseTerms
 from kymatui.errors import CancelledError, ClusterError, KymatuiError, NotFoundError, RefusedError
 
 RESYNC: Final = 1800.0
-"""Seconds between two looks at a Manifest of which nothing changes."""
+"""Seconds between two reconciliations of an unchanged Manifest."""
 LEADER: Final = "operator"
 LEADER_NAMESPACE: Final = "kube-system"
 _LOOK = 1.0
 
 
 class ManifestController:
-    """Reconciles all Manifests of a cluster until it is stopped. `told` hears of failures, from any thread.
+    """The controller of all Manifests in a cluster; `told` gets failures, from any thread.
 
-    One works on a cluster at a time: further ones wait for its Lease, and tell (`tell`) whom they wait for.
+    Only one controller works on a cluster: others wait for its Lease and report the holder to `tell`.
     """
 
     def __init__(
@@ -54,12 +54,11 @@ class ManifestController:
         self._count = workers
 
     def run(self, cancel: threading.Event) -> None:
-        """Returns when `cancel` is set. Cut off from the cluster for longer than its Lease allows, it stops working.
+        """Run until `cancel` is set.
 
-        It goes on when it holds the Lease again.
-
-        Raises NotFoundError where the cluster does not know Manifests, RefusedError where its Lease was lost to
-        another, and whatever a defect raised.
+        If the Lease expires because the cluster is unreachable, the controller stops working until it holds the
+        Lease again. Raises NotFoundError if the cluster does not serve Manifests, RefusedError if another
+        controller took the Lease, and any unexpected error.
         """
         kind = manifest_kind(self._site)
         while self._lead(kind, cancel):
@@ -67,7 +66,7 @@ class ManifestController:
             self._tell(f"cut off from {self._site.home.name}: nothing is done until the Lease is held again")
 
     def _lead(self, kind: GroupVersionKind, cancel: threading.Event) -> bool:
-        """One term of office; whether it ended because the cluster could not be reached."""
+        """Work while holding the Lease; return whether to try again after a lost connection."""
         patient = RetryingCluster(self._site.home, self._site.clock, threading.Event(), self._site.limits.patience)
         terms = LeaseTerms(self._lease_seconds, patience=float("inf"))
         lease = Lease(patient, self._site.clock, LEADER, LEADER_NAMESPACE, own_identity(), terms)
@@ -75,7 +74,7 @@ class ManifestController:
             with lease.hold(cancel, _each_once(self._tell)) as stopped:
                 self._work(kind, stopped)
         except CancelledError:
-            return False  # while it waited for another
+            return False  # cancelled while waiting for another holder
         except RefusedError:
             if not lease.cut_off:
                 raise
@@ -123,7 +122,7 @@ class ManifestController:
 
 
 def _each_once(tell: Callable[[str], None]) -> Callable[[str], None]:
-    """Passes on what is not the same as the last time."""
+    """Return a function that forwards a message unless it repeats the last one."""
     last = [""]
 
     def told(words: str) -> None:
@@ -135,7 +134,7 @@ def _each_once(tell: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def manifest_kind(site: ReconcileContext) -> GroupVersionKind:
-    """The version of Manifests that the cluster prefers."""
+    """Return the cluster's preferred version of Manifests. Raises NotFoundError."""
     served = site.home.kinds(OPERATOR, "Manifest")
     if not served:
         raise NotFoundError(

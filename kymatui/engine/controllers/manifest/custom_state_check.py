@@ -1,7 +1,7 @@
-"""What a module's default resource says of its state, by the `customStateCheck` that stands on the Manifest.
+"""The state of a module's default CR by the Manifest's `customStateCheck`.
 
-Today's lifecycle-manager takes the state from the workload alone, and writes the rules there only for modules of older
-generations. Where they stand, they are read as the last lifecycle-manager did that read them.
+Current lifecycle-manager takes the state from the workload alone, and writes the rules only for older modules. If
+they exist, kymatui reads them as the last lifecycle-manager did that supported them.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _FIELDS: Final = ("jsonPath", "value", "mappedState")
 
 
 def has_rules(manifest: Manifest) -> bool:
-    """Whether the state of the default resource counts; an empty list stands for the rules that everybody has."""
+    """Return whether the default CR's state counts; an empty list means the built-in rules."""
     return bool(manifest.meta.annotations.get(ANNOTATION_STATE_CHECK, ""))
 
 
 def read_rules(manifest: Manifest) -> tuple[StateCheckRule, ...]:
-    """The rules that stand on a Manifest. Raises ConfigurationError that names it, and what is wrong with them."""
+    """Return the rules of a Manifest. Raises ConfigurationError that names the Manifest and the fault."""
     where = f"the annotation {ANNOTATION_STATE_CHECK} of {manifest.ref}"
     try:
         found = json.loads(manifest.meta.annotations.get(ANNOTATION_STATE_CHECK, "[]"))
@@ -49,7 +49,7 @@ def read_rules(manifest: Manifest) -> tuple[StateCheckRule, ...]:
 
 
 def resource_ref(manifest: Manifest, cluster: Cluster) -> ObjectRef | None:
-    """The default resource by the name that it has in a cluster; None for a Manifest without one."""
+    """Return the default CR's reference in a cluster, None for a Manifest without one."""
     if not manifest.resource:
         return None
     kind = cluster.kind(read_ref(manifest.resource).kind)
@@ -58,9 +58,9 @@ def resource_ref(manifest: Manifest, cluster: Cluster) -> ObjectRef | None:
 
 
 def evaluate_state(manifest: Manifest, cluster: Cluster, ref: ObjectRef | None, now: float) -> Evaluation:
-    """The state by the rules, once the workload is ready. With the policy Ignore no resource need be there.
+    """Return the state by the rules, after the workload is ready; with policy Ignore the CR is optional.
 
-    Raises ConfigurationError for rules that cannot be read, and the errors of the cluster.
+    Raises ConfigurationError for unreadable rules, and the errors of the cluster.
     """
     rules = read_rules(manifest)
     live = cluster.get(ref) if ref is not None else None
@@ -71,7 +71,7 @@ def evaluate_state(manifest: Manifest, cluster: Cluster, ref: ObjectRef | None, 
 
 
 def describe_evaluation(evaluation: Evaluation, ref: ObjectRef | None) -> str:
-    """A sentence on what decided, with each rule that did not pass as it should."""
+    """Return a sentence with the decision and each rule."""
     if evaluation.decision is StateDecision.NO_RESOURCE:
         return "installed and ready; there is no default resource to judge by"
     found = "; ".join(

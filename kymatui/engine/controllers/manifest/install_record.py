@@ -1,4 +1,4 @@
-"""What a Manifest has installed under which names: kept on the Manifest, so that it is found without its sources."""
+"""The record of a Manifest's installs, stored on the Manifest, so that it needs no sources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANNOTATION: Final = "kymatui.io/installs"
 
 
 class InstallRecord(NamedTuple):
-    """One name in one namespace of the target cluster; `install` is what the Manifest calls it."""
+    """One name in one namespace of the target cluster; `install` is the Manifest's name for it."""
 
     install: str
     name: str
@@ -21,7 +21,7 @@ class InstallRecord(NamedTuple):
 
 
 def read_record(manifest: Manifest) -> tuple[InstallRecord, ...]:
-    """What stands on the Manifest; nothing where that cannot be read."""
+    """Return the record of a Manifest, empty if unreadable."""
     try:
         found = json.loads(manifest.meta.annotations.get(ANNOTATION, "[]"))
         return tuple(InstallRecord(*map(str, entry)) for entry in found)
@@ -34,18 +34,21 @@ def record_text(entries: Iterable[InstallRecord]) -> str:
 
 
 def merge_records(old: Iterable[InstallRecord], new: Iterable[InstallRecord]) -> tuple[InstallRecord, ...]:
-    """Both, each once: nothing that may be installed is forgotten before it is gone."""
+    """Return both records without duplicates; an entry stays until its objects are deleted."""
     return tuple(dict.fromkeys((*old, *new)))
 
 
 def record_patch(entries: Iterable[InstallRecord]) -> Mapping[str, Any]:
-    """A merge patch that makes the Manifest say so."""
+    """Return a merge patch that stores the record."""
     return {"metadata": {"annotations": {ANNOTATION: record_text(entries)}}}
 
 
 def unique_name(manifest: Manifest, bundle: Bundle) -> str:
-    """The name of an install in its cluster. Charts keep theirs, which is that of the release; what else Manifests
-    call "raw-manifest", each of them, is named after the Manifest."""
+    """Return the name of an install in its cluster.
+
+    A chart keeps its release name. Other installs are all called "raw-manifest" in their Manifests and so get the
+    Manifest's name.
+    """
     if bundle.release is not None:
         return bundle.name
     return manifest.meta.name if len(manifest.installs) == 1 else f"{manifest.meta.name}-{bundle.name}"

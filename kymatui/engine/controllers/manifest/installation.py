@@ -1,4 +1,4 @@
-"""The way of a Manifest to being installed: each of its installs on its own, as far as one turn gets."""
+"""The installation of a Manifest: each install separately, as far as one reconciliation gets."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ POD: Final = GroupVersionKind("", "v1", "Pod")
 
 @dataclass(frozen=True, slots=True)
 class InstallResult:
-    """One install after a turn: its state, and why."""
+    """The result of one install: its state and the reason."""
 
     install: str
     state: State
@@ -64,14 +64,14 @@ class InstallResult:
 
 @dataclass(frozen=True, slots=True)
 class RenderedInstall:
-    """An install under the Manifest's name for it; the bundle has the name that it goes by in the cluster."""
+    """An install with the Manifest's name for it; the bundle has the name in the cluster."""
 
     install: str
     bundle: Bundle | InstallFailure
 
 
 def read_bundles(site: ReconcileContext, manifest: Manifest, cluster: Cluster) -> list[RenderedInstall]:
-    """The installs, by the names that they have in the cluster."""
+    """Return the rendered installs with their names in the cluster."""
     by_secret = authenticated(site, manifest)
     target, folder = site.target_of(cluster), site.folder
     found = InstallReader(manifest, site.blobs, target, folder=folder, authenticated=by_secret).read()
@@ -81,7 +81,7 @@ def read_bundles(site: ReconcileContext, manifest: Manifest, cluster: Cluster) -
 
 
 def install_records(read: Sequence[RenderedInstall]) -> list[InstallRecord]:
-    """Under which names they go; what cannot be read at present is not among them."""
+    """Return the records of the installs; unreadable ones are left out."""
     return [
         InstallRecord(one.install, one.bundle.name, one.bundle.namespace)
         for one in read
@@ -94,7 +94,7 @@ def _named(manifest: Manifest, bundle: Bundle) -> Bundle:
 
 
 def _marked(site: ReconcileContext, manifest: Manifest, bundle: Bundle) -> Bundle:
-    """Its objects marked as the Manifest's."""
+    """Return the bundle with the Manifest's marks on its objects."""
     name = manifest.meta.name
     labels = {COMPONENT: name, PART_OF: "Kyma"} if len(name) <= _LONGEST_LABEL else {PART_OF: "Kyma"}
     marks = [with_labels(labels), with_annotations({ANNOTATION_MANIFEST: f"{manifest.meta.namespace}/{name}"})]
@@ -102,7 +102,7 @@ def _marked(site: ReconcileContext, manifest: Manifest, bundle: Bundle) -> Bundl
 
 
 class ManifestInstallation:
-    """One turn's installing on one cluster."""
+    """The installation of a Manifest on one cluster, in one reconciliation."""
 
     def __init__(self, site: ReconcileContext, manifest: Manifest, cluster: Cluster, cancel: threading.Event) -> None:
         self._site = site
@@ -111,12 +111,15 @@ class ManifestInstallation:
         self._cancel = cancel
 
     def install(self, read: Sequence[RenderedInstall]) -> ReconcileResult:
-        """Brings every install on its way. Errors of one do not keep the others from theirs."""
+        """Install everything; an error of one install does not stop the others."""
         found = self._finding([self._one(one.install, one.bundle) for one in read])
         return self._judged(found) if has_rules(self._manifest) else found
 
     def _judged(self, found: ReconcileResult) -> ReconcileResult:
-        """The default resource has its say once everything else is ready, and is looked at from the beginning."""
+        """Return the result with the default CR's state, which counts once everything else is ready.
+
+        The CR is watched from the beginning.
+        """
         ref = resource_ref(self._manifest, self._cluster)
         waits = (*found.waits, *((ref,) if ref is not None else ()))
         if found.state is not State.READY:
@@ -169,7 +172,7 @@ class ManifestInstallation:
         return plan(intent, self._cluster, self._site.clock, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
 
     def _with_resource(self, bundle: Bundle) -> Bundle:
-        """The default resource under the name that lifecycle-manager gives it where it has none."""
+        """Return the bundle with lifecycle-manager's default name for the default CR."""
         ref = resource_ref(self._manifest, self._cluster)
         if bundle.resource is None or ref is None:
             return bundle
@@ -189,7 +192,7 @@ class ManifestInstallation:
         return InstallResult(name, State.READY, "installed and ready", inventory)
 
     def _broken_pod(self, live: Object, run: Run) -> Readiness | None:
-        """Of a StatefulSet, whose status does not tell, a pod that does not come up; None where there is none."""
+        """Return a failing pod of a StatefulSet, whose own status does not tell; None if there is none."""
         ref = read_ref(live)
         chosen = read_selector(live.get("spec", {}).get("selector") or {})
         if ref.kind != STATEFUL_SET or isinstance(chosen, InvalidSelector) or chosen.empty:
@@ -199,7 +202,7 @@ class ManifestInstallation:
         found = (check_readiness(pod, self._site.clock.now()) for pod in pods)
         return next((one for one in found if one.state is State.ERROR), None)
 
-    # what is said of it
+    # status
 
     def _finding(self, results: Sequence[InstallResult]) -> ReconcileResult:
         state = worst_state(result.state for result in results) or State.READY
@@ -241,5 +244,5 @@ def _conflicts(conflicts: Sequence[FieldConflict]) -> str:
 
 
 def _is_workload(ref: ObjectRef) -> bool:
-    """Whether its changes may change a Manifest's state at any time."""
+    """Return whether a change of the object may change the Manifest's state."""
     return ref.kind in WORKLOADS

@@ -1,7 +1,7 @@
-"""The status of a Manifest, in the words of both generations; written only where it says something new.
+"""The status of a Manifest in both API versions; written only if it changes.
 
-v1beta2 (and v1alpha1 from February 2023 on) has a state, the last operation, conditions one of each type, and the list
-of what was applied. v1alpha1 knows neither Warning nor Unmanaged; what a definition does not know, the server prunes.
+v1beta2 (and v1alpha1 since February 2023) has a state, the last operation, one condition of each type, and the list
+of applied objects. v1alpha1 has neither Warning nor Unmanaged; the server prunes fields that a CRD does not have.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _LONGEST = 32_000
 _OLD_STATES: Final = {State.WARNING: State.ERROR, State.UNMANAGED: State.READY}
 RESOURCES, INSTALLATION, MODULE_CR = "Resources", "Installation", "ModuleCR"
 OF_INSTALL: Final = "/Ready"
-"""The end of the type of a condition that is about one of several installs, after its name."""
+"""The suffix of a condition type for one of several installs, after the install's name."""
 _REASONS: Final = {RESOURCES: "ResourcesAvailable", INSTALLATION: "Ready", MODULE_CR: "ModuleCRCreated"}
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionReport:
-    """What one condition says; `holds` is None for Unknown."""
+    """The content of one condition; `holds` is None for Unknown."""
 
     type: str
     holds: bool | None
@@ -41,9 +41,9 @@ class ConditionReport:
 
 @dataclass(frozen=True, slots=True)
 class ReconcileResult:
-    """What a turn came to: the state, a sentence, the conditions, and what is applied; None leaves that as it was.
+    """The result of a reconciliation: state, sentence, conditions, applied objects (None: unchanged).
 
-    `waits` are the objects of which a change may change the state.
+    `waits` are the objects whose changes may change the state.
     """
 
     state: State
@@ -54,7 +54,7 @@ class ReconcileResult:
 
 
 def new_status(manifest: Manifest, finding: ReconcileResult, now: float) -> Json | None:
-    """The status to write, or None where the Manifest says all of it already. `now` in seconds since 1970."""
+    """Return the status to write, None if it is unchanged; `now` is in seconds since 1970."""
     old = manifest.raw.get("status")
     before: Mapping[str, Any] = old if isinstance(old, Mapping) else {}
     stamp = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -70,7 +70,7 @@ def new_status(manifest: Manifest, finding: ReconcileResult, now: float) -> Json
 
 
 def is_v1alpha1(manifest: Manifest) -> bool:
-    """Whether it is of v1alpha1."""
+    """Return whether the Manifest is of v1alpha1."""
     return str(manifest.raw.get("apiVersion", "")).endswith("/v1alpha1")
 
 
@@ -89,9 +89,9 @@ def _operation(before: Mapping[str, Any], finding: ReconcileResult, stamp: str) 
 def _conditions(
     manifest: Manifest, before: Mapping[str, Any], said: Sequence[ConditionReport], stamp: str
 ) -> Iterable[Mapping[str, Any]]:
-    """The new ones in their order; those of other types stay as they are, since others may have written them.
+    """Yield the new conditions, then existing ones of other types, which other clients may own.
 
-    Those of an install that the Manifest does not have any more go.
+    Conditions of installs that the Manifest no longer has are dropped.
     """
     listed = before.get("conditions")
     old = [item for item in listed if isinstance(item, Mapping)] if isinstance(listed, list) else []
@@ -126,7 +126,7 @@ def _entry(ref: ObjectRef) -> Json:
 
 
 def _says(manifest: Manifest, before: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
-    """Whether the server has it all. Definitions of v1alpha1 differ in what they know: what they lack is not missed."""
+    """Return whether the server has the status; fields that a v1alpha1 CRD lacks are ignored."""
     if not is_v1alpha1(manifest):
         return all(before.get(key, []) == value for key, value in made.items())
     needed = [key for key in made if key in before or key in ("state", "conditions")]

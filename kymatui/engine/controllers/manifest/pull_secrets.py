@@ -1,4 +1,4 @@
-"""Who may fetch a Manifest's layers: pull Secrets beside it, chosen by labels (`credSecretSelector`)."""
+"""The pull Secrets of a Manifest's layers, selected by labels (`credSecretSelector`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECRET: Final = GroupVersionKind("", "v1", "Secret")
 
 
 def authenticated(site: ReconcileContext, manifest: Manifest) -> Callable[[Mapping[str, Any]], Blobs] | None:
-    """What layers are fetched with that a selector names credentials for; None where the site knows none."""
+    """Return a function that creates blobs with the selected Secrets; None if not supported."""
     make = site.authenticated
     if make is None:
         return None
@@ -24,7 +24,7 @@ def authenticated(site: ReconcileContext, manifest: Manifest) -> Callable[[Mappi
 
 
 def pull_secrets(home: Cluster, namespace: str, selector: Mapping[str, Any]) -> list[Object]:
-    """The Secrets of a namespace that a selector names. Raises ConfigurationError, and what the port raises."""
+    """Return the selected Secrets of a namespace. Raises ConfigurationError, and the port's errors."""
     chosen = read_selector(selector)
     if isinstance(chosen, InvalidSelector):
         raise ConfigurationError(f"credSecretSelector cannot be read: {chosen.reason}")

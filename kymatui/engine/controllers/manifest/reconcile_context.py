@@ -1,4 +1,4 @@
-"""Where a Manifest's work is done, and who else may be at work on it."""
+"""The context of a reconciliation, and the detection of other controllers."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ COMPONENT: Final = "app.kubernetes.io/component"
 PART_OF: Final = "app.kubernetes.io/part-of"
 
 ORPHAN_SECONDS: Final = 300.0
-"""How long a Manifest may be unknown to its Kyma before it counts as orphaned, as with lifecycle-manager."""
+"""Seconds until a Manifest that its Kyma does not report counts as orphaned, as in lifecycle-manager."""
 
 _OTHERS = ("lifecycle-manager", "module-manager")
 _OTHERS_PREFIX = "declarative.kyma-project.io/"
 
 
 class Runtimes(Protocol):
-    """The clusters that Manifests are for."""
+    """The target clusters of Manifests."""
 
     def of(self, manifest: Manifest, cancel: threading.Event) -> Cluster | None:
-        """The cluster; None where the access to it is gone for good, so that nothing there can be reached any more.
+        """Return the cluster, None if its access is permanently gone.
 
-        Raises KymatuiError, with what is wrong with the access, or why nobody answers there.
+        Raises KymatuiError with the fault of the access or connection.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ReconcileContext:
-    """What a reconciler works with.
+    """The dependencies of a reconciler.
 
-    home        the cluster that has the Manifests
-    target_of   what a chart for a cluster is told of it, by the release's name
-    transforms  what is done to every object besides the marks of its Manifest
-    authenticated  what layers are fetched with that need the credentials of these pull Secrets; None: as all others
-    lookouts    what wakes a Manifest besides its own changes
-    folder      below which kustomizations lie that Manifests name by a path; None: none may be named so
-    limits      how long one turn may wait for anything; short, since the next turn goes on where it ended
+    home        the cluster with the Manifests
+    target_of   the facts of a cluster for a chart, by release name
+    transforms  transforms of every object, besides the Manifest's marks
+    authenticated  creates blobs with pull Secrets; None: no credentials
+    lookouts    wakes a Manifest on changes of its dependencies
+    folder      parent folder of kustomizations named by path; None: not allowed
+    limits      waits of one reconciliation; short, because the next one continues
     """
 
     home: Cluster
@@ -67,12 +67,12 @@ class ReconcileContext:
     limits: RunLimits = field(default_factory=lambda: RunLimits(definitions=20.0, ready=0.0, hooks=120.0, gone=5.0))
 
     def begin(self, cluster: Cluster, cancel: threading.Event) -> AbstractContextManager[Run]:
-        """A run of one turn on a cluster."""
+        """Start the run of one reconciliation on a cluster."""
         return begin(cluster, clock=self.clock, cancel=cancel, limits=self.limits, manager=OPERATOR_FIELD_MANAGER)
 
 
 def foreign_controller(raw: Mapping[str, Any]) -> str:
-    """The field manager of another controller that works on a Manifest, or "" where there is none."""
+    """Return the field manager of another controller of the Manifest, "" if there is none."""
     for entry in JsonReader(raw).child("metadata").children("managedFields"):
         name = entry.text("manager")
         if name in _OTHERS or name.startswith(_OTHERS_PREFIX):

@@ -1,4 +1,4 @@
-"""One turn of a Manifest: from what it says and what is there to what is done next, and what is said of it."""
+"""The reconciliation of one Manifest: from desired and actual state to actions and status."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ from kymatui.engine.sources.manifest_installs import InstallFailure
 from kymatui.errors import ConfigurationError, KymatuiError, NotFoundError, RefusedError
 
 SOON: Final = 5.0
-"""Seconds between two looks at what is under way, where nobody watches it."""
+"""Seconds until the next reconciliation of a pending Manifest without a watch."""
 WATCHED: Final = 30.0
-"""The same where a watch tells of changes: time alone can turn a start into a failure."""
+"""The same with a watch; still needed, because a slow start becomes a failure by time alone."""
 LATER: Final = 60.0
-"""Seconds until something that a person has to mend is looked at again."""
+"""Seconds until the next try after a failure that a person has to repair."""
 
 
 class ManifestReconciler:
-    """Reconciles Manifests of one cluster; `accesses` hears which need an access Secret."""
+    """The reconciler of a cluster's Manifests; `accesses` registers those that need an access Secret."""
 
     def __init__(self, site: ReconcileContext, accesses: AccessSecretWatches | None = None) -> None:
         self._site = site
         self._accesses = accesses or AccessSecretWatches(site.home)
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
-        """Does what can be done now; the seconds until the next look, None where only a change can matter.
+        """Do what is possible now; return the seconds until the next try, None to wait for a change.
 
-        Raises RefusedError where another controller is in charge of the Manifest, and the errors of the home cluster.
-        What goes wrong with an install, or with the cluster that it is for, is written into the status.
+        Raises RefusedError if another controller manages the Manifest, and the errors of the home cluster. Failures
+        of an install or of the target cluster go into the status.
         """
         raw = self._site.home.get(ref, cancel=cancel)
         if raw is None:
@@ -106,7 +106,7 @@ class _Turn:
     def _ill(self) -> State:
         return State.DELETING if self._manifest.meta.deleting else State.ERROR
 
-    # installing
+    # installation
 
     def _install(self, runtime: Cluster) -> float | None:
         read = read_bundles(self._site, self._manifest, runtime)
@@ -127,7 +127,7 @@ class _Turn:
         return self._say(found, again)
 
     def _orphaned(self) -> str:
-        """As lifecycle-manager judges: the Kyma is gone, or does not know the module though it had the time."""
+        """Return why the Manifest is orphaned, as lifecycle-manager decides: its Kyma is gone or ignores it."""
         manifest = self._manifest
         if not manifest.kyma:
             return ""
@@ -152,12 +152,12 @@ class _Turn:
         if wanted not in known:
             self._patch({"metadata": {**self._seen(), "finalizers": [*known, wanted]}})
 
-    # deleting and letting go
+    # deletion and release
 
     def _delete(self, runtime: Cluster | None) -> float | None:
         entries = read_record(self._manifest)
         if runtime is None:
-            self._release()  # the cluster is gone, and all that was in it
+            self._release()  # the cluster and its content no longer exist
             return None
         left = ManifestUninstallation(self._site, runtime, self._cancel).remove(entries)
         if left.words:
@@ -191,7 +191,7 @@ class _Turn:
         return read_ref(self._manifest.raw)
 
     def _seen(self) -> Mapping[str, Any]:
-        """Makes a patch of a whole list fail where somebody else has changed the object since."""
+        """Return the resourceVersion, which makes a patch of a whole list fail after another client's change."""
         version = self._manifest.raw["metadata"].get("resourceVersion")
         return {"resourceVersion": version} if version else {}
 
@@ -200,7 +200,7 @@ class _Turn:
             self._patch(record_patch(entries))
 
     def _patch(self, patch: Mapping[str, Any], subresource: str = "") -> None:
-        """Patches the Manifest, and goes on with what the server made of it; nothing where it is gone."""
+        """Patch the Manifest and keep the server's result; a deleted Manifest is ignored."""
         try:
             made = self._site.home.patch(
                 self._ref,

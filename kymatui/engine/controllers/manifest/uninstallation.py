@@ -1,4 +1,4 @@
-"""The way of a Manifest to being gone, or to letting go of what it installed."""
+"""The uninstallation of a Manifest's installs, or their release."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from kymatui.errors import CancelledError, KymatuiError, NotFoundError
 
 @dataclass(frozen=True, slots=True)
 class RemainingObjects:
-    """What is still there: in words ("" when all is gone), and the objects that somebody waits for."""
+    """The remaining objects: a sentence ("" if none), and the objects to watch."""
 
     words: str = ""
     waits: tuple[ObjectRef, ...] = ()
 
 
 class ManifestUninstallation:
-    """Takes away, or lets go of, what stands in a record, on one cluster."""
+    """The deletion or release of recorded installs on one cluster."""
 
     def __init__(self, site: ReconcileContext, cluster: Cluster, cancel: threading.Event) -> None:
         self._site = site
@@ -37,10 +37,10 @@ class ManifestUninstallation:
         self._cancel = cancel
 
     def remove(self, entries: Sequence[InstallRecord]) -> RemainingObjects:
-        """Deletes all of it as far as it goes now; what it waits for, without words when nothing is left.
+        """Delete as much as possible now, the last install first; return what remains.
 
-        The last installed goes first. Users' objects that a manager looks after are never deleted here: their owners
-        do that, and until then everything stays.
+        User objects that a manager handles are never deleted here: until their owners delete them, everything
+        stays.
         """
         found = [self._remove(entry) for entry in reversed(entries)]
         words = "; ".join(one.words for one in found if one.words)
@@ -62,10 +62,9 @@ class ManifestUninstallation:
             return RemainingObjects(str(error), waits)
 
     def let_go(self, entries: Iterable[InstallRecord]) -> None:
-        """Everything stays as it is, without the marks that say whose it is, and without an inventory.
+        """Remove ownership marks and inventories; the objects stay.
 
-        Raises NotFoundError for an object that is gone: somebody deleted it, and should know before nobody looks any
-        more.
+        Raises NotFoundError for a deleted object, as its owner should know before the controller stops managing it.
         """
         for entry in entries:
             inventory = read_inventory(self._cluster, self._site.clock, entry.name, entry.namespace)
@@ -87,6 +86,6 @@ class ManifestUninstallation:
             ) from error
 
     def _forget(self, inventory: Inventory) -> None:
-        """A Helm release stays: the helm command goes on with it."""
+        """Delete the inventory; a Helm release stays for the helm command."""
         if not inventory.chart:
             ApplySetStore(self._cluster, inventory.name, inventory.namespace).remove(inventory)

@@ -1,1 +1,1 @@
-"""What every controller needs: a work queue, workers, watches of dependencies. Nothing here knows Manifests."""
+"""Controller basics: work queue, workers, dependency watches; independent of Manifests."""

@@ -1,7 +1,7 @@
-"""What Manifests wait for, watched on whichever cluster it is, and only as long as a Manifest needs it.
+"""Watches of objects that Manifests depend on, per cluster, and only while needed.
 
-Each cluster has a post; a post watches a kind in the namespaces where something of it matters, or in all of them where
-these are many. A watch ends with the last Manifest that needs it, a post with its last watch.
+Each cluster has a `_Post`, which watches a kind in single namespaces, or in all if they are many. A watch ends with
+the last Manifest that needs it, a post with its last watch.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from kymatui.engine.cluster.ports import Changes, Cluster
 from kymatui.errors import KymatuiError
 
 MOST_WATCHED_CLUSTERS: Final = 48
-"""Clusters that are watched at a time; those of which nothing was needed for longest fall back to the resync."""
-_MOST_NAMESPACES: Final = 4
+"""Maximum number of watched clusters; the least recently used ones fall back to the resync."""
+_MOST_NAMESPACES: Final = 4  # above it, one watch of all namespaces is cheaper
 _LOOK: Final = 60.0
 
 WatchKey = tuple[GroupVersionKind, str]
 
 
 class DependencyWatches:
-    """Wakes Manifests when something changes that they need. Does nothing before `begin`; shared by threads."""
+    """The dependency watches; they wake Manifests, are inactive before `begin`, and are thread-safe."""
 
     def __init__(self, most: int = MOST_WATCHED_CLUSTERS) -> None:
         self._most = most
@@ -34,14 +34,14 @@ class DependencyWatches:
         self._places: dict[ObjectRef, Cluster] = {}
 
     def begin(self, wake: Callable[[ObjectRef], None]) -> None:
-        """From now on `wake` hears which Manifests are to be looked at; it is called from any thread."""
+        """Start calling `wake` with Manifests to reconcile, from any thread."""
         with self._lock:
             self._wake = wake
 
     def look(self, manifest: ObjectRef, cluster: Cluster, refs: Iterable[ObjectRef], *, more: bool = False) -> bool:
-        """From now on the Manifest needs these objects of a cluster (with `more` these besides), and no others.
+        """Set the objects of a cluster that a Manifest depends on (`more`: add them).
 
-        Whether they are watched; if not, whoever waits has to look again by himself.
+        Returns whether they are watched; if not, the caller has to poll.
         """
         with self._lock:
             if self._wake is None:
@@ -60,7 +60,7 @@ class DependencyWatches:
         return post.need(manifest, refs, more=more)
 
     def leave(self, manifest: ObjectRef) -> None:
-        """The Manifest needs nothing any more."""
+        """Drop all dependencies of a Manifest."""
         with self._lock:
             cluster = self._places.pop(manifest, None)
             post = self._posts.get(cluster) if cluster is not None else None
@@ -77,7 +77,7 @@ class DependencyWatches:
             post.end()
 
     def forget(self, cluster: Cluster) -> None:
-        """The connection to a cluster ends, and so does everything that is watched there."""
+        """End the watches of a cluster whose connection is closed."""
         with self._lock:
             post = self._posts.pop(cluster, None)
         if post is not None:
@@ -93,13 +93,13 @@ class DependencyWatches:
             post.end()
 
     def watched(self) -> dict[str, list[str]]:
-        """What is watched, by the names of the clusters: "Kind namespace"."""
+        """Return the watched kinds by cluster name: "Kind namespace"."""
         with self._lock:
             return {cluster.name: post.subjects() for cluster, post in self._posts.items()}
 
 
 class _Post:
-    """What is needed of one cluster, by whom, and the watches that it takes."""
+    """The dependencies on one cluster, by Manifest, and their watches."""
 
     def __init__(self, cluster: Cluster, wake: Callable[[ObjectRef], None]) -> None:
         self.cluster = cluster
@@ -120,7 +120,7 @@ class _Post:
             return sorted(f"{kind.kind} {namespace}".strip() for kind, namespace in self._streams)
 
     def need(self, manifest: ObjectRef, refs: Iterable[ObjectRef], *, more: bool) -> bool:
-        """Who needs it is known before the watch begins: its first list wakes whoever asked too late."""
+        """Set the dependencies before the watch starts, so that its first list wakes late callers."""
         with self._lock:
             if self._ended:
                 return False
@@ -143,7 +143,7 @@ class _Post:
                 del self._counts[ref.kind][ref.namespace]
 
     def _watch(self, kinds: Iterable[GroupVersionKind]) -> bool:
-        """Begins and ends watches as the needs are; whether all that is needed is watched."""
+        """Start and end watches as needed; return whether all dependencies are watched."""
         good = True
         for kind in kinds:
             wanted = self._wanted(kind)
@@ -151,7 +151,7 @@ class _Post:
                 try:
                     changes = self.cluster.follow([subject])
                 except KymatuiError:
-                    good = False  # the turn itself says what is wrong with the cluster
+                    good = False  # the reconciliation reports the cluster's error
                     continue
                 self._streams[subject] = WatchThread(changes, self._touched)
             for subject in [one for one in self._streams if one[0] == kind and one not in wanted]:
@@ -178,7 +178,7 @@ class _Post:
 
 
 class WatchThread:
-    """One watch, and the thread that passes on what it says."""
+    """A watch and the thread that forwards its changes."""
 
     def __init__(self, changes: Changes, touched: Callable[[Iterable[ObjectRef]], None]) -> None:
         self._changes = changes

@@ -1,7 +1,7 @@
-"""A queue of keys to be worked on: each waits once, is in one hand at a time, and comes back later when it failed.
+"""A work queue of keys: each waits once, has one worker at a time, and is delayed after failures.
 
-The rules are those of client-go's workqueue: a key that is added while it is being worked on is worked on again after
-that, and however often it is added in between, once.
+The rules are those of client-go's workqueue: a key that is added while it is being processed is processed once more
+afterwards, however often it is added.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ JITTER: Final = 0.2
 
 
 class WorkQueue(Generic[K]):
-    """Shared by any number of threads. Delays are in seconds; `clock` counts them and never goes back.
+    """A thread-safe queue; delays are in seconds, and `clock` must be monotonic.
 
-    `chance` gives numbers from 0 up to 1 and spreads what would otherwise all come back in the same moment: a delay is
-    lengthened by up to a fifth.
+    `chance` returns numbers from 0 up to 1; it lengthens a delay by up to a fifth, so that keys do not come due at
+    once.
     """
 
     def __init__(
@@ -39,22 +39,22 @@ class WorkQueue(Generic[K]):
         self._first, self._longest = first_delay, longest_delay
         self._clock, self._chance = clock, chance
         self._condition = threading.Condition()
-        self._waiting: dict[K, None] = {}  # in the order in which they came
+        self._waiting: dict[K, None] = {}  # ordered, oldest first
         self._in_hand: set[K] = set()
         self._again: set[K] = set()
         self._later: list[tuple[float, int, K]] = []
-        self._due: dict[K, float] = {}  # the earliest time at which a key of `_later` counts
+        self._due: dict[K, float] = {}  # the earliest due time of a key in `_later`
         self._failures: dict[K, int] = {}
         self._number = 0
         self._closed = False
 
     def add(self, key: K) -> None:
-        """Has the key worked on as soon as somebody is free."""
+        """Queue the key for the next free worker."""
         with self._condition:
             self._add(key)
 
     def add_after(self, key: K, seconds: float) -> None:
-        """Has it worked on in a while; an earlier time that was asked for stands."""
+        """Queue the key after a delay; an earlier time that is already set wins."""
         with self._condition:
             if seconds <= 0:
                 self._add(key)
@@ -68,7 +68,7 @@ class WorkQueue(Generic[K]):
             self._condition.notify()
 
     def retry(self, key: K) -> float:
-        """Has it worked on again after a failure, later from time to time; returns the seconds."""
+        """Queue the key after a failure with exponential delay; return the seconds."""
         with self._condition:
             failures = self._failures.get(key, 0)
             self._failures[key] = failures + 1
@@ -77,12 +77,12 @@ class WorkQueue(Generic[K]):
         return delay
 
     def forget(self, key: K) -> None:
-        """It went well: the next failure is a first one."""
+        """Reset the failure count after a success."""
         with self._condition:
             self._failures.pop(key, None)
 
     def take(self, seconds: float | None = None) -> K | None:
-        """The next key, which is in the caller's hand until `done`; None after `seconds`, or when it is closed."""
+        """Return the next key, which the caller owns until `done`; None after `seconds` or when closed."""
         deadline = None if seconds is None else self._clock() + seconds
         with self._condition:
             while True:
@@ -100,7 +100,7 @@ class WorkQueue(Generic[K]):
                 self._condition.wait(self._pause(now, deadline))
 
     def done(self, key: K) -> None:
-        """The key is out of the caller's hand; what was added meanwhile comes to its turn."""
+        """Release the key; requeue it if it was added meanwhile."""
         with self._condition:
             self._in_hand.discard(key)
             if key in self._again:
@@ -108,13 +108,13 @@ class WorkQueue(Generic[K]):
                 self._add(key)
 
     def close(self) -> None:
-        """Nothing is handed out any more, and everybody who waits gets None."""
+        """Stop the queue; all waiting callers get None."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()
 
     def __len__(self) -> int:
-        """How many keys wait now; those for later do not count."""
+        """Return the number of waiting keys without delayed ones."""
         with self._condition:
             self._come_due()
             return len(self._waiting)

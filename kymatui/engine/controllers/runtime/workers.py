@@ -1,4 +1,4 @@
-"""Threads that take keys from a queue and reconcile them, one key in one thread at a time."""
+"""Worker threads that take keys from a queue and reconcile them, one thread for each key at a time."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from kymatui.errors import CancelledError, KymatuiError
 K = TypeVar("K", bound=Hashable)
 
 Reconcile = Callable[[K, threading.Event], float | None]
-"""Looks at what is asked for under a key and makes it so as far as it goes now; must stop soon once the event is set.
+"""A function that reconciles a key as far as possible now, and stops soon once the event is set.
 
-Returns the seconds after which to look again even if nothing changes, or None. A KymatuiError is a failure that may
-pass: it is tried again, later from time to time.
+It returns the seconds until the next reconciliation without a change, or None. A KymatuiError is a temporary failure,
+which is retried with increasing delays.
 """
 
 OnFailure = Callable[[K, KymatuiError, float], None]
-"""Hears of every failure, with the seconds until the next try."""
+"""A function that gets every failure, with the seconds until the next try."""
 
 WORKERS: Final = 4
 
 
 class Workers(Generic[K]):
-    """Reconciles what a queue hands out. Any error but KymatuiError is a defect: it ends all; `join` raises it."""
+    """The workers of a queue; any error but KymatuiError is a bug that stops all, and `join` raises it."""
 
     def __init__(
         self, name: str, queue: WorkQueue[K], reconcile: Reconcile[K], told: OnFailure[K], *, workers: int = WORKERS
@@ -44,17 +44,17 @@ class Workers(Generic[K]):
             thread.start()
 
     def stop(self) -> None:
-        """Asks all to end; what is under way sees it in its event."""
+        """Ask all workers to stop; running reconciliations see the event."""
         self._stop.set()
         self._queue.close()
 
     @property
     def ended(self) -> bool:
-        """Whether nobody works any more: stopped, or ended by a defect, which `join` raises."""
+        """Return whether the workers have stopped; after a bug, `join` raises its error."""
         return self._stop.is_set()
 
     def join(self, seconds: float | None = None) -> bool:
-        """Waits for the end of all; whether they have ended. Raises the defect that ended them, if one did."""
+        """Wait for all workers; return whether they have ended. Raises the error of a bug."""
         for thread in self._threads:
             thread.join(seconds)
         if self._defect is not None:

@@ -1,6 +1,6 @@
-"""Kustomizations built as the kustomize command builds them (v5), without running it and without the network.
+"""Kustomizations, built like the kustomize command (v5) but without running it and without network.
 
-What is supported: resources (files and folders), components, configurations, namespace, namePrefix, nameSuffix, labels,
+Supported are resources (files and folders), components, configurations, namespace, namePrefix, nameSuffix, labels,
 commonLabels, commonAnnotations, patches of all three kinds, images, replicas, replacements, and the generators of
-ConfigMaps and Secrets. Everything else is refused by its name.
+ConfigMaps and Secrets. Any other field is rejected by name.
 """

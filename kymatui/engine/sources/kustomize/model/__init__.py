@@ -1,3 +1,1 @@
-"""A kustomization as data: its fields, its resources with their history of names, field specs, the order of output,
-the files that it may read.
-"""
+"""The model of a kustomization: fields, resources with name history, field specs, order, files."""

@@ -1,7 +1,7 @@
-"""Which fields of which kinds a customisation touches: kustomize's defaults, and what `configurations` add to them.
+r"""Field specs: the fields that a transformer changes, by kind; defaults plus `configurations`.
 
-A path has parts between "/" (a "/" within a part is written "\\/"); lists on the way are gone through without saying
-so, or with "[]" behind the part, which then is never created.
+A path has parts between "/" (a "/" within a part is "\\/"). Lists on the way are traversed implicitly, or with "[]"
+after the part, which is then never created.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ANY: Final = Gvk()
 
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
-    """A field of the kinds that `kind` selects; `create` where it is made when it is missing."""
+    """A field of the selected kinds; `create` adds it if missing."""
 
     path: str
     kind: Gvk = ANY
@@ -33,7 +33,7 @@ References = tuple[tuple[Gvk, FieldSpecs], ...]
 
 @dataclass(slots=True)
 class TransformerConfig:
-    """All field specs; kustomizations pass those of their `configurations` on to those that include them."""
+    """All field specs; a kustomization passes those of its `configurations` to its parents."""
 
     name_prefix: FieldSpecs = (FieldSpec("metadata/name"),)
     name_suffix: FieldSpecs = (FieldSpec("metadata/name"),)
@@ -48,7 +48,7 @@ class TransformerConfig:
     references: References = field(default=())
 
     def merge(self, other: TransformerConfig) -> None:
-        """Adds what is new in another one. Raises SourceError where both disagree."""
+        """Add new field specs of another config. Raises SourceError if they contradict."""
         for name in _LISTS.values():
             setattr(self, name, merged(getattr(self, name), getattr(other, name)))
         for kind, specs in other.references:
@@ -58,7 +58,7 @@ class TransformerConfig:
 
 
 def merged(specs: FieldSpecs, more: Iterable[FieldSpec]) -> FieldSpecs:
-    """Specs and those that are new. Raises SourceError where two differ in `create` alone."""
+    """Return the specs plus new ones. Raises SourceError if two differ only in `create`."""
     found = list(specs)
     for one in more:
         same = next((old for old in found if old.path == one.path and one.kind.selects(old.kind)), None)
@@ -84,7 +84,7 @@ _LISTS: Final = {
 
 
 def read_config(fields: StrictFields) -> TransformerConfig:
-    """What a file of `configurations` says. Raises SourceError for what is not supported."""
+    """Read a file of `configurations`. Raises SourceError for unsupported content."""
     config = TransformerConfig(name_prefix=(), name_suffix=())
     for key, name in _LISTS.items():
         setattr(config, name, tuple(map(read_spec, fields.children(key))))
@@ -104,11 +104,11 @@ def _kind(fields: StrictFields) -> Gvk:
     return Gvk(fields.text("group"), fields.text("version"), fields.text("kind"))
 
 
-# walking
+# traversal
 
 
 def split_path(path: str, delimiter: str = "/") -> list[str]:
-    """The parts of a path; a delimiter behind a backslash belongs to its part."""
+    """Return the parts of a path; a delimiter after a backslash belongs to its part."""
     parts: list[str] = []
     for part in path.removeprefix(delimiter).split(delimiter):
         if parts and parts[-1].endswith("\\"):
@@ -122,15 +122,15 @@ Change = Callable[[Any], Any]
 
 
 def change(body: Any, spec: FieldSpec, make: Callable[[], Any] | None, set_value: Change) -> None:
-    """Sets what stands at a path to what `set_value` makes of it, at every place.
+    """Replace the value at every place of a path with the result of `set_value`.
 
-    make  what is there before, where the path is created; None: nothing is created
+    `make` returns the initial value of a created field; with None, nothing is created.
     """
     _walk(body, split_path(spec.path), make if spec.create else None, set_value)
 
 
 def _walk(node: Any, path: list[str], make: Callable[[], Any] | None, set_value: Change) -> None:
-    """The container of the last part changes it, so that scalars can be changed, too."""
+    """Traverse a path; the last part is changed in its container, because scalars are immutable."""
     if isinstance(node, list):
         for item in node:
             _walk(item, path, make, set_value)
@@ -265,7 +265,7 @@ def _to_services() -> Iterator[FieldSpec]:
 
 
 def _templates(field_name: str, stateful_group: str) -> Iterator[FieldSpec]:
-    """metadata of objects and of what their templates make: labels, or annotations."""
+    """Yield the specs of labels or annotations on objects and their templates."""
     yield FieldSpec(f"metadata/{field_name}", create=True)
     template = f"spec/template/metadata/{field_name}"
     yield from _each("ReplicationController", template, version="v1", create=True)
@@ -298,7 +298,7 @@ def _selectors() -> Iterator[FieldSpec]:
 
 @cache
 def default_config() -> TransformerConfig:
-    """kustomize's own; not to be changed."""
+    """Return kustomize's defaults, which must not be changed."""
     claims = tuple(_each("StatefulSet", "spec/volumeClaimTemplates[]/metadata/labels", group="apps", create=True))
     conversion = "spec/conversion/webhook/clientConfig/service/namespace"
     return TransformerConfig(

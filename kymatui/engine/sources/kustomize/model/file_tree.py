@@ -1,7 +1,7 @@
-"""Where the files of a kustomization are: in an archive, or in a folder; and what may be read from there.
+"""The files of a kustomization, in an archive or a folder, and the limits of access.
 
-As kustomize has it: files stand in or below the folder of their kustomization, other kustomizations may stand anywhere
-in the same tree, and nothing goes round in a circle. Nothing leads out of an archive, or out of a folder's boundary.
+As in kustomize, files must be in or below the folder of their kustomization, other kustomizations may be anywhere
+in the same tree, and cycles are errors. No path leaves the archive or the folder's boundary.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ class FileTree(Protocol):
     """Files by absolute, clean paths with "/"."""
 
     def resolve(self, path: str) -> str:
-        """The path without links; raises SourceError where it leads out of the tree."""
+        """Return the path without links. Raises SourceError if it leaves the tree."""
         ...
 
     def read(self, path: str) -> bytes | None:
-        """A regular file, None where there is none."""
+        """Return a regular file, None if absent."""
         ...
 
     def is_folder(self, path: str) -> bool: ...
 
     def shown(self, path: str) -> str:
-        """The path as a person knows it."""
+        """Return the path for messages."""
         ...
 
 
@@ -61,12 +61,12 @@ class ArchiveTree:
 
 
 class FolderTree:
-    """Files of this machine; with a boundary only those below it, also through links."""
+    """Files on this machine; a boundary limits them to those below it, even through links."""
 
     def __init__(self, boundary: Path | None = None) -> None:
         self._boundary = boundary.resolve() if boundary is not None else None
         self.seen: dict[str, bytes] = {}
-        """What was read so far, by its path."""
+        """The files read so far, by path."""
 
     def resolve(self, path: str) -> str:
         real = Path(os.path.realpath(path))
@@ -98,13 +98,13 @@ def _parents(path: str) -> list[str]:
 
 @dataclass(slots=True)
 class EnteredCount:
-    """How many kustomizations were entered: those that include each other twice grow without end."""
+    """The number of entered kustomizations; mutual inclusion could grow it exponentially."""
 
     number: int = 0
 
 
 class KustomizationFolder:
-    """The folder of a kustomization, with those that led to it."""
+    """The folder of a kustomization, with its parents."""
 
     def __init__(
         self, tree: FileTree, folder: str, above: tuple[str, ...] = (), entered: EnteredCount | None = None
@@ -126,7 +126,7 @@ class KustomizationFolder:
         return posixpath.normpath(posixpath.join(self._folder, path))
 
     def kustomization(self) -> tuple[str, bytes]:
-        """The name and the text of the one kustomization file. Raises SourceError."""
+        """Return name and content of the only kustomization file. Raises SourceError."""
         found = [
             (name, data)
             for name in NAMES
@@ -138,7 +138,7 @@ class KustomizationFolder:
         return found[0]
 
     def find(self, path: str) -> bytes | None:
-        """A file in or below this folder; None where there is no file. Raises SourceError for one elsewhere."""
+        """Return a file in or below this folder, None if absent. Raises SourceError for one elsewhere."""
         refuse_remote(path)
         real = self._tree.resolve(self._joined(path))
         data = self._tree.read(real)
@@ -150,14 +150,14 @@ class KustomizationFolder:
         return data
 
     def load(self, path: str) -> bytes:
-        """A file in or below this folder. Raises SourceError."""
+        """Return a file in or below this folder. Raises SourceError."""
         data = self.find(path)
         if data is None:
             raise SourceError(f"{self}: there is no file {path!r}")
         return data
 
     def enter(self, path: str) -> KustomizationFolder:
-        """Another folder with a kustomization. Raises SourceError where it goes round in a circle."""
+        """Return another kustomization folder. Raises SourceError for a cycle."""
         refuse_remote(path)
         folder = self._tree.resolve(self._joined(path))
         visited = (*self._above, self._folder)
@@ -174,7 +174,7 @@ class KustomizationFolder:
 
 
 def refuse_remote(path: str) -> None:
-    """Addresses are not followed: what is built shall be what is here. Raises SourceError."""
+    """Raise SourceError for a remote address, because only local content is built."""
     remote = "://" in path or "?ref=" in path or path.startswith(("git@", "git::", "github.com/", "gitlab.com/"))
     if remote or path.endswith(".git"):
         raise SourceError(f"{path!r} is a remote resource, which is not supported", hint="fetch it into the tree first")

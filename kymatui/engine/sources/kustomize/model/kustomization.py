@@ -1,4 +1,4 @@
-"""A kustomization file, read: what it asks for, and what of it is not supported."""
+"""A kustomization file: its fields, and those that are not supported."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNSUPPORTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Kustomization:
-    """A kustomization by its fields; those that have fields of their own are read where they are used."""
+    """The fields of a kustomization; nested ones are read where they are used."""
 
     is_component: bool
     resources: list[str]
@@ -56,7 +56,7 @@ class Kustomization:
 
 
 def read_kustomization(data: bytes, where: str) -> Kustomization:
-    """The kustomization in a text. Raises SourceError that names the field."""
+    """Read a kustomization. Raises SourceError that names the field."""
     try:
         document = load_exactly(data)
     except YamlError as error:
@@ -93,7 +93,7 @@ def read_kustomization(data: bytes, where: str) -> Kustomization:
 
 
 def _check(fields: StrictFields) -> str:
-    """The kind; raises SourceError for one that is none, and for what is not supported."""
+    """Return the kind. Raises SourceError for another kind or unsupported fields."""
     kind = fields.text("kind", KIND)
     if kind not in _VERSIONS:
         raise fields.error("kind", f"is {kind!r}, and should be {KIND} or {COMPONENT}")

@@ -1,4 +1,4 @@
-"""Objects while they are customised: what they are called now, and what they were called before."""
+"""Resources during a build, with their current and previous names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FLOWS: Final = "flowcontrol.apiserver.k8s.io"
 
 
 class Gvk(NamedTuple):
-    """A kind; as a selector, what is empty matches everything."""
+    """A kind; in a selector, an empty part matches everything."""
 
     group: str = ""
     version: str = ""
@@ -45,7 +45,7 @@ class Gvk(NamedTuple):
 
     @property
     def is_cluster_scoped(self) -> bool:
-        """Whether kustomize is certain that it has no namespace: it knows the kinds of Kubernetes 1.21 alone."""
+        """Return whether kustomize knows it as cluster-scoped; it only knows the kinds of Kubernetes 1.21."""
         if (self.group, self.kind) not in _SCOPED:
             return False
         if self.group == _FLOWS or self.kind == "PodSecurityPolicy":
@@ -54,7 +54,7 @@ class Gvk(NamedTuple):
 
 
 class ResId(NamedTuple):
-    """What an object is called, now or before."""
+    """A current or previous name of an object."""
 
     kind: Gvk
     name: str
@@ -68,7 +68,7 @@ class ResId(NamedTuple):
 
     @property
     def key(self) -> tuple[Gvk, str, str]:
-        """What two objects must not have in common."""
+        """Return the key that must be unique among objects."""
         return self.kind, self.name, self.effective_namespace
 
     def equals(self, other: ResId) -> bool:
@@ -79,12 +79,12 @@ class ResId(NamedTuple):
 
 
 class KustomizeResource:
-    """An object with its history.
+    """An object with its name history.
 
-    previous  what it was called, oldest first
-    prefixes, suffixes  that its name got, oldest first
-    hashed    whether its name gets the hash of its content in the end
-    behavior  of a generated one: "create", "replace", "merge"
+    previous  previous names, oldest first
+    prefixes, suffixes  added to its name, oldest first
+    hashed    its name gets a hash of the content at the end
+    behavior  of a generated object: "create", "replace", "merge"
     """
 
     def __init__(self, body: Object, *, behavior: str = "", hashed: bool = False) -> None:
@@ -125,19 +125,19 @@ class KustomizeResource:
 
     @property
     def ids(self) -> list[ResId]:
-        """All it was ever called, oldest first; group and version are those of now."""
+        """Return all names, oldest first, with the current group and version."""
         kind = self.kind
         return [
             ResId(Gvk(kind.group, kind.version, one.kind.kind), one.name, one.namespace) for one in self.previous
         ] + [self.current]
 
     def remember(self) -> None:
-        """What it is called is going to change."""
+        """Record the current name before a change."""
         now = self.current
         self.previous.append(ResId(now.kind, now.name, now.effective_namespace))
 
     def texts(self, field: str) -> dict[str, str]:
-        """Its labels or annotations."""
+        """Return labels or annotations."""
         found = self.metadata.get(field)
         return found if isinstance(found, dict) else {}
 
@@ -147,7 +147,7 @@ class KustomizeResource:
         return made
 
     def has_same_affixes(self, other: KustomizeResource, *, or_none: bool) -> bool:
-        """Whether both got the same prefixes and suffixes, as far as both got any."""
+        """Return whether both have the same prefixes and suffixes, as far as both have any."""
         pairs = ((self.prefixes, other.prefixes), (self.suffixes, other.suffixes))
         return all((or_none and not (one and two)) or _end_alike(one, two) for one, two in pairs)
 
@@ -160,7 +160,7 @@ def _end_alike(one: list[str], two: list[str]) -> bool:
 
 
 class ResMap:
-    """Objects in their order, each called differently."""
+    """Resources in order, with unique names."""
 
     def __init__(self, found: Iterable[KustomizeResource] = ()) -> None:
         self._all: list[KustomizeResource] = []
@@ -170,11 +170,11 @@ class ResMap:
         return iter(list(self._all))
 
     def append(self, one: KustomizeResource) -> None:
-        """Raises SourceError where an object is called the same."""
+        """Add a resource. Raises SourceError for a duplicate name."""
         self.extend([one])
 
     def extend(self, others: Iterable[KustomizeResource]) -> None:
-        """Raises SourceError where two objects are called the same, or where there are too many."""
+        """Add resources. Raises SourceError for a duplicate name or too many objects."""
         known = {one.current.key for one in self._all}
         for one in others:
             if one.current.key in known:
@@ -185,7 +185,7 @@ class ResMap:
                 raise SourceError(f"there are more than {MOST_OBJECTS} objects")
 
     def check_names(self) -> None:
-        """Raises SourceError where two objects came to be called the same."""
+        """Raise SourceError if two resources have the same name."""
         known: set[tuple[Gvk, str, str]] = set()
         for one in self._all:
             if one.current.key in known:
@@ -202,7 +202,7 @@ class ResMap:
         return [one for one in self._all if any(map(matches, one.ids))]
 
     def target(self, wanted: ResId) -> KustomizeResource:
-        """The one object that is or was called so. Raises SourceError."""
+        """Return the only resource with this current or previous name. Raises SourceError."""
         found = self.by_any_id(wanted.equals)
         if len(found) != 1:
             count = "several objects are" if found else "no object is"
@@ -214,7 +214,7 @@ class ResMap:
 
 
 class PatchSelector:
-    """What a patch is for: parts of a kind, a name and a namespace as patterns, labels and annotations."""
+    """The target of a patch: patterns for kind, name and namespace, selectors for labels and annotations."""
 
     def __init__(self, kind: Gvk, name: str, namespace: str, labels: str, annotations: str) -> None:
         self._kind = [_anchored(part) for part in kind]
@@ -271,7 +271,7 @@ _EXISTS: Final = re.compile(r"\s*(!?)\s*([^\s!=,()]+)\s*(?:,|\Z)")
 
 
 def parse_requirements(text: str) -> list[Requirement]:
-    """A selector as kubectl takes it ("a=b,c!=d,e in (f,g),!h"). Raises SourceError."""
+    """Parse a kubectl selector ("a=b,c!=d,e in (f,g),!h"). Raises SourceError."""
     found: list[Requirement] = []
     at = 0
     while at < len(text):

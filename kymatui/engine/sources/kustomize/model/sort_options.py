@@ -1,4 +1,4 @@
-"""The order of what is built: kinds that others need first, webhooks last; or as it was read ("fifo")."""
+"""The order of the output: by kind, dependencies first and webhooks last, or as read ("fifo")."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _LAST: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"
 
 @dataclass(frozen=True, slots=True)
 class SortOptions:
-    """`first` and `last` are kinds; None where the order of reading is kept."""
+    """The order; `first` and `last` are kinds, None keeps the order of reading."""
 
     first: tuple[str, ...] | None = tuple(_FIRST.split())
     last: tuple[str, ...] = _LAST
 
     @classmethod
     def read(cls, fields: StrictFields) -> SortOptions:
-        """sortOptions. Raises SourceError."""
+        """Read sortOptions. Raises SourceError."""
         order = fields.text("order", "legacy" if not fields.raw else "fifo")
         if order not in ("legacy", "fifo"):
             raise SourceError(f"{fields.where}: the order {order!r} is neither legacy nor fifo")
@@ -50,7 +50,7 @@ class SortOptions:
 
 
 def _key(one: ResId, ranks: dict[str, int]) -> tuple[int, str, str]:
-    """Namespace and name are one text, in which a namespace that another begins with comes behind it."""
+    """Return the sort key; kustomize sorts namespace and name as one text, so a prefix comes last."""
     group, version, kind = one.kind
     kinds = f"{group or '~G'}_{version or '~V'}_{kind or '~K'}"
     return ranks.get(kind, 0), kinds, f"{one.namespace or '~X'}|{one.name or '~N'}"

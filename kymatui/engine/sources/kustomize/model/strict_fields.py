@@ -1,4 +1,4 @@
-"""The fields of a kustomization, strictly: a wrong type and an unknown name are errors with their place."""
+"""Strict reading of a kustomization's fields: a wrong type or unknown name is an error with its path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kymatui.engine.bundles.yaml_objects import SourceError
 
 
 class StrictFields:
-    """A map of a kustomization with its place; null counts as absent. `finish` refuses what nobody asked for."""
+    """A map with its path; null counts as absent. `finish` rejects fields that were not read."""
 
     def __init__(self, raw: object, where: str) -> None:
         if raw is not None and not isinstance(raw, Mapping):
@@ -74,7 +74,7 @@ class StrictFields:
         return [StrictFields(one, f"{self.where}: {name}[{at}]") for at, one in enumerate(self._list(name))]
 
     def finish(self) -> None:
-        """Raises SourceError for a field that is not known."""
+        """Raise SourceError for an unknown field."""
         for name in self.raw:
             if name not in self._known:
                 raise self.error(name, "is no field that is known here")

@@ -1,3 +1,1 @@
-"""What a kustomization does to its resources: generators, patches, replacements, name references, built-in
-transformers, and the build that runs them.
-"""
+"""The build of a kustomization: generators, patches, replacements, name references, transformers."""

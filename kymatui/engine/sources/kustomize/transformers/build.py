@@ -1,4 +1,4 @@
-"""A kustomization built: its resources, what it generates, its components, and then all that it does to them."""
+"""The build of a kustomization: resources, generators and components, then all transformers."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ LOCAL: Final = "config.kubernetes.io/local-config"
 def from_path(
     path: str | Path, *, name: str, namespace: str = "default", folder: str = "", boundary: Path | None = None
 ) -> Bundle:
-    """What a kustomization of this machine builds: a folder, or an archive with one (.tar, .tar.gz, .tgz).
+    """Build a kustomization on this machine: a folder, or an archive (.tar, .tar.gz, .tgz).
 
-    folder    where it stands in the archive
-    boundary  a folder that nothing may be read outside of. Raises SourceError.
+    `folder` is its path in the archive; nothing outside `boundary` is read. Raises SourceError.
     """
     tree = FolderTree(boundary)
     root = tree.resolve(str(Path(path).absolute()))
@@ -45,7 +44,10 @@ def from_path(
 
 
 def from_address(address: str, blobs: Blobs, *, name: str, namespace: str = "default") -> Bundle:
-    """The same of an archive at an address, with its folder behind `//`. Raises SourceError, and the port's errors."""
+    """Build a kustomization in an archive at a URL, with its folder after `//`.
+
+    Raises SourceError, and the port's errors.
+    """
     scheme, _, rest = address.partition("://")
     place, _, folder = rest.partition("//")
     if not place.partition("?")[0].endswith(ARCHIVES):
@@ -58,14 +60,14 @@ def from_address(address: str, blobs: Blobs, *, name: str, namespace: str = "def
 
 
 def from_archive(data: bytes, where: str, *, name: str, namespace: str = "default", folder: str = "") -> Bundle:
-    """What a kustomization in an archive builds; `folder` is where it stands there. Raises SourceError."""
+    """Build a kustomization in an archive; `folder` is its path there. Raises SourceError."""
     return from_files(read_tar(data, where), where, name=name, namespace=namespace, folder=folder)
 
 
 def from_files(
     files: dict[str, bytes], where: str, *, name: str, namespace: str = "default", folder: str = ""
 ) -> Bundle:
-    """The same of files by their paths; one folder that holds them all need not be named."""
+    """Build a kustomization from files by path; a common root folder may be omitted."""
     found = files if folder else without_root(files, NAMES, where)
     objects = build(KustomizationFolder(ArchiveTree(found, where), f"/{folder.strip('/')}"))
     origin = Origin("kustomize", where, digest=digest_of_files(files.items()))
@@ -73,7 +75,7 @@ def from_files(
 
 
 def build(place: KustomizationFolder) -> list[Object]:
-    """The objects of the kustomization in a folder, as `kustomize build` prints them. Raises SourceError."""
+    """Return the objects that `kustomize build` prints. Raises SourceError."""
     target = _Target(place)
     target.accumulate()
     resources, config = target.resources, target.config
@@ -84,19 +86,19 @@ def build(place: KustomizationFolder) -> list[Object]:
 
 
 def _printed(one: KustomizeResource) -> Object:
-    """Annotations that are empty are left out, labels are not."""
+    """Return the object without empty annotations; empty labels stay, as in kustomize."""
     if not one.metadata.get("annotations", True):
         del one.metadata["annotations"]
     return one.body
 
 
 def _is_local(one: KustomizeResource) -> bool:
-    """Some objects are there for the building alone."""
+    """Return whether an object is used for the build only."""
     return one.texts("annotations").get(LOCAL, "false") != "false"
 
 
 class _Target:
-    """One kustomization with what it has accumulated; a component works on what its parent has."""
+    """One kustomization and its accumulated resources; a component changes those of its parent."""
 
     def __init__(self, place: KustomizationFolder, parent: _Target | None = None) -> None:
         name, data = place.kustomization()

@@ -1,6 +1,6 @@
-"""kustomize's own transformers, where a kustomization names them itself: the same changes with fields of its choice.
+"""kustomize's built-in transformers as named by a kustomization, with custom fields.
 
-Others are programs, and programs are not run.
+Other transformers are programs, which are never run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Transformer = Callable[[ResMap, StrictFields, KustomizationFolder], None]
 
 
 def apply_transformers(resources: ResMap, entries: Iterable[str], place: KustomizationFolder, where: str) -> None:
-    """All that a kustomization names, each a text itself or the path of a file. Raises SourceError."""
+    """Apply the listed transformers, each inline or a file. Raises SourceError."""
     for fields in _read(entries, place, f"{where}: transformers"):
         kind = fields.text("kind")
         transformer = _TRANSFORMERS.get(kind)
@@ -48,7 +48,7 @@ def _read(entries: Iterable[str], place: KustomizationFolder, where: str) -> Ite
 
 
 def _settings(fields: StrictFields) -> None:
-    """Ends the reading: what nobody asked for is refused."""
+    """Ignore the common fields, and reject unknown ones."""
     for name in ("apiVersion", "kind", "metadata"):
         fields.ignore(name)
     fields.finish()
@@ -59,7 +59,7 @@ def _specs(fields: StrictFields) -> FieldSpecs:
 
 
 def _namespace(resources: ResMap, fields: StrictFields, _: KustomizationFolder) -> None:
-    """The namespace is that of the transformer itself."""
+    """Set the namespace, which is the transformer's own."""
     namespace = str(fields.child("metadata").raw.get("namespace") or "")
     specs, unset_only = _specs(fields), fields.flag("unsetOnly")
     subjects = fields.text("setRoleBindingSubjects") or metadata_transformers.DEFAULT_SUBJECTS

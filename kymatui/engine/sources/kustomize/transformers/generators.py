@@ -1,4 +1,4 @@
-"""ConfigMaps and Secrets out of files, literals and environments, and the hash that their names end with."""
+"""Generators of ConfigMaps and Secrets from files, literals and environments, and the name hash."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HTML: Final = re.compile("[<>&\u2028\u2029]")
 
 @dataclass(frozen=True, slots=True)
 class GeneratorOptions:
-    """generatorOptions, of all generators or of one."""
+    """The generatorOptions of all generators or of one."""
 
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
@@ -44,7 +44,7 @@ class GeneratorOptions:
         return made
 
     def under(self, everywhere: GeneratorOptions) -> GeneratorOptions:
-        """Its own labels and annotations go over those of all; what is switched on for all stays on."""
+        """Return the options merged with the global ones: own labels win, and enabled flags stay enabled."""
         return GeneratorOptions(
             {**everywhere.labels, **self.labels},
             {**everywhere.annotations, **self.annotations},
@@ -54,7 +54,7 @@ class GeneratorOptions:
 
 
 def config_map(fields: StrictFields, place: KustomizationFolder, everywhere: GeneratorOptions) -> KustomizeResource:
-    """One entry of configMapGenerator. Raises SourceError."""
+    """Return the ConfigMap of a configMapGenerator entry. Raises SourceError."""
     body = _base("ConfigMap", fields)
     for key, content in _pairs(fields, place):
         try:
@@ -65,7 +65,7 @@ def config_map(fields: StrictFields, place: KustomizationFolder, everywhere: Gen
 
 
 def secret(fields: StrictFields, place: KustomizationFolder, everywhere: GeneratorOptions) -> KustomizeResource:
-    """One entry of secretGenerator. Raises SourceError."""
+    """Return the Secret of a secretGenerator entry. Raises SourceError."""
     body = _base("Secret", fields)
     body["type"] = fields.text("type") or "Opaque"
     body["data"] = {key: _in_lines(content) for key, content in _pairs(fields, place)}
@@ -85,7 +85,7 @@ def _base(kind: str, fields: StrictFields) -> dict[str, Any]:
 
 def _resource(body: dict[str, Any], fields: StrictFields, everywhere: GeneratorOptions) -> KustomizeResource:
     options = GeneratorOptions.read(fields.child("options")).under(everywhere)
-    behavior = fields.text("behavior")  # what is none of kustomize's is as good as nothing to it, too
+    behavior = fields.text("behavior")  # kustomize treats an unknown behavior like none
     fields.finish()
     for name in ("labels", "annotations"):
         if texts := dict(getattr(options, name)):
@@ -96,7 +96,7 @@ def _resource(body: dict[str, Any], fields: StrictFields, everywhere: GeneratorO
 
 
 def _pairs(fields: StrictFields, place: KustomizationFolder) -> list[tuple[str, bytes]]:
-    """Keys and contents by key: of environments, literals and files. Raises SourceError."""
+    """Return contents by key from environments, literals and files. Raises SourceError."""
     pairs: dict[str, bytes] = {}
     for key, content in _sources(fields, place):
         if not _KEY.fullmatch(key) or len(key) > 253:
@@ -136,7 +136,7 @@ def _named_file(source: str, where: str) -> tuple[str, str]:
 
 
 def _environment(content: bytes, where: str) -> Iterator[tuple[str, bytes]]:
-    """Lines KEY=value; spaces before a key and lines with # do not count."""
+    """Yield lines KEY=value; leading spaces and lines with # are ignored."""
     try:
         lines = content.removeprefix(b"\xef\xbb\xbf").decode().split("\n")
     except UnicodeDecodeError as error:
@@ -152,7 +152,7 @@ def _environment(content: bytes, where: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _in_lines(content: bytes) -> str:
-    """Base64; what is longer than a line is cut into lines, each with its end."""
+    """Return base64, in lines of 70 characters if longer."""
     text = base64.b64encode(content).decode()
     if len(text) < _LINE:
         return text
@@ -160,7 +160,7 @@ def _in_lines(content: bytes) -> str:
 
 
 def absorb(resources: ResMap, made: KustomizeResource) -> None:
-    """Adds a generated object, or merges it into the one that is there, or puts it into its place."""
+    """Add a generated object, or merge or replace the existing one."""
     there = resources.by_any_id(made.current.equals)
     changing = made.behavior in ("merge", "replace")
     if not there:
@@ -198,7 +198,10 @@ def add_hashes(resources: ResMap) -> None:
 
 
 def content_hash(one: KustomizeResource) -> str:
-    """The hash of kind and content, in letters that make no words. kustomize looks for a name, and never finds it."""
+    """Return the hash of kind and content, in letters that form no words.
+
+    The name in the hashed content is always empty, as in kustomize.
+    """
     body = one.body
     kind = body.get("kind")
     if kind == "ConfigMap":

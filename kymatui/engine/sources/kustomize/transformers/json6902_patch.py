@@ -1,4 +1,4 @@
-"""JSON patches (RFC 6902) on objects."""
+"""JSON patches (RFC 6902)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LARGEST_COPY: Final = 50_000
 
 
 def apply(body: Any, patch: list[Any], where: str) -> Any:
-    """The object with all operations done. Raises SourceError that names the operation."""
+    """Return the object with all operations applied. Raises SourceError that names the operation."""
     made = copy.deepcopy(body)
     for number, operation in enumerate(patch, 1):
         if not isinstance(operation, dict) or operation.get("op") not in _OPERATIONS:
@@ -30,7 +30,7 @@ def apply(body: Any, patch: list[Any], where: str) -> Any:
 
 
 class _PathError(Exception):
-    """A path that leads nowhere, or a test that fails."""
+    """A path does not exist, or a test fails."""
 
 
 def _one(body: Any, operation: dict[str, Any], path: str) -> Any:
@@ -55,14 +55,14 @@ def _one(body: Any, operation: dict[str, Any], path: str) -> Any:
 
 
 def _bounded(value: Any) -> Any:
-    """What is copied into itself again and again grows without end."""
+    """Return the value; repeated copies into itself would grow it exponentially, so its size is limited."""
     if is_larger(value, LARGEST_COPY):
         raise _PathError(f"there are more than {LARGEST_COPY} values to copy")
     return value
 
 
 def is_larger(value: Any, most: int) -> bool:
-    """Whether a value has more than so many parts."""
+    """Return whether a value has more than `most` parts."""
     rest = [value]
     while rest and most >= 0:
         one = rest.pop()
@@ -108,7 +108,7 @@ def _child(body: Any, part: str) -> Any:
 
 
 def _index(items: list[Any], part: str) -> int:
-    """Numbers from the end are allowed, as kustomize's library allows them."""
+    """Return the index; negative ones count from the end, as in kustomize's library."""
     if not part.lstrip("-").isdigit() or not part.isascii():
         raise _PathError(f"{part!r} is no index of a list")
     at = int(part)
@@ -145,7 +145,7 @@ def _add(body: Any, path: str, value: Any) -> Any:
 
 
 def _replace(body: Any, path: str, value: Any) -> Any:
-    """A field of a map need not be there: kustomize's library takes it so."""
+    """Replace a value; a map's field need not exist, as in kustomize's library."""
     if not path:
         return value
     holder, key = _holder(body, path)

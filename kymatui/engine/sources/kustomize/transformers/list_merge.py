@@ -1,8 +1,8 @@
-"""How kustomize merges lists whose elements have keys.
+"""The merge of lists with keyed elements, as in kustomize.
 
-With one key: the elements of the patch come first, those it shares with the list merged, then the rest. With several
-keys (ports by number and protocol) an element that leaves a key out means whichever fits, and the order comes out of
-kustomize's way of putting elements into lists; patches that are in use depend on it, so it is the same here.
+With one key, the elements of the patch come first (merged with those of the list), then the rest. With several keys
+(ports by number and protocol), an element without a key matches any value, and the order follows kustomize's
+implementation, because existing patches depend on it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from kymatui.helm.yaml.reading import load_exactly
 Element = dict[str, Any]
 Values = tuple[str, ...]
 Merge = Callable[[Element | None, Element | None], Element | None]
-"""What becomes of an element with one of the patch (None where there is none); None where it is deleted."""
+"""A function that merges an element with the patch's (None if absent); None deletes it."""
 
 
 def merge_elements(old: list[Any], new: list[Any], keys: Values, merge: Merge) -> list[Any]:
-    """The list with the patch. Raises SourceError for elements that are no maps, and those of a patch without key."""
+    """Return the merged list. Raises SourceError for elements that are no maps or lack the key."""
     for item in (*new, *old):
         if not isinstance(item, dict):
             raise SourceError(f"there is an element that is no map with {keys[0]}: {item!r:.60}")
@@ -48,7 +48,7 @@ class _Merging:
         return self._added
 
     def _all_values(self) -> list[Values]:
-        """The values of the keys of all elements, those of the patch first, each once."""
+        """Return the key values of all elements without duplicates, those of the patch first."""
         items = (*self._new, *self._old)
         found = list(dict.fromkeys(tuple(_text(item.get(key)) for key in self._keys) for item in items))
         return _filled(found) if len(self._keys) > 1 else found
@@ -74,7 +74,7 @@ class _Merging:
         self._added = _with(self._added, merged, keys, wanted)
 
     def _put_back(self, item: Any, keys: Values) -> None:
-        """Puts an element of the list behind those that are there, or into its place."""
+        """Append an element of the list, or replace the matching one."""
         wanted: list[str] = []
         for key in keys:
             if item.get(key) is None:
@@ -93,7 +93,7 @@ def _text(value: Any) -> str:
 
 
 def _filled(values: list[Values]) -> list[Values]:
-    """Values that mean the same, because one leaves out what the other has, become the same."""
+    """Return the values with equivalent ones unified: an omitted key matches any value."""
     for one in range(len(values)):
         for other in range(len(values)):
             joined = _joined(values[one], values[other])
@@ -110,7 +110,7 @@ def _joined(one: Values, other: Values) -> Values | None:
 
 
 def _used(values: list[Values], one: Values, keys: Values) -> tuple[Values, Values]:
-    """Keys that any element has, and the values for them."""
+    """Return the keys that any element has, with their values."""
     used = {key for found in values for key, value in zip(keys, found, strict=True) if value}
     if not used:
         return keys, one
@@ -126,7 +126,7 @@ def _find(items: list[Any], wanted: list[tuple[str, str]]) -> int | None:
 
 
 def _means(item: Any, keys: Values, wanted: Values) -> bool:
-    """Whether an element is meant: it has all keys, with the values that are given."""
+    """Return whether an element matches: it has all keys, with the given values."""
     for key, value in zip(keys, wanted, strict=False):
         if item.get(key) is None or (value and _text(item[key]) != value):
             return False
@@ -140,7 +140,7 @@ def _without(items: list[Any], keys: Values, wanted: Values) -> list[Any]:
 
 
 def _with(items: list[Any], element: Any, keys: Values, wanted: Values) -> list[Any]:
-    """The element in the place of those that are meant, or behind all others."""
+    """Return the items with the element in place of matching ones, else at the end."""
     kept = [item for item in items if item] if wanted else []
     meant = [isinstance(item, dict) and _means(item, keys, wanted) for item in kept]
     if not any(meant):

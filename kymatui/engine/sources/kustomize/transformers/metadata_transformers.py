@@ -1,4 +1,4 @@
-"""What a kustomization does to all its objects: namespace, names, labels, annotations, images, replicas."""
+"""Transformers of all objects: namespace, names, labels, annotations, images, replicas."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def set_namespace(
     unset_only: bool = False,
     subjects: str = DEFAULT_SUBJECTS,
 ) -> None:
-    """The namespace of all objects but those that are known to have none. Raises SourceError for a collision.
+    """Set the namespace of all objects that may have one. Raises SourceError for a name collision.
 
-    unset_only  what has a namespace keeps it
-    subjects    which subjects of bindings get it: one of SUBJECTS
+    unset_only  keep existing namespaces
+    subjects    the subjects of bindings to change: a key of SUBJECTS
     """
 
     def put(found: Any) -> Any:
@@ -71,7 +71,7 @@ def set_namespace(
 
 
 def _is_hard_wired(spec: FieldSpec, one: KustomizeResource, kind: Gvk) -> bool:
-    """Fields that are set by rules of their own."""
+    """Return whether special rules set the field."""
     if spec.path == "metadata/namespace" or (kind.kind in _BINDINGS and spec.path == "subjects/namespace"):
         return True
     return spec.path == "metadata/name" and one.body.get("apiVersion") != "v1"
@@ -137,7 +137,7 @@ def add_labels(
 
 
 def set_texts(resources: ResMap, texts: Mapping[str, str], specs: FieldSpecs) -> None:
-    """Labels or annotations at all places that are meant."""
+    """Set labels or annotations at all matching fields."""
     if not texts:
         return
 
@@ -153,7 +153,7 @@ def set_texts(resources: ResMap, texts: Mapping[str, str], specs: FieldSpecs) ->
 
 @dataclass(frozen=True, slots=True)
 class NewImage:
-    """One entry of images."""
+    """One entry of `images`."""
 
     name: str
     new_name: str
@@ -169,7 +169,7 @@ class NewImage:
         return made
 
     def matches(self, image: str) -> bool:
-        """The name is a pattern, as kustomize has it; what is none matches nothing."""
+        """Return whether the image matches the name, a pattern as in kustomize; an invalid one never matches."""
         try:
             return compiled(f"^{self.name}{_REST_OF_IMAGE}").search(image.encode()) is not None
         except FunctionError:
@@ -187,7 +187,7 @@ class NewImage:
 
 
 def _split_image(image: str) -> tuple[str, str, str]:
-    """Name, tag and digest; the colon of a port belongs to the name."""
+    """Return name, tag and digest; the colon of a port belongs to the name."""
     rest, _, digest = image.partition("@")
     slash = max(rest.find("/"), 0)
     colon = rest.find(":", slash)
@@ -195,7 +195,7 @@ def _split_image(image: str) -> tuple[str, str, str]:
 
 
 def set_images(resources: ResMap, entries: Iterable[StrictFields], specs: FieldSpecs) -> None:
-    """Images in all lists of containers, wherever they are, and in the fields that are named."""
+    """Replace images in all container lists at any depth, and in the listed fields."""
     for image in map(NewImage.read, entries):
         for one in resources:
             if one.kind.kind == "CustomResourceDefinition":
@@ -219,7 +219,7 @@ def _set_in_containers(node: Any, image: NewImage) -> None:
 
 
 def set_replicas(resources: ResMap, entries: Iterable[StrictFields], specs: FieldSpecs) -> None:
-    """Raises SourceError for a name that no object has."""
+    """Set the replicas. Raises SourceError if no object has the name."""
     for fields in entries:
         name, count = fields.text("name"), fields.whole("count")
         fields.finish()

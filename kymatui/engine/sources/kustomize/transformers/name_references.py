@@ -1,4 +1,4 @@
-"""Names that objects have of each other follow when those are renamed."""
+"""Name references: fields with names of other objects follow their renaming."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Sieve = Callable[[KustomizeResource], bool]
 
 
 def fix_references(resources: ResMap, config: TransformerConfig) -> None:
-    """Puts the present names into all fields that name other objects. Raises SourceError where it is not clear whom."""
+    """Update all fields that name other objects. Raises SourceError if a reference is ambiguous."""
     for one in resources:
         candidates: list[KustomizeResource] | None = None
         original = one.original.kind
@@ -27,7 +27,7 @@ def fix_references(resources: ResMap, config: TransformerConfig) -> None:
 
 
 def _reachable(referrer: KustomizeResource, resources: ResMap) -> Iterator[KustomizeResource]:
-    """What an object may name: what is in its namespace, and what is in none."""
+    """Yield the objects that an object may refer to: in its namespace, or cluster-scoped."""
     own = referrer.current.effective_namespace
     accounts = _account_namespaces(referrer)
     for one in resources:
@@ -37,7 +37,7 @@ def _reachable(referrer: KustomizeResource, resources: ResMap) -> Iterator[Kusto
 
 
 def _account_namespaces(referrer: KustomizeResource) -> set[str]:
-    """A RoleBinding names accounts of other namespaces."""
+    """Return the namespaces of a RoleBinding's accounts, which may be other ones."""
     if referrer.kind.kind != "RoleBinding":
         return set()
     subjects = referrer.body.get("subjects")
@@ -49,7 +49,7 @@ def _account_namespaces(referrer: KustomizeResource) -> set[str]:
 
 
 class _Reference:
-    """One field of one object that may name objects of a kind."""
+    """One field of one object that may refer to objects of a kind."""
 
     def __init__(
         self, referrer: KustomizeResource, spec: FieldSpec, target: Gvk, candidates: list[KustomizeResource]
@@ -77,7 +77,7 @@ class _Reference:
         return value if found is None else found.name
 
     def _in_map(self, value: dict[str, Any]) -> dict[str, Any]:
-        """A map with a name, and perhaps a namespace that tells which one is meant."""
+        """Return the map with the new name; its namespace, if any, selects the object."""
         if "name" not in value:
             raise SourceError("there is no name in it")
         if not isinstance(value["name"], str):
@@ -95,7 +95,7 @@ class _Reference:
     def _choose(
         self, name: str, candidates: list[KustomizeResource], *, with_namespace: bool
     ) -> KustomizeResource | None:
-        """The one object that was called so before; None where there is none."""
+        """Return the only object with this previous name, None if there is none."""
         fitting = _sieved(
             candidates,
             lambda one: any(old.name == name for old in one.ids[:-1]),
@@ -114,7 +114,7 @@ class _Reference:
         return fitting[0] if fitting else None
 
     def _is_role(self, one: KustomizeResource) -> bool:
-        """A roleRef says itself of which kind it is."""
+        """Return whether an object matches the kind in a roleRef."""
         role = self._referrer.body.get("roleRef")
         if not self._spec.path.endswith("roleRef/name") or not isinstance(role, dict):
             return True

@@ -1,4 +1,4 @@
-"""The patches of a kustomization: which objects they are for, and what becomes of those."""
+"""The patches of a kustomization: their targets and their application."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kymatui.helm.yaml.reading import load_exactly
 
 
 def apply_merge_patches(resources: ResMap, patches: Iterable[str], place: KustomizationFolder) -> None:
-    """patchesStrategicMerge: each is a patch itself, or the path of a file with patches."""
+    """Apply patchesStrategicMerge, each inline or a file."""
     for text in patches:
         for patch in _inline(text) or _read(place.load(text), place.shown(text)):
             _merge(resources, resources.target(_id(patch)), patch)
@@ -41,7 +41,7 @@ def _id(patch: Object) -> ResId:
 
 
 def apply_patches(resources: ResMap, patches: Iterable[StrictFields], place: KustomizationFolder) -> None:
-    """patches: strategic merge or JSON patches, for a target or for the object that they name."""
+    """Apply patches: strategic merge or JSON patches, for a target or the object that they name."""
     for fields in patches:
         data, where = _text(fields, place)
         options = fields.child("options")
@@ -56,7 +56,7 @@ def apply_patches(resources: ResMap, patches: Iterable[StrictFields], place: Kus
             _patch_json(resources, target, operations, where)
         else:
             found = list(each_object(data, where, old_words=False, versioned=target is None))
-            if found:  # files in which everything is a comment are in use, and do nothing
+            if found:  # files with comments only are in use, and have no effect
                 _patch_merge(resources, target, found, where, allowed)
 
 
@@ -68,7 +68,7 @@ def _text(fields: StrictFields, place: KustomizationFolder) -> tuple[bytes, str]
 
 
 def _operations(data: bytes, where: str) -> list[Any] | None:
-    """The operations of a JSON patch, None where it is none."""
+    """Return the operations of a JSON patch, None for another patch."""
     try:
         found = load_exactly(data)
     except YamlError as error:
@@ -77,7 +77,7 @@ def _operations(data: bytes, where: str) -> list[Any] | None:
 
 
 def apply_json_patches(resources: ResMap, patches: Iterable[StrictFields], place: KustomizationFolder) -> None:
-    """patchesJson6902: JSON patches for objects by name."""
+    """Apply patchesJson6902: JSON patches for objects by name."""
     for fields in patches:
         data, where = _text(fields, place)
         target = fields.child("target")
@@ -129,7 +129,7 @@ def _patch_merge(
 def _merge(
     resources: ResMap, one: KustomizeResource, patch: Object, allowed: tuple[bool, bool] = (False, False)
 ) -> None:
-    """What an object is called stays, unless the patch may change it."""
+    """Apply a strategic merge; name and kind stay unless the patch may change them."""
     name, namespace, kind = one.name, one.namespace, one.kind.kind
     if any(allowed):
         one.remember()

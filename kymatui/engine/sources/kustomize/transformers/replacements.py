@@ -1,4 +1,4 @@
-"""Replacements: a value of one object goes into fields of others."""
+"""Replacements: copy a value of one object into fields of others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAME = "metadata.name"
 
 
 def apply_replacements(resources: ResMap, entries: Iterable[StrictFields], place: KustomizationFolder) -> None:
-    """All replacements in their order; those with a path stand in files of their own. Raises SourceError."""
+    """Apply all replacements in order, inline or from files. Raises SourceError."""
     for entry in entries:
         for fields in _loaded(entry, place):
             _replace(resources, fields)
@@ -72,7 +72,7 @@ def _source(resources: ResMap, fields: StrictFields) -> Any:
 
 
 def split_field_path(path: str) -> list[str]:
-    """The parts between dots; brackets hold a part together, and those without "=" fall away."""
+    """Return the parts between dots; brackets group a part, and are dropped without "="."""
     parts: list[str] = []
     rest = split_path(path, ".")
     while rest:
@@ -96,7 +96,7 @@ def _looked_up(node: Any, path: list[str]) -> Any:
 
 
 def _elements(items: list[Any], part: str) -> Iterator[Any]:
-    """The elements of a list that a part of a path means: all, one by its number, or those with a value."""
+    """Yield the list elements that match a part of a path: all, by index, or by value."""
     if part == "*":
         yield from items
     elif part.isdigit() and part.isascii():
@@ -123,14 +123,14 @@ def _matcher(pattern: str) -> Any:
 
 
 def scalar_text(value: Any) -> str:
-    """A scalar as YAML writes it."""
+    """Return a scalar as YAML prints it."""
     if isinstance(value, bool):
         return str(value).lower()
     return "null" if value is None else str(value)
 
 
 class _Options:
-    """How a value is taken apart, and put together."""
+    """The options for splitting and joining a value."""
 
     def __init__(self, fields: StrictFields) -> None:
         self.delimiter, self.index, self.create = fields.text("delimiter"), fields.whole("index"), fields.flag("create")
@@ -150,7 +150,7 @@ class _Options:
         return parts[self.index]
 
     def put(self, old: Any, value: Any) -> Any:
-        """The new value of a field; scalars keep the type that they had."""
+        """Return the new value of a field; scalars keep their type."""
         if self.delimiter:
             if isinstance(old, dict | list):
                 raise SourceError("a delimiter needs a text")
@@ -171,7 +171,7 @@ class _Options:
 
 
 def _typed(text: str) -> Any:
-    """A text that stands without quotes."""
+    """Parse an unquoted YAML scalar."""
     try:
         return load_exactly(text)
     except YamlError:
@@ -179,7 +179,7 @@ def _typed(text: str) -> Any:
 
 
 class _Target:
-    """Where a value goes."""
+    """The target fields of a replacement."""
 
     def __init__(self, fields: StrictFields) -> None:
         if not fields.has("select"):
@@ -217,7 +217,7 @@ class _Target:
             raise SourceError(f"{self._where}: {one.current} has no {path}", hint="options: {create: true} makes it")
 
     def _set(self, node: Any, path: list[str], value: Any) -> int:
-        """Fills all fields that the path means; how many there were."""
+        """Set all matching fields; return their number."""
         part, rest = path[0], path[1:]
         if isinstance(node, dict):
             return self._set_in_map(node, part, rest, value)

@@ -1,8 +1,8 @@
-"""Strategic merge patches as kustomize applies them: lists of built-in kinds are merged by the keys of Kubernetes.
+"""Strategic merge patches, as in kustomize: lists of built-in kinds are merged by Kubernetes' keys.
 
-Maps are merged, null removes a field, all other values count as the patch has them. A list without a merge key is
-replaced; one with a key begins with the elements of the patch, those it shares merged, and goes on with the rest.
-Directives: `$patch: delete`, `replace` and `merge`, in maps and as an element of a list.
+Maps are merged, null removes a field, and other values are replaced. A list without a merge key is replaced; one
+with a key has the patch's elements first (merged), then the rest. Directives: `$patch: delete`, `replace` and
+`merge`, in maps and as list elements.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ELEMENTS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "csinode": {"drivers": ("name",)},
     "node": {"podCIDRs": ()},
 }
-"""Keys of lists by what holds them; () for lists of scalars that are merged."""
+"""Merge keys of lists by parent type; () for merged lists of scalars."""
 
 Types = dict[tuple[str, ...], str]
 _WORKLOADS: Final = {
@@ -64,7 +64,7 @@ def _pod(*at: str) -> Types:
 
 
 def _types(api_version: str, kind: str) -> Types | None:
-    """What stands where in a kind that Kubernetes has; None for all others, whose lists are replaced."""
+    """Return the types by path of a built-in kind; None for others, whose lists are replaced."""
     spec = ("spec",)
     template = (*spec, "template")
     meta: Types = {("metadata",): "metadata"}
@@ -126,7 +126,7 @@ def _is_known(api_version: str, kind: str) -> bool:
 
 
 def merge(body: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any] | None:
-    """The object with the patch; None where the patch deletes it. Raises SourceError for types that do not fit."""
+    """Return the patched object, None if the patch deletes it. Raises SourceError for mismatched types."""
     types = _types(str(body.get("apiVersion", "")), str(body.get("kind", ""))) or {}
     found = _value(body, copy.deepcopy(patch), (), types)
     return found if isinstance(found, dict) and found else None
@@ -150,7 +150,7 @@ def _shape(value: Any) -> str:
 
 
 def _keys(at: tuple[str, ...], types: Types) -> tuple[str, ...] | None:
-    """The merge keys of the list at a path; None where it is replaced."""
+    """Return the merge keys of the list at a path, None if it is replaced."""
     if not at:
         return None
     holder = types.get(at[:-1])
@@ -175,7 +175,7 @@ def _map(old: dict[str, Any] | None, new: dict[str, Any], at: tuple[str, ...], t
 
 
 def _untouched(old: Any, at: tuple[str, ...], types: Types) -> Any:
-    """What a patch says nothing of; lists with keys are put in order all the same."""
+    """Return a value that the patch does not mention; kustomize still orders its keyed lists."""
     if isinstance(old, dict):
         return {key: _untouched(value, (*at, key), types) for key, value in old.items()}
     if isinstance(old, list):
@@ -199,12 +199,12 @@ def _list(old: list[Any] | None, new: list[Any], at: tuple[str, ...], types: Typ
         return _GONE
     before: list[Any] = [] if old is None or directive == "replace" else old
     if old is None and len(keys) > 1:
-        before = copy.deepcopy(new)  # as kustomize does; it decides over the order
+        before = copy.deepcopy(new)  # as in kustomize; this affects the order
     return _by_keys(before, new, at, types, keys) if keys else _set([*new, *before], at)
 
 
 def _set(items: list[Any], at: tuple[str, ...]) -> list[Any]:
-    """Each text once, without nulls."""
+    """Return texts without duplicates and nulls."""
     for item in items:
         if isinstance(item, (dict, list)):
             raise SourceError(f"{'.'.join(at)}: there is an element that is no text: {item!r:.60}")
@@ -223,7 +223,7 @@ def _by_keys(before: list[Any], new: list[Any], at: tuple[str, ...], types: Type
 
 
 def _list_directive(new: list[Any]) -> str:
-    """The directive of an element that holds nothing else; it goes."""
+    """Remove an element with only a directive from the list; return the directive."""
     for item in new:
         if isinstance(item, dict) and set(item) == {DIRECTIVE}:
             new.remove(item)
