@@ -1,13 +1,13 @@
-"""Component descriptors of the Open Component Model: read, normalised, compared with their digests, verified.
+"""Component descriptors of the Open Component Model: read, normalised, digested and verified.
 
-    descriptor = read_descriptor(document)                     # a dict, as YAML or JSON has it; v2 or v3alpha1
-    normalise(descriptor, "jsonNormalisation/v3")              # the bytes that a digest is of
+    descriptor = read_descriptor(document)                     # a dict from YAML or JSON; v2 or v3alpha1
+    normalise(descriptor, "jsonNormalisation/v3")              # the bytes to digest
     digest_of(descriptor, "jsonNormalisation/v3", "SHA-256")   # hexadecimal
     verify(descriptor, Keys(public_key=pem), name="acme")      # raises SignatureError
-    check_content(descriptor.resources[0], content)            # what was fetched is what was signed
-    module_layers(descriptor)                                  # what a Kyma module consists of: manifest, default CR, …
+    check_content(descriptor.resources[0], content)            # compares with the signed digest
+    module_layers(descriptor)                                  # a Kyma module's manifest, default CR, …
 
-Pure: nothing is fetched or written here.
+The package is pure: it fetches and writes nothing.
 """
 
 from kymatui.ocm.descriptor_reader import parse_descriptor, read_descriptor

@@ -1,6 +1,6 @@
-"""JSON texts that have one spelling only: RFC 8785 (JCS), and Go's json.Marshal for the oldest normalisation.
+"""Canonical JSON: RFC 8785 (JCS), and Go's json.Marshal for the oldest normalisation.
 
-Numbers are JSON's, that is doubles: 1 and 1.0 are the same, and digits beyond what a double holds are lost, as in every
+Numbers are doubles, as in JSON: 1 and 1.0 are equal, and digits beyond a double's precision are lost, as in every
 implementation of the model.
 """
 
@@ -19,12 +19,12 @@ _HTML: Final = re.compile("[<>&\u2028\u2029]")
 
 
 def canonical_json(value: Any) -> bytes:
-    """RFC 8785: keys by their UTF-16 units, the shortest numbers, no spaces. Raises DescriptorError."""
+    """Return JSON by RFC 8785: keys sorted by UTF-16, shortest numbers, no spaces. Raises DescriptorError."""
     return _written(value, by_utf16=True).encode()
 
 
 def go_json(value: Any) -> bytes:
-    """As Go's json.Marshal writes it: keys by their bytes, and `<`, `>`, `&`, U+2028 and U+2029 escaped."""
+    """Return JSON as Go's json.Marshal: keys sorted by bytes; `<`, `>`, `&`, U+2028 and U+2029 escaped."""
     return _written(value, by_utf16=False).encode()
 
 
@@ -55,13 +55,13 @@ def _utf16_units(text: str) -> bytes:
 
 
 def _text(text: str, utf16: bool) -> str:
-    """Halves of surrogate pairs are no text: Go reads U+FFFD for them."""
+    """Return a JSON string; Go reads half a surrogate pair as U+FFFD."""
     written = json.dumps(_SURROGATE.sub("\ufffd", text), ensure_ascii=False)
     return written if utf16 else _HTML.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 def _number(number: float, utf16: bool) -> str:
-    """ECMAScript's Number::toString; Go writes the same, but for negative zero."""
+    """Return ECMAScript's Number::toString; Go differs only in negative zero."""
     if not math.isfinite(number):
         raise DescriptorError(f"{number} is no number of JSON")
     if number == 0:
@@ -74,7 +74,7 @@ def _number(number: float, utf16: bool) -> str:
 
 
 def _placed(digits: str, point: int) -> str:
-    """Digits with the decimal point behind the first `point` of them."""
+    """Return digits with the decimal point after the first `point` digits."""
     if len(digits) <= point <= 21:
         return digits + "0" * (point - len(digits))
     if 0 < point <= 21:

@@ -1,4 +1,4 @@
-"""Documents become descriptors: the schemas v2 (also in `spec.descriptor` of ModuleTemplates) and v3alpha1."""
+"""The reader of component descriptors in schema v2 (as in `spec.descriptor`) and v3alpha1."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kymatui.ocm.errors import DescriptorError
 
 
 def read_descriptor(document: object) -> ComponentDescriptor:
-    """The descriptor in a document, as YAML or JSON has it (dates as text). Unknown fields are passed over.
+    """Read a descriptor from YAML or JSON data (dates as text); unknown fields are ignored.
 
     Raises DescriptorError that names the field.
     """
@@ -40,7 +40,7 @@ def read_descriptor(document: object) -> ComponentDescriptor:
 
 
 def parse_descriptor(text: str | bytes) -> ComponentDescriptor:
-    """The descriptor in a JSON text. Raises DescriptorError."""
+    """Parse a descriptor in JSON. Raises DescriptorError."""
     try:
         return read_descriptor(json.loads(text))
     except (ValueError, RecursionError) as error:
@@ -88,7 +88,7 @@ def _read_v3(root: _Fields) -> ComponentDescriptor:
 
 
 def _provider(component: _Fields) -> tuple[str, tuple[Label, ...]]:
-    """The provider of v2: a name, or JSON with a name and labels."""
+    """Return the provider of v2: a name, or JSON with a name and labels."""
     text = component.text("provider")
     try:
         found = json.loads(text)
@@ -162,7 +162,7 @@ def _signature(fields: _Fields) -> Signature:
 
 
 class _Fields:
-    """A JSON object with its place in the document; null counts as absent, a wrong type is an error."""
+    """A JSON object with its path; null counts as absent, a wrong type is an error."""
 
     def __init__(self, raw: object, path: str) -> None:
         if raw is not None and not isinstance(raw, Mapping):

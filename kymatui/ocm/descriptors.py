@@ -1,4 +1,4 @@
-"""What a component descriptor says, whichever schema it was written in (v2, or ocm.software/v3alpha1)."""
+"""Component descriptors, independent of their schema (v2 or ocm.software/v3alpha1)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AccessSpec = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label; only those with `signing` are part of what is signed. `value` is any JSON value."""
+    """A label; only those with `signing` are signed. `value` is any JSON value."""
 
     name: str
     value: Any = None
@@ -29,7 +29,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The digest of a resource or a component: "SHA-256", "ociArtifactDigest/v1", and the value in hexadecimal."""
+    """The digest of a resource or component: "SHA-256", "ociArtifactDigest/v1", hexadecimal value."""
 
     hash_algorithm: str
     normalisation_algorithm: str
@@ -37,13 +37,13 @@ class Digest:
 
     @property
     def is_excluded(self) -> bool:
-        """Whether the content is no part of what is signed, on purpose."""
+        """Return whether the content is deliberately not signed."""
         return (self.hash_algorithm, self.normalisation_algorithm, self.value) == (NO_DIGEST, EXCLUDED, NO_DIGEST)
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What resources, sources and references have in common; name, version and extra identity tell them apart."""
+    """The common part of resources, sources and references; name, version and extra identity identify it."""
 
     name: str
     version: str = ""
@@ -53,7 +53,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class ComponentResource(Element):
-    """Something the component delivers; `access` tells how it is reached."""
+    """A resource of the component; `access` is its location."""
 
     type: str = ""
     relation: str = ""
@@ -67,7 +67,7 @@ class ComponentResource(Element):
 
 @dataclass(frozen=True, slots=True)
 class ComponentSource(Element):
-    """What the component was built from."""
+    """A source that the component was built from."""
 
     type: str = ""
     access: AccessSpec | None = None
@@ -75,7 +75,7 @@ class ComponentSource(Element):
 
 @dataclass(frozen=True, slots=True)
 class ComponentReference(Element):
-    """Another component that this one needs."""
+    """A reference to another component."""
 
     component: str = ""
     digest: Digest | None = None
@@ -83,7 +83,7 @@ class ComponentReference(Element):
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A signature by name: over which digest, how, by whom."""
+    """A named signature of a digest."""
 
     name: str
     digest: Digest
@@ -97,9 +97,9 @@ class Signature:
 class ComponentDescriptor:
     """A version of a component.
 
-    schema         "v2" or "ocm.software/v3alpha1", as it was read
-    creation_time  as it was written, "" where it was not
-    contexts       the repositories it was in, the last one is the present one
+    schema         "v2" or "ocm.software/v3alpha1", as read
+    creation_time  as written, "" if absent
+    contexts       the repositories it was in; the last one is current
     """
 
     name: str
@@ -116,14 +116,14 @@ class ComponentDescriptor:
     signatures: tuple[Signature, ...] = ()
 
     def resource(self, name: str) -> ComponentResource | None:
-        """The first resource of a name."""
+        """Return the first resource with a name."""
         return next((one for one in self.resources if one.name == name), None)
 
     def signature(self, name: str) -> Signature | None:
         return next((one for one in self.signatures if one.name == name), None)
 
     def label(self, name: str) -> Any:
-        """The value of a label, None where it is not there."""
+        """Return the value of a label, None if absent."""
         return next((one.value for one in self.labels if one.name == name), None)
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a component descriptor."""
+"""Errors of component descriptors."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from kymatui.errors import ConfigurationError, RefusedError
 
 
 class DescriptorError(ConfigurationError):
-    """A component descriptor cannot be read, or asks for what is not known; the text names the field."""
+    """A component descriptor is unreadable or uses unknown algorithms; the message names the field."""
 
 
 class SignatureError(RefusedError):
-    """A signature is missing, is not by the key that is trusted, or is of something else. Nothing may be used."""
+    """A signature is missing, untrusted, or does not match, so the component must not be used."""

@@ -1,7 +1,7 @@
-"""What a Kyma module consists of, by its component descriptor: manifest, default CR, config, charts, images.
+"""The layers of a Kyma module, from its component descriptor: manifest, default CR, charts, images.
 
-Four generations of tools wrote them: chart folders with a config (2022), `raw-manifest` as YAML (to 2024) and as a tar
-(since), with `default-cr` beside it; access by `localOciBlob`, `localBlob`, `ociBlob`.
+Four generations of tools exist: chart folders with a config (2022), `raw-manifest` as YAML (until 2024) and as a
+tar (since), with `default-cr`; access by `localOciBlob`, `localBlob`, `ociBlob`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _ARTIFACTS: Final = frozenset(["ociArtifact", "OCIArtifact", "ociRegistry", "oci
 
 @dataclass(frozen=True, slots=True)
 class ModuleLayer:
-    """A layer: `repository` ("host/path", "" where only the caller knows the registry) and `digest` ("sha256:…").
+    """A layer: `repository` ("host/path", "" if unknown) and `digest` ("sha256:…").
 
-    `is_archive` where it is a tar.
+    `is_archive` means a tar.
     """
 
     name: str
@@ -49,7 +49,7 @@ class ModuleLayer:
 
 @dataclass(frozen=True, slots=True)
 class ModuleLayers:
-    """The layers of a module, each None or () where it has none; `images` are references of what it runs."""
+    """The layers of a module, None or () if absent; `images` are its image references."""
 
     raw_manifest: ModuleLayer | None = None
     default_resource: ModuleLayer | None = None
@@ -60,11 +60,10 @@ class ModuleLayers:
 
 
 def module_layers(descriptor: ComponentDescriptor, registry: str = "") -> ModuleLayers:
-    """The layers of a module.
+    """Return the layers of a module.
 
-    registry  where the component is ("host/path"), where it was moved since its descriptor was written
-
-    Raises DescriptorError for a resource whose access is of a known kind, and wrong.
+    `registry` ("host/path") replaces the location in the descriptor. Raises DescriptorError for a resource with an
+    invalid access of a known type.
     """
     where = repository(descriptor, registry)
     blobs = {one.name: _layer(one, where) for one in descriptor.resources if access_kind(one.access) in _BLOBS}
@@ -80,20 +79,23 @@ def module_layers(descriptor: ComponentDescriptor, registry: str = "") -> Module
 
 
 def access_kind(access: AccessSpec | None) -> str:
-    """The type of an access without its version ("ociArtifact/v1" is "ociArtifact")."""
+    """Return the type of an access without its version ("ociArtifact" for "ociArtifact/v1")."""
     found = (access or {}).get("type")
     return found.partition("/")[0] if isinstance(found, str) else ""
 
 
 def image_of(resource: ComponentResource) -> str:
-    """The reference of an OCI artifact, "" for everything else."""
+    """Return the reference of an OCI artifact, "" for other resources."""
     if access_kind(resource.access) not in _ARTIFACTS:
         return ""
     return _text(resource, "imageReference")
 
 
 def repository(descriptor: ComponentDescriptor, registry: str = "") -> str:
-    """The repository of a component: `<base>[/<subPath>]/component-descriptors/<name>`, "" where no base is known."""
+    """Return the repository of a component, "" if its base is unknown.
+
+    `<base>[/<subPath>]/component-descriptors/<name>`.
+    """
     context = _context(descriptor)
     base = registry or _base(context)
     if not base:
@@ -107,7 +109,7 @@ def repository(descriptor: ComponentDescriptor, registry: str = "") -> str:
 
 
 def _context(descriptor: ComponentDescriptor) -> Mapping[str, Any]:
-    """The present repository is the last one."""
+    """Return the current repository context, which is the last one."""
     known = (one for one in reversed(descriptor.contexts) if access_kind(one).lower() in _REPOSITORIES)
     return next(known, {})
 

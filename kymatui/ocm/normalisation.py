@@ -1,13 +1,13 @@
-"""The normal forms of a descriptor: the bytes that its digest is of, free of all that may change on a transfer.
+"""Normal forms of a descriptor: the bytes for its digest, without anything that a transfer may change.
 
-jsonNormalisation/v1        of the schema it is written in; objects become lists of single entries, Go's JSON
-jsonNormalisation/v2, v3    of what all schemas have in common; RFC 8785. v2 first puts versions into extra identities
-                            of resources that cannot be told apart otherwise (all but the last), as v1 does
-jsonNormalisation/v4alpha1  of the v2 schema; RFC 8785; without nulls and without versions of labels
+  jsonNormalisation/v1        of the original schema; objects become lists of single entries, in Go's JSON
+  jsonNormalisation/v2, v3    of the schema-independent content, in RFC 8785. v2 first adds versions to the extra
+                              identities of ambiguous resources (all but the last), as v1 does
+  jsonNormalisation/v4alpha1  of the v2 schema, in RFC 8785; without nulls and without versions of labels
 
-All drop access, signatures, repositories, and labels that are not signed. What the specification says and what both
-implementations do differs in one place: labels of references are filtered in v1 alone. Signatures are made by the
-implementations, so theirs counts here.
+All of them drop access, signatures, repositories and unsigned labels. The specification and both implementations
+differ in one place: labels of references are filtered only in v1. Signatures come from the implementations, so this
+package follows them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HASHES: Final = {"SHA-256": "sha256", "SHA-512": "sha512", "sha256": "sha256", "
 
 
 def normalise(descriptor: ComponentDescriptor, algorithm: str) -> bytes:
-    """The normal form by one of ALGORITHMS. Raises DescriptorError."""
+    """Return the normal form by one of ALGORITHMS. Raises DescriptorError."""
     form = ALGORITHMS.get(algorithm)
     if form is None:
         raise DescriptorError(f"{algorithm!r} is no known normalisation", hint=f"known are {', '.join(ALGORITHMS)}")
@@ -47,7 +47,7 @@ def normalise(descriptor: ComponentDescriptor, algorithm: str) -> bytes:
 
 
 def digest_of(descriptor: ComponentDescriptor, algorithm: str, hash_algorithm: str = "SHA-256") -> str:
-    """The digest of the normal form, in hexadecimal. Raises DescriptorError."""
+    """Return the digest of the normal form in hexadecimal. Raises DescriptorError."""
     name = HASHES.get(hash_algorithm)
     if name is None:
         raise DescriptorError(f"{hash_algorithm!r} is no known hash", hint=f"known are {', '.join(HASHES)}")
@@ -139,9 +139,9 @@ ALGORITHMS: Final[Mapping[str, Callable[[ComponentDescriptor], bytes]]] = {
 
 
 def _told_apart(resources: Iterable[ComponentResource]) -> tuple[ComponentResource, ...]:
-    """The version in the extra identity of resources that another one equals in name and extra identity.
+    """Return the resources with versions in the extra identity of ambiguous ones.
 
-    One after the other: what was changed is no longer equal, so the last of them stays as it is.
+    This runs in sequence: a changed resource is no longer equal to others, so the last one stays the same.
     """
     found = list(resources)
     for index, one in enumerate(found):
@@ -165,7 +165,7 @@ def _element(one: Element, labels: list[Json]) -> Json:
 
 
 def _resource(one: ComponentResource) -> Json:
-    """What is nowhere has no digest."""
+    """Return a resource; one without access has no digest."""
     digest = None if one.access_type in NONE_ACCESS else one.digest
     return {
         **_element(one, _signed(one.labels)),
@@ -202,7 +202,7 @@ def _digest(digest: Digest | None) -> Json:
 
 
 def _signed(labels: Iterable[Label]) -> list[Json]:
-    """The labels that are signed, without what tells how they are merged."""
+    """Return the signed labels without merge rules."""
     return [_label(replace(one, merge=None)) for one in labels if one.signing]
 
 
@@ -221,12 +221,12 @@ def _label(one: Label) -> Json:
 
 
 def _optional(name: str, value: Any) -> Json:
-    """Go's omitempty."""
+    """Return the entry unless it is empty, like Go's omitempty."""
     return {name: value} if value else {}
 
 
 def _time(text: str) -> str:
-    """RFC 3339 in UTC, rounded to seconds. Raises DescriptorError."""
+    """Return the time in RFC 3339 and UTC, rounded to seconds. Raises DescriptorError."""
     if not text:
         return ""
     try:
@@ -241,7 +241,7 @@ def _time(text: str) -> str:
 
 
 def _without_versions(descriptor: ComponentDescriptor) -> ComponentDescriptor:
-    """Versions and merge rules of labels are lost on the way into the newest form."""
+    """Return the descriptor without versions and merge rules of labels, which the newest form drops."""
 
     def plain(labels: Iterable[Label]) -> tuple[Label, ...]:
         return tuple(Label(one.name, one.value, signing=one.signing) for one in labels)
@@ -257,7 +257,7 @@ def _without_versions(descriptor: ComponentDescriptor) -> ComponentDescriptor:
 
 
 def _without_nulls(value: Any) -> Any:
-    """Objects lose their nulls, lists keep them."""
+    """Return the value without nulls in objects; lists keep theirs."""
     if isinstance(value, dict):
         return {key: _without_nulls(part) for key, part in value.items() if part is not None}
     if isinstance(value, list):
@@ -266,7 +266,7 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _entries(value: Any) -> Any:
-    """Objects as lists of objects with one entry each, by their keys."""
+    """Return objects as sorted lists of single-entry objects."""
     if isinstance(value, dict):
         return [{key: _entries(value[key])} for key in sorted(value)]
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Keys, certificates and signatures in PEM, and whether a chain of certificates leads to one that is trusted."""
+"""Keys, certificates and signatures in PEM, and the check of certificate chains."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PemSection:
 
 @dataclass(frozen=True, slots=True)
 class PemSignature:
-    """A signature with the certificates that came with it, the signer's first; `algorithm` may be ""."""
+    """A signature with its certificates, the signer's first; `algorithm` may be ""."""
 
     raw: bytes
     algorithm: str
@@ -50,7 +50,7 @@ class PemSignature:
 
 
 def read_sections(text: bytes | str) -> list[PemSection]:
-    """The blocks of a PEM text; what stands between them does not count. Raises SignatureError."""
+    """Return the blocks of a PEM text; other text is ignored. Raises SignatureError."""
     plain = text.decode("ascii", "replace") if isinstance(text, bytes) else text
     found: list[PemSection] = []
     for match in _BLOCK.finditer(plain):
@@ -66,7 +66,7 @@ def read_sections(text: bytes | str) -> list[PemSection]:
 
 
 def read_pem_signature(text: str, what: str) -> PemSignature:
-    """A block SIGNATURE and blocks CERTIFICATE. Raises SignatureError."""
+    """Read a SIGNATURE block and CERTIFICATE blocks. Raises SignatureError."""
     found = read_sections(text)
     signature = next((one for one in found if one.type == "SIGNATURE"), None)
     if signature is None:
@@ -79,7 +79,7 @@ def read_pem_signature(text: str, what: str) -> PemSignature:
 
 
 def read_key(text: bytes | str) -> tuple[RSAPublicKey, x509.Name | None]:
-    """A public RSA key in PEM (PKIX or PKCS #1), or that of a certificate with its name. Raises SignatureError."""
+    """Read a public RSA key (PKIX, PKCS #1) or certificate, with its name. Raises SignatureError."""
     found = read_sections(text)
     if not found:
         raise SignatureError("the public key is no PEM", hint="it begins with -----BEGIN PUBLIC KEY-----")
@@ -116,10 +116,10 @@ def chained_key(
     issuer: str = "",
     told: str = "",
 ) -> RSAPublicKey:
-    """The key of the first certificate, once a chain leads from it to a trusted root.
+    """Return the key of the first certificate if a chain leads to a trusted root.
 
-    issuer  the name it has to have, as the caller wants it
-    told    the name that the signature tells: that of the certificate, or of who issued it
+      issuer  the required name of the certificate
+      told    the name in the signature: the certificate's subject or issuer
 
     Raises SignatureError.
     """
@@ -169,7 +169,7 @@ def _leads_to(
 
 
 def _issued(issuer: x509.Certificate, one: x509.Certificate, now: datetime, below: int) -> bool:
-    """Whether a certificate that may issue others issued this one; `below` are the issuers between it and the leaf."""
+    """Return whether a CA certificate issued this one; `below` is the number of CAs down to the leaf."""
     basic, usage = _extension(issuer, x509.BasicConstraints), _extension(issuer, x509.KeyUsage)
     if basic is None or not basic.ca or (basic.path_length is not None and below > basic.path_length):
         return False
@@ -194,7 +194,7 @@ def _extension(certificate: x509.Certificate, kind: type[E]) -> E | None:
 
 
 def names_match(wanted: str, name: x509.Name) -> bool:
-    """Whether a name has all that is wanted of it ("CN=acme,O=example"; a word alone is a common name)."""
+    """Return whether a name has all wanted parts ("CN=acme,O=example"; one word is a common name)."""
     try:
         asked = x509.Name.from_rfc4514_string(wanted if "=" in wanted else f"CN={wanted}")
     except ValueError:

@@ -1,7 +1,7 @@
-"""Who signed a component: RSA over the digest of its normal form, with a key or a chain of certificates.
+"""Signatures of components: RSA over the digest of the normal form, with a key or certificate chain.
 
-A signature covers names, versions, signed labels and the digests of resources, not where they lie. Content that is
-fetched for a verified component is therefore compared with the digest in its descriptor (`check_content`).
+A signature covers names, versions, signed labels and digests of resources, but not their location. So content that
+is fetched for a verified component is compared with its digest (`check_content`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ARTIFACT_DIGEST: Final = "ociArtifactDigest/v1"
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Whom to trust, in PEM: `public_key` (PKIX, PKCS#1 or a certificate), or `roots` of certificates that sign."""
+    """The trusted keys in PEM: `public_key` (PKIX, PKCS#1 or a certificate), or `roots` of certificates."""
 
     public_key: bytes | str = b""
     roots: bytes | str = b""
@@ -44,12 +44,12 @@ class Keys:
 def verify(
     descriptor: ComponentDescriptor, keys: Keys, *, name: str = "", issuer: str = "", now: datetime | None = None
 ) -> Signature:
-    """The signature that was found good: the one of a name, or the only one there is.
+    """Verify a signature and return it: the named one, or the only one.
 
-    issuer  a distinguished name ("CN=acme,O=…") that the certificate has to have
-    now     for the validity of certificates
+      issuer  required distinguished name of the certificate ("CN=acme,O=…")
+      now     time for the validity of certificates
 
-    Raises SignatureError where there is none, where it is of something else, or not by a key that is trusted.
+    Raises SignatureError if it is missing, does not match, or is not by a trusted key.
     """
     signature = _chosen(descriptor, name)
     what = f"signature {signature.name!r} of {descriptor.name}:{descriptor.version}"
@@ -59,9 +59,9 @@ def verify(
 
 
 def check_content(resource: ComponentResource, content: bytes) -> None:
-    """Content of a resource against the digest that was signed. Raises SignatureError.
+    """Compare a resource's content with the signed digest. Raises SignatureError.
 
-    For an OCI artifact the content is its manifest.
+    For an OCI artifact, the content is its manifest.
     """
     digest = resource.digest
     if digest is None or digest.is_excluded:
@@ -118,7 +118,7 @@ def _check_signature(signature: Signature, keys: Keys, issuer: str, now: datetim
 
 
 def _key(signature: Signature, keys: Keys, issuer: str, now: datetime, what: str) -> tuple[RSAPublicKey, bytes, str]:
-    """The key to check with, the bytes of the signature, and its algorithm."""
+    """Return the verification key, the signature's bytes, and its algorithm."""
     if signature.media_type == PEM_MEDIA_TYPE:
         found = read_pem_signature(signature.value, what)
         algorithm = _algorithm(signature, found.algorithm, what)
@@ -137,9 +137,9 @@ def _key(signature: Signature, keys: Keys, issuer: str, now: datetime, what: str
 
 
 def _algorithm(signature: Signature, told: str, what: str) -> str:
-    """The algorithm: what the value is said to be has to be what the signature is said to be.
+    """Return the algorithm; value and signature must name the same one.
 
-    Old tools wrote the media type of PKCS #1 for both.
+    Old tools wrote the media type of PKCS #1 for both algorithms.
     """
     algorithm = signature.algorithm or told
     if algorithm not in (PKCS1, PSS):
