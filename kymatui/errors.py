@@ -1,30 +1,30 @@
-"""Every error that kymatui raises on purpose.
+"""The errors that kymatui raises on purpose.
 
     KymatuiError                 exit 1
-    ├── UsageError               exit 64  the command's words are off
+    ├── UsageError               exit 64  usage error
     │   └── UnknownNameError              no module, context, channel, runtime … has this name
-    ├── ConfigurationError       exit 1   kubeconfig, settings, a file of the user
-    ├── RefusedError             exit 2   a guard said no, or findings were found
-    │   └── OutdatedError                 what was decided upon is no longer so
-    ├── PartlyDoneError          exit 3   some of it is done, some is not
+    ├── ConfigurationError       exit 1   a kubeconfig, settings or user file is unusable
+    ├── RefusedError             exit 2   a guard refused, or a check has findings
+    │   └── OutdatedError                 the cluster changed since the plan was made
+    ├── PartlyDoneError          exit 3   part of the work is done
     ├── ReadOnlyError            exit 4   a write in read-only or audit mode
-    ├── CancelledError           exit 130 the person stopped it
-    ├── ClusterError             exit 1   an API server answered with a failure, or did not answer
+    ├── CancelledError           exit 130 the user cancelled
+    ├── ClusterError             exit 1   an API server failed, or did not answer
     │   ├── UnreachableError              no connection, no TLS, a timeout
     │   ├── UnauthorizedError             401
     │   ├── ForbiddenError                403
     │   ├── NotFoundError                 404
     │   ├── ConflictError                 409
-    │   ├── ExpiredError                  410, a resource version or a continue token that is too old
-    │   ├── InvalidError                  400, 413, 415, 422: the server will not take this object
+    │   ├── ExpiredError                  410, an expired resource version or continue token
+    │   ├── InvalidError                  400, 413, 415, 422: the server rejects the object
     │   ├── ThrottledError                429
-    │   └── ServerError                   5xx, or an answer that cannot be read
+    │   └── ServerError                   5xx, or an unreadable response
     │       └── OversizedAnswerError      larger than the limits allow
     ├── RegistryError            exit 1   an OCI registry or a chart repository
     └── HelmError                exit 1   a chart, its values or its templates
 
-An error names what, where and what to do: `str(error)` is the first two, `error.hint` the third. The cause is chained.
-Front ends print both and leave with `error.exit_code`; a traceback on a terminal is a defect.
+`str(error)` says what failed and where, `error.hint` what to do. The cause is chained. Front ends print both and exit
+with `error.exit_code`; a traceback on a terminal is a bug.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from typing import Any
 
 
 class KymatuiError(Exception):
-    """The root; `hint` says what the person can do, in one sentence, or is empty."""
+    """The base class; `hint` is one sentence with what to do, or ""."""
 
     exit_code = 1
 
@@ -44,17 +44,17 @@ class KymatuiError(Exception):
 
 
 class UsageError(KymatuiError):
-    """The command line does not make sense (64 is EX_USAGE of sysexits.h; 2 means findings)."""
+    """The command line is invalid (64 is EX_USAGE of sysexits.h; 2 means findings)."""
 
     exit_code = 64
 
 
 class ConfigurationError(KymatuiError):
-    """A kubeconfig, a settings file or another file of the user cannot be used."""
+    """A kubeconfig, a settings file or another file of the user is unusable."""
 
 
 class UnknownNameError(UsageError, ConfigurationError):
-    """No module, context, channel, namespace, runtime or backup has the name of a command line."""
+    """No module, context, channel, namespace, runtime or backup has the given name."""
 
     @classmethod
     def near(cls, kind: str, name: str, known: Iterable[str], *, where: str = "", hint: str = "") -> UnknownNameError:
@@ -67,29 +67,29 @@ class UnknownNameError(UsageError, ConfigurationError):
 
 
 class RefusedError(KymatuiError):
-    """A guard refused, or something was found that the command was asked to find."""
+    """A guard refused, or a check has findings."""
 
     exit_code = 2
 
 
 class OutdatedError(RefusedError):
-    """What a plan was made for has changed since; nothing of it was done."""
+    """The cluster has changed since the plan was made; nothing was written."""
 
 
 class PartlyDoneError(KymatuiError):
-    """Part of the work is done; the message says which, and how to go on."""
+    """Part of the work is done; the message says which, and how to continue."""
 
     exit_code = 3
 
 
 class ReadOnlyError(KymatuiError):
-    """A write was asked for where only reading is allowed; nothing left this machine."""
+    """A write was requested in read-only mode; no request was sent."""
 
     exit_code = 4
 
 
 class CancelledError(KymatuiError):
-    """The person stopped it."""
+    """The user cancelled."""
 
     exit_code = 130
 
@@ -97,8 +97,8 @@ class CancelledError(KymatuiError):
 class ClusterError(KymatuiError):
     """An API server failed or refused.
 
-    `status` is the HTTP status (0 where there was none), `reason` the machine word of the server's Status object
-    ("AlreadyExists", …), `body` that object itself (`details.causes` are in it).
+    `status` is the HTTP status (0 if there was none), `reason` the reason of the server's Status object
+    ("AlreadyExists", …), `body` that object (`details.causes` are in it).
     """
 
     def __init__(
@@ -125,27 +125,27 @@ class UnauthorizedError(ClusterError):
 
 
 class ForbiddenError(ClusterError):
-    """403: known, but not allowed."""
+    """403: the user lacks a permission."""
 
 
 class NotFoundError(ClusterError):
-    """404: no such object, or no such kind."""
+    """404: the object or its kind does not exist."""
 
 
 class ConflictError(ClusterError):
-    """409: changed in between, exists already, or a field that another manager owns."""
+    """409: changed meanwhile, already exists, or another manager owns a field."""
 
 
 class ExpiredError(ClusterError):
-    """410: the resource version or the continue token is too old; list again."""
+    """410: the resource version or continue token is too old, so list again."""
 
 
 class InvalidError(ClusterError):
-    """The server will not take this object as it is (400, 413, 415, 422)."""
+    """The server rejects the object or request (400, 413, 415, 422)."""
 
 
 class ThrottledError(ClusterError):
-    """429; `retry_after` in seconds where the server said so, else 0."""
+    """429; `retry_after` is in seconds, 0 if the server does not say."""
 
     def __init__(self, message: str, *, retry_after: float = 0.0, **more: Any) -> None:
         super().__init__(message, **more)
@@ -153,16 +153,16 @@ class ThrottledError(ClusterError):
 
 
 class ServerError(ClusterError):
-    """5xx, or an answer that is not what a Kubernetes API server says."""
+    """5xx, or a response that no Kubernetes API server sends."""
 
 
 class OversizedAnswerError(ServerError):
-    """An answer with more bytes, objects, pages or levels than kymatui reads."""
+    """A response with more bytes, objects, pages or levels than kymatui reads."""
 
 
 class RegistryError(KymatuiError):
-    """An OCI registry or a chart repository failed, refused, or sent something other than asked for."""
+    """An OCI registry or chart repository failed, refused, or sent unexpected content."""
 
 
 class HelmError(KymatuiError):
-    """A chart, its values or its templates are refused; the text is Helm's own where Helm has one."""
+    """A chart, its values or its templates are invalid; the message is Helm's if Helm has one."""

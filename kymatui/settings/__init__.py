@@ -1,5 +1,5 @@
-"""What the user configures: one TOML file with a schema, environment variables, flags; the later wins.
+"""The user's settings: a TOML file with a schema, environment variables, flags; later ones win.
 
-settings = load_settings(os.environ)     # the file of KYMATUI_CONFIG, else of the platform's configuration folder
+settings = load_settings(os.environ)     # the file of KYMATUI_CONFIG, else in the platform's configuration folder
 settings.theme, settings.context("prod-eu").read_only
 """

@@ -1,4 +1,4 @@
-"""Reads the configuration file and the environment into `Settings`."""
+"""The reader of the configuration file and the environment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class ContextSettings(NamedTuple):
-    """What holds for one cluster: production should look like production."""
+    """The settings of one cluster, for example a distinct accent for production."""
 
     accent: str = ""
     read_only: bool = False
@@ -27,7 +27,7 @@ class ContextSettings(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that is configured; the defaults are those of the schema."""
+    """All settings, with the schema's defaults."""
 
     theme: str = "dark"
     ascii: bool = False
@@ -43,7 +43,7 @@ class Settings:
     contexts: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
 
     def context(self, name: str) -> ContextSettings:
-        """What is configured for a context: under its own name, else under the first pattern that fits."""
+        """Return the settings of a context: by its name, else by the first matching pattern."""
         found = self.contexts.get(name)
         if found is None:
             found = next((body for p, body in self.contexts.items() if fnmatch.fnmatchcase(name, p)), _NOTHING)
@@ -51,7 +51,7 @@ class Settings:
 
 
 def config_path(environment: Mapping[str, str]) -> Path:
-    """The file: `KYMATUI_CONFIG`, else `config.toml` in the platform's configuration folder."""
+    """Return `KYMATUI_CONFIG`, else `config.toml` in the platform's configuration folder."""
     if environment.get("KYMATUI_CONFIG"):
         return Path(environment["KYMATUI_CONFIG"]).expanduser()
     from platformdirs import user_config_path
@@ -60,9 +60,10 @@ def config_path(environment: Mapping[str, str]) -> Path:
 
 
 def load_settings(environment: Mapping[str, str]) -> Settings:
-    """The file's options over the defaults, the environment over both; a missing file is no error unless it is named.
+    """Load the settings: defaults, then the file, then the environment.
 
-    Raises ConfigurationError with every fault of the file, each with its place.
+    A missing file is an error only if `KYMATUI_CONFIG` names it. Raises ConfigurationError with every fault and its
+    position.
     """
     path = config_path(environment)
     body: dict[str, Any] = {}
@@ -74,7 +75,7 @@ def load_settings(environment: Mapping[str, str]) -> Settings:
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """The checked content of a configuration file."""
+    """Return the validated content of a configuration file."""
     import tomllib
 
     try:
@@ -93,7 +94,7 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def _placed(body: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Paths are relative to the file that names them, wherever kymatui is started."""
+    """Resolve relative paths against the file's folder, not the working directory."""
 
     def placed(source: str) -> str:
         return source if "://" in source or not source else str(folder / Path(source).expanduser())

@@ -1,4 +1,4 @@
-"""Changes one option of the configuration file; comments and everything else stay as they are."""
+"""The edit of one option in the configuration file, keeping comments and everything else."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from kymatui.settings.options_schema import find_faults
 
 
 def set_option(path: Path, name: str, value: str | bool | list[str]) -> None:
-    """Sets a top-level option in the file, which is made where it is not there.
+    """Set a top-level option in the file, creating the file if it is missing.
 
-    Raises ConfigurationError where the value is not valid, the file is not, or it cannot be written; the file is then
-    as it was. The file is replaced whole, so that nobody ever reads half of it.
+    Raises ConfigurationError if the value or file is invalid, or the file cannot be written; the file then stays
+    the same. It is replaced atomically, so that no reader sees half of it.
     """
     if found := list(find_faults({name: value})):
         raise ConfigurationError(str(found[0]))
@@ -34,9 +34,9 @@ def set_option(path: Path, name: str, value: str | bool | list[str]) -> None:
 
 
 def with_option(text: str, body: Mapping[str, Any], name: str, value: str | bool | list[str]) -> str:
-    """The text with the option set; `body` is what the text means.
+    """Return the text with the option set; `body` is the parsed text.
 
-    Raises ConfigurationError where the place of the option cannot be found for certain.
+    Raises ConfigurationError if the option's position is ambiguous.
     """
     line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
     wanted = {**body, name: value}
@@ -52,7 +52,7 @@ def with_option(text: str, body: Mapping[str, Any], name: str, value: str | bool
 
 
 def _candidates(text: str, name: str, line: str) -> list[str]:
-    """Instead of the option, which may go over several lines; else in front of everything: tables come last in TOML."""
+    """Return candidates: the option replaced (it may span lines), else added at the top, before tables."""
     begin = rf"^[ \t]*(?:{name}|\"{name}\"|'{name}')[ \t]*="
     endings = (r"[^\n]*$", r"[ \t]*\[[^\]]*\][^\n]*$", r"[ \t]*\[.*?^[ \t]*\][^\n]*$")
     found = []

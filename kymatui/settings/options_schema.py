@@ -1,4 +1,4 @@
-"""The options of the configuration file: one table that validation, `config show` and the JSON Schema are made of."""
+"""The options of the configuration file, for validation, `config show` and the JSON Schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KEY = re.compile(r"[a-z0-9_+@]+|[A-Z]")
 
 
 class SettingOption(NamedTuple):
-    """One option: `choices` bound a text or the members of a list; `environment` names the variable that sets it."""
+    """One option: `choices` limit a text or list items, `environment` is its variable."""
 
     name: str
     kind: OptionKind
@@ -50,7 +50,7 @@ CONTEXT_OPTIONS: tuple[SettingOption, ...] = (
 
 
 class SettingFault(NamedTuple):
-    """What is wrong in a file: where (`contexts.prod*.accent`), and what would be right."""
+    """A fault in a file: its position (`contexts.prod*.accent`) and the valid values."""
 
     where: str
     message: str
@@ -62,7 +62,7 @@ class SettingFault(NamedTuple):
 def find_faults(
     body: Mapping[str, Any], options: tuple[SettingOption, ...] = OPTIONS, prefix: str = ""
 ) -> Iterator[SettingFault]:
-    """Every fault of a configuration; none where it is valid."""
+    """Yield every fault of a configuration."""
     known = {option.name: option for option in options}
     for name, value in body.items():
         option = known.get(name)
@@ -123,7 +123,7 @@ def _context_faults(value: Any, where: str) -> Iterator[SettingFault]:
 
 
 def json_schema() -> dict[str, Any]:
-    """The same table as JSON Schema, for editors."""
+    """Return the JSON Schema of the options, for editors."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "kymatui configuration",

@@ -1,4 +1,4 @@
-"""The configuration as a TOML text that could be the file."""
+"""The settings as TOML text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kymatui.settings.options_schema import OPTIONS
 
 
 def as_toml(settings: Settings) -> str:
-    """Every option with its help and its value; tables come last, as TOML wants it."""
+    """Return every option with help and value; tables come last, as TOML requires."""
     plain = [option for option in OPTIONS if option.kind not in ("keys", "contexts")]
     lines: list[str] = []
     for option in plain:
