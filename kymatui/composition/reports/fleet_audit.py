@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from kymatui.actions.audit import inspect_modules, is_access_error
 from kymatui.adapters.sessions.cluster.cluster_access import cluster_of, open_cluster
 from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
-from kymatui.composition.reports.audit import inspect_modules, is_access_error
 from kymatui.composition.reports.control_plane_audit import ControlPlaneAudit
 from kymatui.composition.sessions.runtime_session import GIVE_UP_SECONDS, RuntimeSession
 from kymatui.composition.sessions.watcher_chains import read_runtime_side

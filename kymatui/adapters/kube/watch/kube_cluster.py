@@ -10,6 +10,7 @@ from kymatui.adapters.kube.api.access_reviews import Reviews
 from kymatui.adapters.kube.api.client import Client, PatchType, Write
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.object_changes import WatchedChanges
+from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.kube.watch.watch import WatchTiming
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind, ServedKind
@@ -19,6 +20,11 @@ T = TypeVar("T")
 _FRESH = 10.0
 """Seconds for which it is taken for granted that no kind has come."""
 _PATCHES = {PatchKind.JSON: PatchType.JSON, PatchKind.MERGE: PatchType.MERGE}
+
+
+# and nothing else: a server that cannot answer so shall refuse, and not send the data
+_METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+_METADATA_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
 class KubeCluster:
@@ -91,6 +97,22 @@ class KubeCluster:
             return self._of_kind(gvk, read)
         except NotFoundError:
             return []
+
+    def get_metadata(self, ref: ObjectRef) -> Object | None:
+        """The metadata of one object; None where it is not there."""
+        try:
+            raw = self.client.get(self.client.resource(ref.kind), ref.name, ref.namespace, accept=_METADATA)
+        except NotFoundError:
+            return None
+        return {**raw, "apiVersion": ref.kind.api_version, "kind": ref.kind.kind}
+
+    def list_metadata(
+        self, gvk: GroupVersionKind, labels: str, *, cancel: threading.Event | None = None
+    ) -> Sequence[Object]:
+        """Names, labels and field managers of all objects of a kind; the server does not send the rest."""
+        resource = self.client.resource(gvk)
+        pages = self.client.pages(resource, labels=labels, decode=MetadataOnly, accept=_METADATA_LIST, cancel=cancel)
+        return [{**raw, "apiVersion": gvk.api_version, "kind": gvk.kind} for page in pages for raw in page.items]
 
     def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]]) -> WatchedChanges:
         subjects = []

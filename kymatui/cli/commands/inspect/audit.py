@@ -86,13 +86,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditReport:
     """Opens the cluster with the gate shut, whatever else was said."""
+    from kymatui.actions.audit import unreached_report
     from kymatui.cli.session_arguments import (
         is_remote,
         open_configured_pair,
         open_configured_session,
         session_options_of,
     )
-    from kymatui.composition.reports.audit import audit_session, unreached_report
+    from kymatui.composition.reports.session_audit import audit_session
     from kymatui.composition.sessions.pair_session import PairSession
 
     if args.timeout <= 0:
@@ -113,7 +114,7 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
     except KymatuiError as error:
         by_hand = args.skr_kubeconfig or args.skr_context  # then it is the words that are wrong, and not the runtime
         if isinstance(session, PairSession) and error is session.failure and not by_hand:
-            return unreached_report(session, error, ignores)
+            return unreached_report(session.home.name, session.key, error, ignores)
         raise
     finally:
         session.close()

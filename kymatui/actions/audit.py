@@ -6,23 +6,26 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
+from kymatui.domain.audit.fleet_rules import unreached_finding
+from kymatui.domain.audit.ignores import IgnoreEntry
 from kymatui.domain.audit.inspection import Inspection, InstallationRecord, MissingPermission
+from kymatui.domain.audit.report import AuditReport, audit, audit_catalog, audit_runtime, judge_findings
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import read_kyma
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
-from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, NotFoundError, UnauthorizedError
-
-if TYPE_CHECKING:
-    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.composition.sessions.pair_session import PairSession
-    from kymatui.domain.audit.ignores import IgnoreEntry
-    from kymatui.domain.audit.report import AuditReport
-    from kymatui.domain.catalog.rows import Catalog
-    from kymatui.domain.snapshot.snapshots import Object, Snapshot
+from kymatui.domain.remote.runtime_pair import RuntimePair
+from kymatui.domain.remote.watcher_chains import WatcherChain
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.domain.snapshot.snapshots import Object, Snapshot
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.inventory.inventory import KEY, InventoryState, read_document
+from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, UnauthorizedError
 
 _CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
 _SECRET: Final = GroupVersionKind("", "v1", "Secret")
@@ -31,14 +34,23 @@ _SET_ID: Final = "applyset.kubernetes.io/id"
 _OWN: Final = "app.kubernetes.io/managed-by=kymatui"
 _INVENTORY: Final = "kymatui."
 _DONE: Final = frozenset({"deployed", "superseded", "uninstalled", "failed", ""})
-# and nothing else: a server that cannot answer so shall refuse, and not send the data
-_METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-_METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 _MOST_OBJECTS: Final = 5000
 
 
+class AuditCluster(Cluster, Protocol):
+    """A cluster that sends names, labels and field managers without the rest."""
+
+    def get_metadata(self, ref: ObjectRef) -> Object | None:
+        """The metadata of one object; None where it is not there."""
+        ...
+
+    def list_metadata(
+        self, gvk: GroupVersionKind, labels: str, *, cancel: threading.Event | None = None
+    ) -> Sequence[Object]: ...
+
+
 def inspect_modules(
-    cluster: KubeCluster,
+    cluster: AuditCluster,
     snapshot: Snapshot,
     seen: Catalog,
     *,
@@ -55,7 +67,7 @@ def inspect_modules(
 
 
 class _Inspector:
-    def __init__(self, cluster: KubeCluster, snapshot: Snapshot, seen: Catalog, cancel: threading.Event) -> None:
+    def __init__(self, cluster: AuditCluster, snapshot: Snapshot, seen: Catalog, cancel: threading.Event) -> None:
         self._cluster = cluster
         self._cancel = cancel
         self._snapshot = snapshot
@@ -92,8 +104,10 @@ class _Inspector:
     def _releases(self) -> tuple[list[InstallationRecord], frozenset[str] | None]:
         """Of Helm: their labels tell name and status; what they consist of is in the data of Secrets."""
         newest: dict[tuple[str, str], tuple[int, Object]] = {}
+        found: list[Object] = []
         try:
-            found = [raw for kind in (_SECRET, _CONFIG_MAP) for raw in self._metadata(kind, "owner=helm")]
+            for kind in (_SECRET, _CONFIG_MAP):
+                found += self._cluster.list_metadata(kind, "owner=helm", cancel=self._cancel)
         except ClusterError:
             return [], None
         for raw in found:
@@ -120,21 +134,9 @@ class _Inspector:
                 refs = tuple(ref for ref in manifest.synced if ref.kind.kind and ref.name)
                 yield InstallationRecord(wanted[manifest.ref], "lifecycle-manager", manifest.ref, refs)
 
-    def _metadata(self, kind: GroupVersionKind, labels: str) -> list[Object]:
-        """Names, labels and field managers; the server does not send the rest."""
-        from kymatui.adapters.kube.watch.projections import MetadataOnly
-
-        client = self._cluster.client
-        pages = client.pages(
-            client.resource(kind), labels=labels, decode=MetadataOnly, accept=_METADATA_LIST, cancel=self._cancel
-        )
-        return [{**raw, "apiVersion": kind.api_version, "kind": kind.kind} for page in pages for raw in page.items]
-
     # objects
 
     def _objects(self, refs: list[ObjectRef]) -> Mapping[ObjectRef, Object | None]:
-        from kymatui.engine.cluster.concurrency import run_for_each
-
         found = run_for_each(refs, self._object, self._cancel)
         return {ref: raw for ref, raw in zip(refs, found, strict=True) if ref not in self._unread}
 
@@ -143,18 +145,14 @@ class _Inspector:
         if place in self._refused:
             self._unread[ref] = self._refused[place]
             return None
-        accept = _METADATA if (ref.kind.group, ref.kind.kind) in _SECRETIVE else "application/json"
-        client = self._cluster.client
+        is_secret = (ref.kind.group, ref.kind.kind) in _SECRETIVE
         try:
-            raw = client.get(client.resource(ref.kind), ref.name, ref.namespace, accept=accept)
-        except NotFoundError:
-            return None
+            return self._cluster.get_metadata(ref) if is_secret else self._cluster.get(ref)
         except ClusterError as error:
             self._unread[ref] = str(error)
             if error.status == 403:
                 self._refused[place] = str(error)
             return None
-        return {**raw, "apiVersion": ref.kind.api_version, "kind": ref.kind.kind}
 
     # rights
 
@@ -162,11 +160,11 @@ class _Inspector:
         for verb, kind, namespace, needed_for, module in dict.fromkeys(self._needed()):
             try:
                 allowed = self._cluster.allowed(verb, kind, namespace)
-                name = self._cluster.client.resource(kind).name
+                served = self._cluster.kind(kind)
             except ClusterError:
-                continue  # the kind is not served, or the server does not say
-            if not allowed:
-                yield MissingPermission(verb, name, namespace, needed_for, module)
+                continue  # the server does not say
+            if served is not None and not allowed:
+                yield MissingPermission(verb, served.resource, namespace, needed_for, module)
 
     def _needed(self) -> Iterable[tuple[str, GroupVersionKind, str, str, str]]:
         for raw in self._snapshot.kymas[:1]:
@@ -188,8 +186,6 @@ def _name(raw: Mapping[str, Any]) -> str:
 
 
 def _inventory(raw: Mapping[str, Any]) -> InstallationRecord:
-    from kymatui.engine.inventory.inventory import KEY, InventoryState, read_document
-
     ref = ObjectRef(_CONFIG_MAP, str(raw["metadata"].get("namespace") or ""), _name(raw))
     name = ref.name.removeprefix(_INVENTORY)
     try:
@@ -208,37 +204,34 @@ def _release(name: str, raw: Mapping[str, Any]) -> InstallationRecord:
     return InstallationRecord(name, "Helm", ref, unfinished="" if status in _DONE else status, unread=words)
 
 
-def audit_session(session: CatalogSession | PairSession, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
-    """The report on a session that has listed everything; of a runtime both sides, and what links them."""
-    from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
-    from kymatui.composition.sessions.pair_session import PairSession
-    from kymatui.composition.sessions.watcher_chains import read_control_side, read_runtime_side
-    from kymatui.domain.audit.report import audit, audit_catalog, audit_runtime, judge_findings
-    from kymatui.domain.catalog.catalog import build_catalog
-    from kymatui.domain.remote.watcher_chains import build_chains
-    from kymatui.domain.snapshot.read_cache import ReadCache
-
-    snapshot, now, cluster = session.snapshot(), time.time(), cluster_of(session.client)
-    memory = ReadCache()
+def audit_cluster(cluster: AuditCluster, snapshot: Snapshot, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
+    """The report on a cluster of which everything was listed."""
+    now, memory = time.time(), ReadCache()
     inspection = inspect_modules(cluster, snapshot, build_catalog(snapshot, now, memory=memory))
-    if not isinstance(session, PairSession):
-        return audit(snapshot, now, None, ignores, inspection, memory)
-    try:
-        linked = build_chains(read_control_side(session.home), read_runtime_side(cluster))
-    except NotFoundError:  # it has no Watchers, or they may not be read
-        linked = ()
-    pair = session.pair()
+    return audit(snapshot, now, None, ignores, inspection, memory)
+
+
+def audit_pair(
+    cluster: AuditCluster,
+    key: tuple[str, str],
+    pair: RuntimePair,
+    snapshot: Snapshot,
+    linked: Sequence[WatcherChain],
+    ignores: Sequence[IgnoreEntry] = (),
+) -> AuditReport:
+    """The report on both sides of a runtime, and on what links them; `snapshot` is both as one."""
+    now = time.time()
+    inspection = inspect_modules(cluster, snapshot, build_catalog(snapshot, now))
     found = (*audit_catalog(pair.control, now), *audit_runtime(pair, now, inspection, linked))
-    return judge_findings(cluster.name, "/".join(session.key), now, found, ignores)
+    return judge_findings(cluster.name, "/".join(key), now, found, ignores)
 
 
-def unreached_report(session: PairSession, error: KymatuiError, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
+def unreached_report(
+    control: str, key: tuple[str, str], error: KymatuiError, ignores: Sequence[IgnoreEntry] = ()
+) -> AuditReport:
     """The report on a runtime that cannot be looked at: that is what is found."""
-    from kymatui.domain.audit.fleet_rules import unreached_finding
-    from kymatui.domain.audit.report import judge_findings
-
-    found = unreached_finding(session.name, str(error), access=is_access_error(error))
-    return judge_findings(session.home.name, "/".join(session.key), time.time(), [found], ignores)
+    found = unreached_finding(key[1], str(error), access=is_access_error(error))
+    return judge_findings(control, "/".join(key), time.time(), [found], ignores)
 
 
 def is_access_error(error: KymatuiError) -> bool:
