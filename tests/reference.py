@@ -13,7 +13,7 @@ from kymatui.cli.command_help import EXAMPLES, GROUPS
 from kymatui.cli.command_table import by_name
 from kymatui.cli.help_topics import TOPICS
 from kymatui.cli.parser import build_parser
-from kymatui.domain.glossary import glossary_markdown
+from kymatui.domain.glossary import GLOSSARY
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
 _SHARED: Final = ("cluster", "two clusters")
@@ -26,6 +26,15 @@ def pages() -> dict[Path, str]:
         DOCS / "reference" / "commands.md": "\n".join(commands_page()) + "\n",
         DOCS / "kymatui.1": "\n".join(man_page()) + "\n",
     }
+
+
+def glossary_markdown() -> str:
+    """Return the glossary as a page of the guide."""
+    parts = ["# Glossary", "", "The words of tables, filters and documents; each has one meaning."]
+    for title, terms in GLOSSARY:
+        parts += ["", f"## {title}", "", "| word | meaning | what to do |", "|---|---|---|"]
+        parts += [f"| {word.value or '(empty)'} | {term.meaning} | {term.advice} |" for word, term in terms]
+    return "\n".join(parts) + "\n"
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:

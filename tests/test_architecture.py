@@ -129,12 +129,8 @@ def texts_in(tree: ast.Module) -> Iterator[str]:
 
 # Circles between files that are left, each named by its first file. The list only shrinks.
 CIRCLES_LEFT = {
-    "kymatui.adapters.kube.auth.credentials",
     "kymatui.adapters.sessions.cluster.catalog_session",
     "kymatui.composition.sessions.campaign",
-    "kymatui.helm.functions.layouts",
-    "kymatui.helm.language.templates",
-    "kymatui.helm.yaml.conversions",
 }
 
 

@@ -111,12 +111,3 @@ def glossary_lines(width: int = 24) -> Iterator[str]:
             advice = f" ({term.advice.replace('`', '')})" if term.advice else ""
             yield f"  {word.value or '(empty)':{width}} {term.meaning.replace('`', '')}{advice}"
         yield ""
-
-
-def glossary_markdown() -> str:
-    """Return the glossary as a page of the guide."""
-    parts = ["# Glossary", "", "The words of tables, filters and documents; each has one meaning."]
-    for title, terms in GLOSSARY:
-        parts += ["", f"## {title}", "", "| word | meaning | what to do |", "|---|---|---|"]
-        parts += [f"| {word.value or '(empty)'} | {term.meaning} | {term.advice} |" for word, term in terms]
-    return "\n".join(parts) + "\n"

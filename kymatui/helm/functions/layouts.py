@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from kymatui.helm.functions.calendar import MONTHS, WEEKDAYS
-
-if TYPE_CHECKING:
-    from kymatui.helm.functions.times import Time
 
 _CHUNK: Final = re.compile(
     r"""
@@ -26,6 +23,43 @@ _CHUNK: Final = re.compile(
 )
 
 
+class CivilTime(Protocol):
+    """Date, time of day and offset, as a layout writes them."""
+
+    @property
+    def year(self) -> int: ...
+
+    @property
+    def month(self) -> int: ...
+
+    @property
+    def day(self) -> int: ...
+
+    @property
+    def year_day(self) -> int: ...
+
+    @property
+    def weekday(self) -> int: ...
+
+    @property
+    def hour(self) -> int: ...
+
+    @property
+    def minute(self) -> int: ...
+
+    @property
+    def second(self) -> int: ...
+
+    @property
+    def nanosecond(self) -> int: ...
+
+    @property
+    def offset(self) -> int: ...
+
+    @property
+    def zone_name(self) -> str: ...
+
+
 @lru_cache(maxsize=512)
 def chunks(layout: str) -> tuple[tuple[str, str], ...]:
     """Return pairs of literal text and the following standard part; the last part is empty."""
@@ -39,7 +73,7 @@ def chunks(layout: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def format_time(moment: Time, layout: str) -> str:
+def format_time(moment: CivilTime, layout: str) -> str:
     """Return Time.Format."""
     pieces: list[str] = []
     for literal, part in chunks(layout):
@@ -54,7 +88,7 @@ def padded(number: int, width: int) -> str:
     return f"-{abs(number):0{width}d}" if number < 0 else f"{number:0{width}d}"
 
 
-_WRITERS: Final[dict[str, Callable[[Time], str]]] = {
+_WRITERS: Final[dict[str, Callable[[CivilTime], str]]] = {
     "January": lambda moment: MONTHS[moment.month - 1],
     "Jan": lambda moment: MONTHS[moment.month - 1][:3],
     "1": lambda moment: str(moment.month),
@@ -81,7 +115,7 @@ _WRITERS: Final[dict[str, Callable[[Time], str]]] = {
 }
 
 
-def _write_other(moment: Time, part: str) -> str:
+def _write_other(moment: CivilTime, part: str) -> str:
     if part[0] in ".,":
         digits = f"{moment.nanosecond:09d}"[: len(part) - 1].ljust(len(part) - 1, "0")
         if part[1] == "9":

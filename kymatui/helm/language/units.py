@@ -8,7 +8,7 @@ from __future__ import annotations
 import marshal
 from collections.abc import Callable, Mapping
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kymatui.errors import HelmError
 from kymatui.helm.govalues.text import byte_length
@@ -18,9 +18,19 @@ from kymatui.helm.language.faults import ParseError, TooDeepError
 if TYPE_CHECKING:
     from kymatui.helm.language.emitting import Emitter, LineOrigin
     from kymatui.helm.language.nodes import ListNode, Node
-    from kymatui.helm.language.templates import Scope
 
-Runner = Callable[["Scope", Callable[[str], object], Any], None]
+
+class RunScope(Protocol):
+    """What the code of a template writes through; the scope of a rendering."""
+
+    def print(self, w: Callable[[str], object], value: Any) -> None: ...
+
+    def print_copy(self, w: Callable[[str], object], value: Any) -> None: ...
+
+    def spend(self, steps: int) -> None: ...
+
+
+Runner = Callable[[RunScope, Callable[[str], object], Any], None]
 Entry = tuple[str, bool, bytes | None]
 """A template as a cache keeps it: its name, whether it is empty, its marshalled code if it has been compiled."""
 
@@ -102,7 +112,7 @@ class Template:
         code = self._code
         return self.name, self.empty, marshal.dumps(code) if isinstance(code, CodeType) else code
 
-    def _first_run(self, scope: Scope, write: Callable[[str], object], dot: Any) -> None:
+    def _first_run(self, scope: RunScope, write: Callable[[str], object], dot: Any) -> None:
         code = self._code
         if code is None:
             self._code, self._emitter = self._compile()

@@ -12,20 +12,14 @@ import yaml as pyyaml
 
 from kymatui.helm.govalues.floats import format_float
 from kymatui.helm.govalues.text import from_bytes, is_valid
-from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.errors import BadKey, YamlError
+from kymatui.helm.yaml.misreading import in_go
 
 CONVERTING: Final = "error converting YAML to JSON: "
 EXACT: Final = 1 << 53
 """Whole numbers below this are what they are as floats."""
 
 _COLLECTIONS: Final = (dict, list)
-
-
-class BadKey:
-    """A key that JSON cannot represent: null, or too large. It is an error only if it remains in the end."""
-
-    def __init__(self, value: int | None) -> None:
-        self.value = value
 
 
 def copy_plain(value: Any) -> Any:
@@ -81,7 +75,6 @@ def check_clean(value: Any) -> None:
 
 def _unsupported(key: BadKey, value: Any) -> str:
     from kymatui.helm.govalues.printf import sprintf
-    from kymatui.helm.yaml.misreading import in_go
 
     kind, shown = ("%!s(<nil>)", "<nil>") if key.value is None else ("uint64", f"0x{key.value:x}")
     return f"unsupported map key of type: {kind}, key: {shown}, value: {sprintf('%+#v', in_go(value))}"

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import yaml as pyyaml
 
 from kymatui.helm.govalues.types import TypedMap
-from kymatui.helm.yaml.conversions import BadKey
+from kymatui.helm.yaml.errors import BadKey
 
 _KEY_WANTED: Final = "did not find expected key"
 _ENTRY_WANTED: Final = "did not find expected '-' indicator"

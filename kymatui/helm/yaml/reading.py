@@ -17,7 +17,6 @@ from kymatui.helm.govalues.text import to_bytes
 from kymatui.helm.yaml.conversions import (
     CONVERTING,
     EXACT,
-    BadKey,
     allowed_alias_ratio,
     check_clean,
     copy_plain,
@@ -26,7 +25,7 @@ from kymatui.helm.yaml.conversions import (
     printed_digits,
     syntax_error,
 )
-from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.errors import BadKey, YamlError
 from kymatui.helm.yaml.misreading import (
     COLON,
     UnexpectedCharacterError,

@@ -16,10 +16,10 @@ from kymatui.adapters.kube.auth.credentials import (
     authentication_kind,
     bearer_credential,
     impersonation_headers,
-    jwt_expiry,
     read_user,
 )
 from kymatui.adapters.kube.auth.endpoint import Endpoint
+from kymatui.adapters.kube.auth.jwt import jwt_expiry
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.errors import ConfigurationError
 

@@ -7,7 +7,6 @@ certificate goes with any of them. Impersonation headers are added here because 
 from __future__ import annotations
 
 import base64
-import json
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -17,7 +16,9 @@ from urllib.parse import quote
 
 from kymatui.adapters.kube.auth.endpoint import Endpoint, entry_error, read_file, read_pem
 from kymatui.adapters.kube.auth.exec_plugin import ExecCredential, run_plugin
+from kymatui.adapters.kube.auth.jwt import jwt_expiry
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
+from kymatui.adapters.kube.auth.oidc import provider_token
 from kymatui.errors import ConfigurationError
 
 Headers = tuple[tuple[str, str], ...]
@@ -166,8 +167,6 @@ def _authorization(user: KubeconfigEntry, endpoint: Endpoint, cluster: Kubeconfi
     if body.get("exec") is not None:
         return _issued(run_plugin(user, endpoint, cluster))
     if body.get("auth-provider") is not None:
-        from kymatui.adapters.kube.auth.oidc import provider_token
-
         return bearer_credential(*provider_token(user))
     return Credential()
 
@@ -204,16 +203,3 @@ def token_expiry(credential: Credential) -> float | None:
         if name == "Authorization" and value.startswith("Bearer ") and value.count(".") == 2:
             return jwt_expiry(value.removeprefix("Bearer "))
     return None
-
-
-def jwt_expiry(token: str) -> float | None:
-    """Return the `exp` of a JSON web token in Unix seconds."""
-    parts = token.split(".")
-    if len(parts) != 3:
-        return None
-    try:
-        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except ValueError:
-        return None
-    found = claims.get("exp") if isinstance(claims, dict) else None
-    return float(found) if isinstance(found, int | float) else None

@@ -14,6 +14,7 @@ from typing import Any
 
 from kymatui.adapters.http.requests_import import load_requests
 from kymatui.adapters.kube.auth.endpoint import entry_error
+from kymatui.adapters.kube.auth.jwt import jwt_expiry
 from kymatui.adapters.kube.auth.kubeconfig import KubeconfigEntry
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
@@ -21,8 +22,6 @@ from kymatui.errors import ConfigurationError
 
 def provider_token(user: KubeconfigEntry) -> tuple[str, float | None]:
     """Return the id-token and its expiry in Unix seconds, refreshed first if it expired."""
-    from kymatui.adapters.kube.auth.credentials import jwt_expiry
-
     provider = user.body["auth-provider"]
     name = provider.get("name") if isinstance(provider, Mapping) else None
     if name != "oidc":

@@ -1,0 +1,19 @@
+"""JSON web tokens: what they say of themselves. Signatures are the API server's to verify."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+
+def jwt_expiry(token: str) -> float | None:
+    """Return the `exp` of a JSON web token in Unix seconds."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return None
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except ValueError:
+        return None
+    found = claims.get("exp") if isinstance(claims, dict) else None
+    return float(found) if isinstance(found, int | float) else None
