@@ -40,7 +40,7 @@ from kymatui.errors import OutdatedError, PartlyDoneError
 CheckFunction = Callable[[Cluster, Bundle], bool]
 """A caller's function that returns whether a module works, beyond the readiness of its objects."""
 
-_ATTEMPTS = 5
+_ATTEMPTS = 5  # new plans while other clients change the cluster
 
 
 @dataclass(frozen=True, slots=True)

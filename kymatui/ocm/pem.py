@@ -19,7 +19,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from kymatui.ocm.errors import SignatureError
 
 PEM_MEDIA_TYPE: Final = "application/x-pem-file"
-LONGEST_CHAIN: Final = 8
+LONGEST_CHAIN: Final = 8  # limits the search in untrusted certificates
 MOST_BLOCKS: Final = 32
 
 _BLOCK: Final = re.compile(

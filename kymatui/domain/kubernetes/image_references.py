@@ -18,7 +18,7 @@ _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha384:[0-9a-f]{96}|sha512:[0-9a-f]{128}")
 _HUB = ("docker.io", "index.docker.io")
 _LONGEST = 4096
-_LONGEST_NAME = 255
+_LONGEST_NAME = 255  # the limit of the distribution project, without tag and digest
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from kymatui.domain.kubernetes.object_meta import (
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 
 _FNV_OFFSET, _FNV_PRIME, _FNV_MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
-_NAME_LIMIT = 63
+_NAME_LIMIT = 63  # as in lifecycle-manager, which cuts longer names to 62 characters
 _SYNC_NAMESPACE = "kyma-system"
 
 

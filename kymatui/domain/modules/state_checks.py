@@ -18,7 +18,7 @@ from kymatui.domain.kyma.states import PRECEDENCE, State, StateSource
 from kymatui.domain.modules.status_paths import PathResult, PathResultKind, evaluate_path
 
 STATE_PATH = "status.state"
-WARNING_AFTER = 300.0
+WARNING_AFTER = 300.0  # seconds that a CR may have no state, as in lifecycle-manager
 _SUPPORTED = frozenset({"Ready", "Processing", "Error", "Deleting", "Warning"})
 BUILT_IN_RULES = tuple(StateCheckRule(STATE_PATH, word, word) for word in ("Ready", "Error", "Deleting", "Warning"))
 

@@ -311,10 +311,7 @@ class _Application:
             raise PartlyDoneError(f"{self._bundle.name} is applied; not deleted: {said}", hint="review a new plan")
 
     def _takes_unseen(self, step: Step) -> bool:
-        """Return whether the deletion would also delete an object that the plan did not display.
-
-        Such an object is reported and not deleted.
-        """
+        """Return whether a deletion would include an object that the plan did not display; report it."""
         if not (is_definition(step.ref) or is_namespace(step.ref)):
             return False
         live = self.run.cluster.get(step.ref)
@@ -399,5 +396,5 @@ def _bodies(plan: Plan) -> Mapping[tuple[str, str, str, str], Object]:
 
 
 def _is_adopted(step: Step) -> bool:
-    """Return whether an object of only the adopted version joins the inventory until it is deleted."""
+    """Return whether the inventory gets an object that only the adopted version has, until it is deleted."""
     return step.action is Action.DELETE or is_definition(step.ref)

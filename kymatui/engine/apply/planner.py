@@ -106,10 +106,7 @@ def read_previous_inventory(cluster: Cluster, clock: Clock, bundle: Bundle) -> I
 
 
 def own_namespace(bundle: Bundle) -> Object:
-    """Return the bundle's namespace.
-
-    The annotation lets an interrupted run recognise the namespace that it created.
-    """
+    """Return the bundle's namespace; its annotation lets an interrupted run recognise it."""
     metadata = {"name": bundle.namespace, "annotations": {ANNOTATION_MADE_FOR: bundle.name}}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
@@ -181,11 +178,7 @@ class Planner:
         return dry_run_hooks(self._bundle, made.verb, self._cluster, stage, self._cancel, self._width)
 
     def _is_unfinished(self, previous: Inventory | None) -> bool:
-        """Return whether a plan without changed objects has work left.
-
-        This is so after an interrupted run, for a chart with other values, notes, hooks or source, and for objects
-        to adopt.
-        """
+        """Return whether an interrupted run, an adoption, or a chart's new values or source need work."""
         if previous is None:
             return False
         taking = self._intent.adopt and any(item.adopted for item in previous.items)
@@ -237,10 +230,7 @@ class Planner:
         return self._intent.create_namespace and self._bundle.create_namespace
 
     def _unmade_namespace(self) -> list[Step]:
-        """Return a blocked step if the bundle's namespace is missing and may not be created.
-
-        Without the namespace, the inventory cannot be stored.
-        """
+        """Return a blocked step if the namespace, which stores the inventory, may not be created."""
         ref = ObjectRef(NAMESPACE, "", self._bundle.namespace)
         brought = any(read_ref(body) == ref for body in self._bundle.objects)
         if brought or self._makes_namespace or self._exists(ref.name):
@@ -402,7 +392,7 @@ class Planner:
                     yield RequiredPermission(verb, step.ref.kind, step.ref.namespace)
 
 
-_WORTH_A_LIST = 3
+_WORTH_A_LIST = 3  # from this number of objects, one list is cheaper than single reads
 _WRITING = (Action.CREATE, Action.CHANGE, Action.DELETE, Action.CONFLICT, Action.BLOCKED)
 _VERBS = {
     Action.CREATE: ("patch", "create"),

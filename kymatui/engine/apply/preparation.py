@@ -16,7 +16,7 @@ from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.inventory.ownership_marks import with_ownership_marks
 from kymatui.errors import ConfigurationError
 
-_LONGEST_NAME: Final = 200
+_LONGEST_NAME: Final = 200  # leaves room for prefixes and suffixes within Kubernetes' 253 characters
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 """The name becomes part of the names of a Lease and an inventory."""
 

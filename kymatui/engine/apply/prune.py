@@ -28,7 +28,7 @@ from kymatui.engine.inventory.ownership_transfer import is_lifecycle_manager_mar
 from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersion, Step
 
-FIRST_PHASE: Final = 1_000
+FIRST_PHASE: Final = 1_000  # above every wave of applied objects
 SECOND_PHASE: Final = 1_001
 _MOST_NAMED: Final = 5
 

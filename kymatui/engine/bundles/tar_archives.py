@@ -22,7 +22,7 @@ LARGEST: Final = 128 * MIB
 LARGEST_FILE: Final = 64 * MIB
 MOST_ENTRIES: Final = 20_000
 FREE_SIZE: Final = 8 * MIB
-MAX_RATIO: Final = 200
+MAX_RATIO: Final = 200  # larger content above it is a decompression bomb
 
 _GZIP: Final = b"\x1f\x8b"
 _DRIVE: Final = re.compile(r"[a-zA-Z]:")

@@ -14,7 +14,7 @@ R = TypeVar("R")
 WIDTH = 8
 """Default number of parallel requests; more make a busy machine slower, not faster."""
 
-_LOOK = 0.05
+_LOOK = 0.05  # seconds between checks of the cancel event
 _GRACE = 1.0  # seconds for running requests, so that they end before the next run starts
 _LOCAL = threading.local()
 

@@ -29,7 +29,7 @@ _GIVEN_BY_SERVER: Final = (
 # Helm's order, split where a part needs an earlier one: tokens need their accounts, bindings their roles, pods
 # their configuration, instances and unknown kinds the webhooks that validate them.
 _CUTS: Final = ("NetworkPolicy", "Secret", "ClusterRoleBinding", "DaemonSet", "IngressClass")
-_FIRST_BAND: Final = 2
+_FIRST_BAND: Final = 2  # 0 is for CRDs, 1 for namespaces and priority classes
 
 Waves = tuple[tuple[Object, ...], ...]
 

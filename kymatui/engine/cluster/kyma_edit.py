@@ -12,7 +12,7 @@ from kymatui.domain.kyma_edit.label_edit import LabelEdit, label_edit
 from kymatui.engine.cluster.ports import Cluster, Object, PatchKind
 from kymatui.errors import ConflictError, InvalidError, NotFoundError, RefusedError
 
-ATTEMPTS: Final = 5
+ATTEMPTS: Final = 5  # retries while other parts of the Kyma change
 
 
 def carry_out(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: threading.Event | None = None) -> Object:

@@ -22,7 +22,7 @@ from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.jobs.wait import CLUSTER_FINALIZERS, wait_until_deleted
 from kymatui.errors import PartlyDoneError, RefusedError
 
-_ROUNDS: Final = 3
+_ROUNDS: Final = 3  # managers may create more objects while theirs are deleted
 _SHOWN: Final = 10
 
 

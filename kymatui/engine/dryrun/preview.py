@@ -248,7 +248,7 @@ def is_yielding(conflicts: tuple[FieldConflict, ...], live: Mapping[str, Any], m
 
 
 def existed_before(live: Mapping[str, Any], mine: Owner, manager: str = FIELD_MANAGER) -> bool:
-    """Return whether an object exists without any ownership mark.
+    """Return whether an object existed before the installation, according to its marks.
 
     An entry of the manager proves nothing, because an earlier module may have adopted and released the object. Only
     CRDs have no marks while a module owns them, so the manager identifies these.

@@ -24,7 +24,7 @@ from kymatui.engine.inventory.ownership_marks import (
 )
 from kymatui.errors import ConflictError, InvalidError
 
-_ATTEMPTS: Final = 5
+_ATTEMPTS: Final = 5  # retries while controllers write the object's status
 _LABELS: Final = (LABEL_MANAGED_BY,)
 _ANNOTATIONS: Final = (
     *ANNOTATIONS_OWNED_BY,

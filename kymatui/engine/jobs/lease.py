@@ -22,7 +22,7 @@ from kymatui.engine.jobs.identity import is_dead
 from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, NotFoundError, RefusedError
 
 LEASE: Final = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
-DURATION: Final = 15.0
+DURATION: Final = 15.0  # seconds, client-go's default
 _LONG_AGO: Final = 300.0  # seconds; usable clocks never differ by more
 _LOOK: Final = 0.5
 

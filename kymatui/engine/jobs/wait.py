@@ -36,7 +36,7 @@ _INSTANT: Final = frozenset(
     }
 )
 _INSTANT_GROUPS: Final = frozenset({"rbac.authorization.k8s.io", "admissionregistration.k8s.io"})
-_WORTH_A_LIST: Final = 3
+_WORTH_A_LIST: Final = 3  # from this number of objects, one list is cheaper than single reads
 _AGAIN: Final = "the same again, planned anew, creates it"
 _FINAL: Final = frozenset({("batch", "Job"), ("", "Pod")})
 

@@ -166,7 +166,7 @@ class Plan:
 
     @property
     def deed(self) -> str:
-        """Return the verb for the user, with adopt or adopt and upgrade."""
+        """Return the verb for the user; an adoption is "adopt" or "adopt and upgrade"."""
         if not self.intent.adopt:
             return self.verb
         before = self.intent.adopted_version

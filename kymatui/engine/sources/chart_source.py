@@ -22,7 +22,7 @@ from kymatui.helm.releases import chart_document, join_manifests
 from kymatui.helm.rendering import Rendered, render
 from kymatui.helm.values import merge_values
 
-LONGEST_NAME: Final = 53
+LONGEST_NAME: Final = 53  # Helm's limit for release names
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 

@@ -23,7 +23,7 @@ RESYNC: Final = 1800.0
 """Seconds between two reconciliations of an unchanged Manifest."""
 LEADER: Final = "operator"
 LEADER_NAMESPACE: Final = "kube-system"
-_LOOK = 1.0
+_LOOK = 1.0  # seconds between checks whether the controller has to stop
 
 
 class ManifestController:

@@ -45,7 +45,7 @@ from kymatui.engine.plans.transforms import apply_transforms, with_annotations, 
 from kymatui.engine.sources.manifest_installs import InstallFailure, InstallReader
 from kymatui.errors import CancelledError, KymatuiError
 
-_LONGEST_LABEL = 63
+_LONGEST_LABEL = 63  # Kubernetes' limit for a label's value
 WORKLOADS: Final = tuple(GroupVersionKind("apps", "v1", kind) for kind in ("Deployment", "StatefulSet", "DaemonSet"))
 STATEFUL_SET: Final = GroupVersionKind("apps", "v1", "StatefulSet")
 POD: Final = GroupVersionKind("", "v1", "Pod")

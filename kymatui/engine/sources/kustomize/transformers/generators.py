@@ -18,7 +18,7 @@ from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
 
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
 _VARIABLE: Final = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
-_LINE: Final = 70
+_LINE: Final = 70  # kustomize breaks base64 after this number of characters
 _LETTERS: Final = str.maketrans("013ae", "ghkmt")
 _HTML: Final = re.compile("[<>&\u2028\u2029]")
 
