@@ -67,7 +67,7 @@ class Workers(Generic[K]):
                 self._turn(key)
             except CancelledError:
                 return
-            except BaseException as error:  # noqa: BLE001 (told by `join`, in the thread of whoever asks)
+            except BaseException as error:  # noqa: BLE001 (`join` raises it in the caller's thread)
                 self._defect = error
                 self.stop()
                 return
