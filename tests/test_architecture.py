@@ -68,7 +68,7 @@ def may_import(layer: str, place: str, name: str) -> bool:
     parts = name.split(".")
     if parts[0] != "kymatui" or len(parts) == 1 or parts[1] in ("__version__", layer):
         return True
-    if layer in ("cli", "ui", "actions") and f"{name}.".startswith(OPENED):
+    if layer in ("cli", "ui") and f"{name}.".startswith(OPENED):
         return True
     return parts[1] in ALLOWED[layer] or (place, parts[1]) in EXCEPTIONS
 

@@ -296,12 +296,15 @@ def test_an_adoption_that_was_cut_off_is_finished_by_the_same_command(
         assert run("upgrade", "registry-proxy", "--yes")[0] == 3
     status, out, err = run("upgrade", "registry-proxy", "--dry-run")
     assert (status, "owner → kymatui, version: 0.14.0 → 0.15.0" in out) == (0, True), err
+    status, out, err = run("upgrade", "--all", "--dry-run")
+    assert "registry-proxy was not installed by kymatui; owner → kymatui, version: 0.14.0 → 0.15.0" in out, err
     session = open_session(SessionOptions(str(kubeconfig)))
     session.start(lambda: None)
     assert session.wait_complete(20.0)
     offered = InstallAction(SessionInstallPort(session))
-    for found in (offered.upgrades(["registry-proxy"]), offered.adoptions(["registry-proxy"])):
-        (one,) = found.wanted
+    names = ["registry-proxy"]
+    for found in (offered.upgrades(names), offered.adoptions(names), offered.all_upgrades()):
+        (one,) = (one for one in found.wanted if one.module in names)
         assert (one.source.version, one.adoption) == ("0.15.0", Adoption.UPGRADE), "the screen and its `resume`"
     session.close()
     status, _, err = run("upgrade", "registry-proxy", "--yes")

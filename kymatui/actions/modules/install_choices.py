@@ -158,6 +158,8 @@ class InstallAction:
                 self._open(key[0])
                 return InstallRequest(key[0], source, adoption=Adoption.UPGRADE)
             self._open(known.name, known.namespace)
+            if known.adopting:
+                return _cut_off_adoption(known)
             return InstallRequest(known.name, source, known.namespace if known.chart else "")
 
         made = _choices(list(ways), choice, lambda key: key[0])

@@ -14,6 +14,7 @@ from kymatui.domain.kyma.versions import newest_above, same_version
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import choose_template, install_refusals
 from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.engine.inventory.inventory import InventoryState
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
 
 if TYPE_CHECKING:
@@ -97,13 +98,15 @@ def survey_upgrades(
 
 
 def _of_catalog(known: Inventory, shelf: TemplateIndex, *, devel: bool) -> OutdatedModule | SkippedUpgrade | None:
-    """None where it is at the newest version."""
+    """None where it is at the newest version; what was cut off on the way to that is outdated."""
     offers = [one.version for one in shelf.offers(known.name)]
     word = "--kustomize …" if known.origin.kind == "kustomize" else "--file …"
     if not offers or not known.version:
         why = f"{known.name} of the catalog may be something else" if offers else "no catalog offers it"
         return _left_out(known, f"{why}, and it came from {known.origin.address or 'nobody knows where'}", word)
     version = newest_above(known.version, offers, devel=devel)
+    if not version and known.state is InventoryState.PENDING and known.version in offers:
+        version = known.version
     if not version:
         return None
     choice = choose_template(shelf, known.name, version)
