@@ -29,8 +29,8 @@ Rendering
     DEFAULT_API_VERSIONS            .Capabilities.APIVersions without a cluster
 
 Every failure is a HelmError, with Helm's message where Helm has one; `str(error)` says what failed and where,
-`error.hint` what to do. Further modules: `linting` (helm lint), `releases` (the Secrets of helm's releases),
-`repositories` (index.yaml), `provenance` (.prov files).
+`error.hint` what to do. Further modules: `linting` (helm lint), `rendering.releases` (the Secrets of
+helm's releases), `charts.repositories` (index.yaml), `charts.provenance` (.prov files).
 
 This package writes no files (except in a TemplateCache's folder), uses no network and runs no programs. It treats
 charts, values and archives as hostile.
@@ -43,41 +43,41 @@ from typing import TYPE_CHECKING, Any, Final
 from kymatui.errors import HelmError
 
 if TYPE_CHECKING:
-    from kymatui.helm.capabilities import DEFAULT_API_VERSIONS
-    from kymatui.helm.charts import Chart, load_archive, load_chart
-    from kymatui.helm.dependencies import check_dependencies
+    from kymatui.helm.charts.chart import Chart, load_archive, load_chart
+    from kymatui.helm.charts.dependencies import check_dependencies
+    from kymatui.helm.charts.values import merge_values
     from kymatui.helm.functions import FUNCTIONS
     from kymatui.helm.language.caching import TemplateCache
     from kymatui.helm.language.environment import Environment
     from kymatui.helm.language.environment import RenderLimits as Limits
-    from kymatui.helm.manifests import INSTALL_ORDER, UNINSTALL_ORDER, Hook, sort_hooks
-    from kymatui.helm.manifests import RenderedManifest as Manifest
-    from kymatui.helm.rendering import CrdFile, Rendered, render
-    from kymatui.helm.values import merge_values
+    from kymatui.helm.rendering.capabilities import DEFAULT_API_VERSIONS
+    from kymatui.helm.rendering.manifests import INSTALL_ORDER, UNINSTALL_ORDER, Hook, sort_hooks
+    from kymatui.helm.rendering.manifests import RenderedManifest as Manifest
+    from kymatui.helm.rendering.render import CrdFile, Rendered, render
     from kymatui.helm.yaml.reading import load_as_json as load_yaml
     from kymatui.helm.yaml.writing import dump_yaml
 
 _HOMES: Final = {
-    "DEFAULT_API_VERSIONS": "capabilities",
+    "DEFAULT_API_VERSIONS": "rendering.capabilities",
     "FUNCTIONS": "functions",
-    "INSTALL_ORDER": "manifests",
-    "UNINSTALL_ORDER": "manifests",
-    "Chart": "charts",
-    "CrdFile": "rendering",
+    "INSTALL_ORDER": "rendering.manifests",
+    "UNINSTALL_ORDER": "rendering.manifests",
+    "Chart": "charts.chart",
+    "CrdFile": "rendering.render",
     "Environment": "language.environment",
-    "Hook": "manifests",
+    "Hook": "rendering.manifests",
     "Limits": "language.environment",
-    "Manifest": "manifests",
-    "Rendered": "rendering",
+    "Manifest": "rendering.manifests",
+    "Rendered": "rendering.render",
     "TemplateCache": "language.caching",
-    "check_dependencies": "dependencies",
+    "check_dependencies": "charts.dependencies",
     "dump_yaml": "yaml",
-    "load_archive": "charts",
-    "load_chart": "charts",
+    "load_archive": "charts.chart",
+    "load_chart": "charts.chart",
     "load_yaml": "yaml",
-    "merge_values": "values",
-    "render": "rendering",
-    "sort_hooks": "manifests",
+    "merge_values": "charts.values",
+    "render": "rendering.render",
+    "sort_hooks": "rendering.manifests",
 }
 # Short public names have longer names inside the package, where other classes are also called Manifest.
 _NAMES: Final = {"load_yaml": "load_as_json", "Limits": "RenderLimits", "Manifest": "RenderedManifest"}

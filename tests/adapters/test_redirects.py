@@ -18,7 +18,7 @@ from kymatui.adapters.oci.docker_credentials import RegistryCredentials
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.requester import Requester
 from kymatui.errors import HelmError, RegistryError
-from kymatui.helm.repositories import ChartVersion, archive_url
+from kymatui.helm.charts.repositories import ChartVersion, archive_url
 from tests.adapters import hostile
 from tests.adapters.clusters import Exchange, serving
 

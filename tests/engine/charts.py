@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kymatui.engine.bundles.bundle import Bundle, BundleHook, ChartRelease, Origin
-from kymatui.helm.manifests import Hook
+from kymatui.helm.rendering.manifests import Hook
 from tests.engine.places import Json, Place
 
 

@@ -23,7 +23,7 @@ from kymatui.engine.plans.plan import Action
 from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
 from kymatui.engine.plans.transforms import with_labels
 from kymatui.errors import PartlyDoneError, RefusedError
-from kymatui.helm.releases import Release, Status, from_secret, to_secret
+from kymatui.helm.rendering.releases import Release, Status, from_secret, to_secret
 from tests.engine import objects as make
 from tests.engine.charts import chart, hook
 from tests.engine.installing import LIMITS, Told, bundle, install, plan

@@ -14,7 +14,7 @@ from kymatui.engine.inventory.ownership_marks import field_managers
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.engine.plans.plan import Action, Intent
-from kymatui.helm.releases import Release, Status, from_secret, to_secret
+from kymatui.helm.rendering.releases import Release, Status, from_secret, to_secret
 from tests.engine import objects as make
 from tests.engine.charts import chart
 from tests.engine.installing import apply, install, plan

@@ -17,7 +17,7 @@ from kymatui.engine.plans.transforms import (
     with_pull_secret,
 )
 from kymatui.errors import ConfigurationError
-from kymatui.helm.manifests import Hook
+from kymatui.helm.rendering.manifests import Hook
 
 PATHS: dict[str, tuple[str, ...]] = {
     "Pod": ("spec",),

@@ -6,7 +6,7 @@ import pytest
 
 from kymatui.errors import HelmError
 from kymatui.helm import Chart, render
-from kymatui.helm.capabilities import KubeVersion
+from kymatui.helm.rendering.capabilities import KubeVersion
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kymatui.errors import HelmError
-from kymatui.helm.provenance import verify
+from kymatui.helm.charts.provenance import verify
 
 sequoia = pytest.importorskip("pysequoia", reason="pysequoia is not installed")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kymatui.errors import HelmError
-from kymatui.helm.repositories import ChartVersion, archive_url, read_index
+from kymatui.helm.charts.repositories import ChartVersion, archive_url, read_index
 
 INDEX = """
 apiVersion: v1

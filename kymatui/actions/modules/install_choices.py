@@ -199,7 +199,7 @@ class InstallAction:
     def form(self, wanted: InstallRequest) -> tuple[tuple[FormField, ...], Object]:
         """The fields that a person may fill in, and the document as the source has it; ({}) where there is none."""
         from kymatui.engine.sources import chart_source
-        from kymatui.helm.values import merge_maps
+        from kymatui.helm.charts.values import merge_maps
 
         source = wanted.source
         if source.chart:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kymatui.engine.cluster.ports import Object
-from kymatui.helm.manifests import Hook, sort_hooks
+from kymatui.helm.rendering.manifests import Hook, sort_hooks
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import ConfigurationError
-from kymatui.helm.manifests import INSTALL_ORDER, UNINSTALL_ORDER
+from kymatui.helm.rendering.manifests import INSTALL_ORDER, UNINSTALL_ORDER
 
 DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
 NAMESPACE: Final = ("", "Namespace")

@@ -30,8 +30,8 @@ from kymatui.engine.inventory.inventory import (
 )
 from kymatui.engine.inventory.inventory_store import secret_text
 from kymatui.errors import ConfigurationError, NotFoundError, RefusedError
-from kymatui.helm.manifests import split_manifests
-from kymatui.helm.releases import (
+from kymatui.helm.rendering.manifests import split_manifests
+from kymatui.helm.rendering.releases import (
     HookRun,
     Release,
     ReleaseHook,

@@ -14,13 +14,13 @@ from kymatui.engine.bundles.yaml_objects import document_key, read_objects, uniq
 from kymatui.engine.cluster.ports import Blobs, Object
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import HelmError
-from kymatui.helm.charts import Chart, load_archive, load_chart
-from kymatui.helm.dependencies import check_dependencies
+from kymatui.helm.charts.chart import Chart, load_archive, load_chart
+from kymatui.helm.charts.dependencies import check_dependencies
+from kymatui.helm.charts.values import merge_values
 from kymatui.helm.language.environment import Environment
-from kymatui.helm.manifests import Hook
-from kymatui.helm.releases import chart_document, join_manifests
-from kymatui.helm.rendering import Rendered, render
-from kymatui.helm.values import merge_values
+from kymatui.helm.rendering.manifests import Hook
+from kymatui.helm.rendering.releases import chart_document, join_manifests
+from kymatui.helm.rendering.render import Rendered, render
 
 LONGEST_NAME: Final = 53  # Helm's limit for release names
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")

@@ -18,7 +18,7 @@ from kymatui.engine.sources.chart_source import LoadedChart, ValuesOptions
 from kymatui.engine.sources.install_config import InstallConfig, read_configs
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.engine.sources.render_target import RenderTarget
-from kymatui.helm.charts import Chart
+from kymatui.helm.charts.chart import Chart
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_as_json
 from kymatui.ocm import (

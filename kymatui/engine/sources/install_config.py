@@ -9,7 +9,7 @@ from typing import Any, Final
 from kymatui.engine.bundles.tar_archives import unpack
 from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.errors import HelmError
-from kymatui.helm.setting import set_values
+from kymatui.helm.charts.strvals import set_values
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
 

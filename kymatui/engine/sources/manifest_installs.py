@@ -30,7 +30,7 @@ from kymatui.engine.sources.kustomize.transformers import build
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import KymatuiError
-from kymatui.helm.charts import Chart
+from kymatui.helm.charts.chart import Chart
 from kymatui.ocm.module_layers import COMPONENTS
 
 V1BETA2: Final = "operator.kyma-project.io/v1beta2"

@@ -8,7 +8,7 @@ from typing import Any
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster
-from kymatui.helm.capabilities import KUBE_VERSION
+from kymatui.helm.rendering.capabilities import KUBE_VERSION
 
 Lookup = Callable[[str, str, str, str], dict[str, Any]]
 

@@ -45,16 +45,16 @@ FAMILIES: Final[Mapping[str, str]] = {
         add add1 add1f addf atoi biggest ceil div divf float64 floor int int64 max maxf min minf mod mul
         mulf round seq sub subf toDecimal until untilStep
     """,
-    "encoding": """
+    "text.encoding": """
         b32dec b32enc b64dec b64enc
     """,
-    "hashes": """
+    "crypto.hashes": """
         adler32sum sha1sum sha256sum sha512sum
     """,
-    "randomness": """
+    "crypto.randomness": """
         randAlpha randAlphaNum randAscii randBytes randInt randNumeric shuffle uuidv4
     """,
-    "regexes": """
+    "text.regexes": """
         mustRegexFind mustRegexFindAll mustRegexMatch mustRegexReplaceAll mustRegexReplaceAllLiteral
         mustRegexSplit regexFind regexFindAll regexMatch regexQuoteMeta regexReplaceAll
         regexReplaceAllLiteral regexSplit
@@ -62,13 +62,13 @@ FAMILIES: Final[Mapping[str, str]] = {
     "versions": """
         semver semverCompare
     """,
-    "paths": """
+    "text.paths": """
         base clean dir ext isAbs osBase osClean osDir osExt osIsAbs
     """,
-    "urls": """
+    "text.urls": """
         urlJoin urlParse
     """,
-    "networks": """
+    "text.networks": """
         getHostByName
     """,
     "dates": """
@@ -79,7 +79,7 @@ FAMILIES: Final[Mapping[str, str]] = {
         fromJson fromJsonArray fromToml fromYaml fromYamlArray mustFromJson mustToJson mustToPrettyJson
         mustToRawJson mustToYaml toJson toPrettyJson toRawJson toToml toYaml toYamlPretty
     """,
-    "secrets": """
+    "crypto.secrets": """
         bcrypt buildCustomCert decryptAES derivePassword encryptAES genCA genCAWithKey genPrivateKey
         genSelfSignedCert genSelfSignedCertWithKey genSignedCert genSignedCertWithKey htpasswd
     """,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from kymatui.helm.functions.declaring import declare, table
-from kymatui.helm.functions.spelling import is_letter, is_number, is_punct, is_space, is_upper, to_lower, to_upper
 from kymatui.helm.govalues.text import RUNE_ERROR, runes
+from kymatui.helm.govalues.unicode import is_letter, is_number, is_punct, is_space, is_upper, to_lower, to_upper
 
 _INVALID, _NUMBER, _UPPER, _ALPHABET, _CONNECTOR, _PUNCT, _OTHER = range(7)
 

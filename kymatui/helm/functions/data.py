@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kymatui.helm.functions.declaring import declare, table
-from kymatui.helm.functions.jsonreading import (
+from kymatui.helm.encodings.json_decoder import (
     JsonSyntaxError,
     decode_json,
     decode_json_array,
     decode_json_object,
     mistyped,
 )
-from kymatui.helm.functions.jsonwriting import JsonError, encode_json, plain_value
+from kymatui.helm.encodings.json_encoder import JsonError, encode_json, plain_value
+from kymatui.helm.encodings.yaml_encoder import must_to_yaml, to_yaml
+from kymatui.helm.functions.declaring import declare, table
 from kymatui.helm.govalues.bounding import hold_value
 from kymatui.helm.govalues.types import LIST, MAP, FunctionError, Panic, TypedList, TypedMap
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
-from kymatui.helm.yaml.writing import dump_yaml, dump_yaml_pretty
+from kymatui.helm.yaml.writing import dump_yaml_pretty
 
 _UNMARSHALING: Final = "error unmarshaling JSON: while decoding JSON: "
 
@@ -91,28 +92,6 @@ def _array(value: list[Any] | None) -> list[Any]:
     return TypedList(LIST, is_nil=True) if value is None else value
 
 
-def _yaml(value: Any) -> str:
-    try:
-        return dump_yaml(plain_value(value)).removesuffix("\n")
-    except JsonError as error:
-        raise YamlError(f"error marshaling into JSON: {error}") from error
-
-
-def to_yaml(value: Any) -> str:
-    """Return YAML, "" if the value cannot be represented."""
-    try:
-        return _yaml(value)
-    except YamlError:
-        return ""
-
-
-def must_to_yaml(value: Any) -> str:
-    try:
-        return _yaml(value)
-    except YamlError as error:
-        raise Panic(str(error)) from error
-
-
 def to_yaml_pretty(value: Any) -> str:
     """Return YAML with sequences indented below their key."""
     try:
@@ -145,7 +124,7 @@ def from_yaml_array(text: str) -> list[Any]:
 def to_toml(value: Any) -> str:
     """Return TOML, or the error's text if the value cannot be represented."""
     # Few charts use TOML, and its modules are slow to import.
-    from kymatui.helm.functions.tomlwriting import TomlError, encode_toml
+    from kymatui.helm.encodings.toml_encoder import TomlError, encode_toml
 
     if value is None:
         raise Panic("reflect: call of reflect.Value.Type on zero Value")
@@ -157,8 +136,8 @@ def to_toml(value: Any) -> str:
 
 
 def from_toml(text: str) -> dict[str, Any]:
-    from kymatui.helm.functions.tomlreading import decode_toml
-    from kymatui.helm.functions.tomlscanning import TomlSyntaxError
+    from kymatui.helm.encodings.toml_decoder import decode_toml
+    from kymatui.helm.encodings.toml_scanner import TomlSyntaxError
 
     try:
         return decode_toml(text)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kymatui.helm.functions.calendar import UTC_LOCATION, Location, local_location, named_location
 from kymatui.helm.functions.declaring import declare, table
-from kymatui.helm.functions.durations import HOUR, MINUTE, SECOND, format_duration, parse_duration, round_to
 from kymatui.helm.functions.timemethods import TIME_METHODS
-from kymatui.helm.functions.timereading import parse_time
-from kymatui.helm.functions.times import Time
+from kymatui.helm.gotime.calendar import UTC_LOCATION, Location, local_location, named_location
+from kymatui.helm.gotime.durations import HOUR, MINUTE, SECOND, format_duration, parse_duration, round_to
+from kymatui.helm.gotime.time_parser import parse_time
+from kymatui.helm.gotime.times import Time
 from kymatui.helm.govalues.floats import parse_int
 from kymatui.helm.govalues.types import FunctionError, Int32, Int64, go_type, wrap_integer
 from kymatui.helm.language.environment import Environment

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from kymatui.helm.govalues.bounding import PART_LIMIT
+from kymatui.helm.govalues.bounding import PART_LIMIT, TEXT_LIMIT
 from kymatui.helm.govalues.types import ANY, LIST, MAP, Function, FunctionError
 
-__all__ = ["LIST_LIMIT", "TEXT_LIMIT", "declare", "hold_list", "hold_text", "table"]
+__all__ = ["LIST_LIMIT", "declare", "hold_list", "hold_text", "table"]
 
 _SHORT: Final[Mapping[str, str]] = {
     "any": ANY,
@@ -21,9 +21,6 @@ _SHORT: Final[Mapping[str, str]] = {
     "time": "time.Time",
     "certificate": "sprig.certificate",
 }
-
-TEXT_LIMIT: Final = 16_000_000
-"""Characters that one call of a function may make."""
 
 LIST_LIMIT: Final = PART_LIMIT
 """Elements that one call of a function may make."""

@@ -10,8 +10,8 @@ from kymatui.helm.functions.merging import MergeError, merge_into
 from kymatui.helm.functions.strings import string_list
 from kymatui.helm.govalues.bounding import hold_value
 from kymatui.helm.govalues.comparing import is_nil
-from kymatui.helm.govalues.tables import Values
 from kymatui.helm.govalues.types import MAP, FunctionError, Panic, TypedList, TypedMap, go_type
+from kymatui.helm.language.tables import Values
 
 _DEEPEST: Final = 300
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from kymatui.helm.functions.casting import print_value, to_text
 from kymatui.helm.functions.declaring import declare, hold_list, hold_text, table
-from kymatui.helm.functions.spelling import SPACES, is_space, lower, swapcase, title, untitle, upper
 from kymatui.helm.govalues.quoting import quote as go_quote
 from kymatui.helm.govalues.text import byte_length, from_bytes, is_valid, to_bytes
 from kymatui.helm.govalues.types import Panic, TypedList, TypedMap, kind
+from kymatui.helm.govalues.unicode import SPACES, is_space, lower, swapcase, title, untitle, upper
 
 STRINGS: Final = "[]string"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from kymatui.helm.functions.calendar import UTC_LOCATION, Location
-from kymatui.helm.functions.durations import SECOND, round_to, truncate_to
-from kymatui.helm.functions.times import Month, Time, Weekday, compare
+from kymatui.helm.gotime.calendar import UTC_LOCATION, Location
+from kymatui.helm.gotime.durations import SECOND, round_to, truncate_to
+from kymatui.helm.gotime.times import Month, Time, Weekday, compare
 from kymatui.helm.govalues.types import Function, Int64, NilPointer, Object, Panic, TypedList, Uint8, wrap_integer
 from kymatui.helm.language.faults import EvalError
 

@@ -6,6 +6,9 @@ from typing import Any, Final
 
 from kymatui.helm.govalues.types import BYTES, FunctionError, TypedList
 
+TEXT_LIMIT: Final = 16_000_000
+"""Characters that one call of a function may make."""
+
 PART_LIMIT: Final = 2_000_000
 """Parts that one call may walk through."""
 DEPTH_LIMIT: Final = 5_000

@@ -7,7 +7,7 @@ import re
 import struct
 from typing import Final
 
-from kymatui.helm.deferring import deferred
+from kymatui.helm.govalues.deferred import deferred
 
 INVALID_SYNTAX: Final = "invalid syntax"
 OUT_OF_RANGE: Final = "value out of range"

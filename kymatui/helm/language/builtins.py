@@ -26,7 +26,7 @@ from kymatui.helm.govalues.types import (
     go_type,
     kind,
 )
-from kymatui.helm.language.zeros import assignable_value, typed, zero
+from kymatui.helm.govalues.zeros import assignable_value, typed, zero
 
 _ZERO_VALUE: Final = "reflect: call of reflect.Value.Type on zero Value"
 

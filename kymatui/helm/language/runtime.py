@@ -10,10 +10,10 @@ from kymatui.helm.govalues.naming import assignable, can_be_nil, elem_type, key_
 from kymatui.helm.govalues.ordering import sorted_keys
 from kymatui.helm.govalues.printing import format_printable, format_value
 from kymatui.helm.govalues.quoting import quote
-from kymatui.helm.govalues.tables import Values
 from kymatui.helm.govalues.types import ANY, INVALID, MAP, REFLECT, Function, FunctionError, NilPointer, Object, go_type
+from kymatui.helm.govalues.zeros import typed, zero
 from kymatui.helm.language.faults import EvalError, ExecError, MethodError
-from kymatui.helm.language.zeros import typed, zero
+from kymatui.helm.language.tables import Values
 
 if TYPE_CHECKING:
     from kymatui.helm.language.nodes import Node

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kymatui.errors import HelmError
-from kymatui.helm.archives import read_archive
-from kymatui.helm.charts import read_directory
+from kymatui.helm.charts.archives import read_archive
+from kymatui.helm.charts.chart import read_directory
 from kymatui.helm.linting.chartfile import examine_chart_file
 from kymatui.helm.linting.contents import examine_definitions, examine_dependencies, examine_values_file
 from kymatui.helm.linting.results import Examination, Linting, LintResult, LintSeverity, Message

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from kymatui.errors import HelmError
+from kymatui.helm.charts.metadata import FIELDS, NESTED_FIELDS, Metadata, read_into
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.govalues.types import go_type
 from kymatui.helm.linting.results import Examination, LintSeverity
-from kymatui.helm.metadata import FIELDS, NESTED_FIELDS, Metadata, read_into
 from kymatui.helm.semver.constraints import parse_constraint
 from kymatui.helm.semver.versions import SemverError, parse_strict_version, parse_version
 from kymatui.helm.yaml.errors import YamlError

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kymatui.errors import HelmError
-from kymatui.helm.archives import ChartFile
-from kymatui.helm.charts import Chart
-from kymatui.helm.coalescing import coalesce_tables
+from kymatui.helm.charts.archives import ChartFile
+from kymatui.helm.charts.chart import Chart
+from kymatui.helm.charts.coalesce import coalesce_tables
+from kymatui.helm.charts.values import load_values, split_documents
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.linting.results import Examination, LintSeverity
-from kymatui.helm.values import load_values, split_documents
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
 

@@ -8,8 +8,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from kymatui.helm.archives import ChartFile
-from kymatui.helm.charts import Chart, load_files
+from kymatui.helm.charts.archives import ChartFile
+from kymatui.helm.charts.chart import Chart, load_files
 
 
 class LintSeverity(IntEnum):

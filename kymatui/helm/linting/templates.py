@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from kymatui.errors import HelmError
-from kymatui.helm.capabilities import KUBE_VERSION
-from kymatui.helm.charts import Chart
-from kymatui.helm.deprecations import deprecation
+from kymatui.helm.charts.chart import Chart
+from kymatui.helm.charts.values import split_documents
 from kymatui.helm.govalues.text import from_bytes, to_bytes
+from kymatui.helm.linting.deprecations import deprecation
+from kymatui.helm.linting.names import name_problems
 from kymatui.helm.linting.results import Examination, Linting, LintSeverity
-from kymatui.helm.naming import name_problems
-from kymatui.helm.rendering import render_to_lint
+from kymatui.helm.rendering.capabilities import KUBE_VERSION
+from kymatui.helm.rendering.render import render_to_lint
 from kymatui.helm.semver.versions import parse_version
-from kymatui.helm.values import split_documents
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
 

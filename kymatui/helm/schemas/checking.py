@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kymatui.errors import HelmError
+from kymatui.helm.charts.trees import ChartNode
 from kymatui.helm.govalues.types import go_type
-from kymatui.helm.trees import ChartNode
 
 _HEADLINE: Final = "values don't meet the specifications of the schema(s) in the following chart(s):\n"
 

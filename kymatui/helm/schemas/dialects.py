@@ -18,7 +18,7 @@ from jsonschema.validators import (
     extend,
 )
 
-from kymatui.helm.functions.regexes import compiled
+from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.text import to_bytes
 from kymatui.helm.govalues.types import FunctionError

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from kymatui.helm.functions.calendar import UTC_LOCATION
-from kymatui.helm.functions.regexes import compiled
-from kymatui.helm.functions.timereading import parse_time
-from kymatui.helm.functions.urls import Url, parse
+from kymatui.helm.functions.text.regexes import compiled
+from kymatui.helm.functions.text.urls import Url, parse
+from kymatui.helm.gotime.calendar import UTC_LOCATION
+from kymatui.helm.gotime.time_parser import parse_time
 from kymatui.helm.govalues.quoting import quote
 from kymatui.helm.govalues.text import byte_length
 from kymatui.helm.govalues.types import FunctionError

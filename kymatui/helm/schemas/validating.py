@@ -11,7 +11,7 @@ from typing import Any
 from jsonschema import FormatChecker
 from jsonschema.validators import Draft4Validator, Draft6Validator, Draft7Validator
 
-from kymatui.helm.functions.jsonreading import JsonSyntaxError, decode_json
+from kymatui.helm.encodings.json_decoder import JsonSyntaxError, decode_json
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.schemas.dialects import class_for, matches, metaschema_of
 from kymatui.helm.schemas.formats import FORMATS

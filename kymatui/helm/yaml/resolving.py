@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from kymatui.helm.deferring import deferred
+from kymatui.helm.govalues.deferred import deferred
 
 Scalar = str | int | float | bool | None
 

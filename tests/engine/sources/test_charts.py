@@ -13,8 +13,8 @@ from kymatui.engine.sources import chart_source
 from kymatui.engine.sources.chart_source import ValuesOptions
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import HelmError, RegistryError
-from kymatui.helm.charts import Chart
-from kymatui.helm.releases import Release, Status, from_secret, to_secret
+from kymatui.helm.charts.chart import Chart
+from kymatui.helm.rendering.releases import Release, Status, from_secret, to_secret
 from tests.engine.sources.fetching import StoredBlobs
 from tests.engine.sources.packing import tar
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kymatui.errors import HelmError
 from kymatui.helm import Chart, load_chart
-from kymatui.helm.archives import MAX_FILE, read_archive
+from kymatui.helm.charts.archives import MAX_FILE, read_archive
 
 CHART = b"apiVersion: v2\nname: web\nversion: 1.0.0\n"
 

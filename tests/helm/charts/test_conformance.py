@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kymatui.helm import Chart, HelmError, Rendered, load_chart, merge_values, render
-from kymatui.helm.archives import read_archive
+from kymatui.helm.charts.archives import read_archive
 
 FLAGS = {"-set": "set", "-set-string": "set_string", "-set-json": "set_json", "-set-literal": "set_literal"}
 

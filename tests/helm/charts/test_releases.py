@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kymatui.errors import HelmError
 from kymatui.helm import Chart, render
-from kymatui.helm.releases import (
+from kymatui.helm.rendering.releases import (
     HookRun,
     Release,
     ReleaseHook,

@@ -12,7 +12,7 @@ import pytest
 from kymatui import helm
 from kymatui.errors import HelmError
 from kymatui.helm import Chart, Rendered, render, sort_hooks
-from kymatui.helm.manifests import ManifestError, split_manifests
+from kymatui.helm.rendering.manifests import ManifestError, split_manifests
 
 CHART = "apiVersion: v2\nname: c\nversion: 1.0.0\nappVersion: '2'\n"
 

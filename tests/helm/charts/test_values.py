@@ -9,8 +9,8 @@ import pytest
 
 from kymatui.errors import HelmError
 from kymatui.helm import Chart, render
+from kymatui.helm.charts.values import load_values
 from kymatui.helm.govalues.types import Int64
-from kymatui.helm.values import load_values
 
 SHOW = "{{ toJson .Values }}"
 GLOBALS: dict[str, Any] = {"global": {"g": {"x": 1}}}

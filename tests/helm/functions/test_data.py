@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.helm.functions.jsonreading import JsonSyntaxError, decode_json
-from kymatui.helm.functions.jsonwriting import encode_json
-from kymatui.helm.functions.tomlreading import decode_toml
-from kymatui.helm.functions.tomlscanning import TomlSyntaxError
+from kymatui.helm.encodings.json_decoder import JsonSyntaxError, decode_json
+from kymatui.helm.encodings.json_encoder import encode_json
+from kymatui.helm.encodings.toml_decoder import decode_toml
+from kymatui.helm.encodings.toml_scanner import TomlSyntaxError
 from tests.helm.functions.expressions import evaluate, failure
 
 JSON = st.recursive(

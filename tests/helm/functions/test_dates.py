@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.helm.functions.calendar import civil_from_days, days_from_civil
-from kymatui.helm.functions.durations import format_duration, parse_duration
+from kymatui.helm.gotime.calendar import civil_from_days, days_from_civil
+from kymatui.helm.gotime.durations import format_duration, parse_duration
 from kymatui.helm.language.environment import Environment
 from tests.helm.functions.expressions import evaluate, failure, render
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.helm.functions import declaring, jsonwriting, merging
+from kymatui.helm.encodings import json_encoder
+from kymatui.helm.functions import declaring, merging
 from kymatui.helm.govalues import bounding
 from tests.helm.functions.expressions import evaluate, failure
 
@@ -114,7 +115,7 @@ def test_a_map_within_itself_is_refused_where_it_would_be_followed() -> None:
     ],
 )
 def test_what_is_shared_is_not_written_out_without_bound(use: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonwriting, "TEXT_LIMIT", 100_000)
+    monkeypatch.setattr(json_encoder, "TEXT_LIMIT", 100_000)
     monkeypatch.setattr(declaring, "LIST_LIMIT", 10_000)
     monkeypatch.setattr(bounding, "PART_LIMIT", 10_000)
     doubling = "$x := list 1 }}{{ range until 60 }}{{ $x = list $x $x }}{{ end }}{{ "

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.helm.functions.encoding import b32dec, b32enc, b64dec, b64enc
-from kymatui.helm.functions.paths import clean
+from kymatui.helm.functions.text.encoding import b32dec, b32enc, b64dec, b64enc
+from kymatui.helm.functions.text.paths import clean
 from tests.helm.functions.expressions import evaluate, failure
 
 

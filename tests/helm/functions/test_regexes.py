@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kymatui.helm.functions import patterns, regexes
+from kymatui.helm.functions.text import patterns, regexes
 from tests.helm.functions.expressions import evaluate, failure
 
 CASES = [

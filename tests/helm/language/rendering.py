@@ -6,9 +6,9 @@ import copy
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kymatui.helm.govalues.tables import Values
 from kymatui.helm.govalues.types import Function
 from kymatui.helm.language.environment import Environment
+from kymatui.helm.language.tables import Values
 from kymatui.helm.language.templates import TemplateSet
 
 FILE: Final = "c/templates/t.txt"

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from kymatui.errors import HelmError
-from kymatui.helm.language.caching import TemplateCache
+from kymatui.helm.language.caching import MOST_FILES, TemplateCache
 from kymatui.helm.language.environment import Environment
-from kymatui.helm.language.storing import MOST_FILES
 
 FILES = {
     "c/templates/t.txt": '{{ include "h" . }}{{ range .l }}{{ . }}{{ end }}\n{{ .l.x }}',

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kymatui.helm import Chart, HelmError, render
-from kymatui.helm.functions import jsonwriting
+from kymatui.helm.encodings import json_encoder
 from kymatui.helm.govalues import bounding
 
 DOUBLED = "{{ $x := list 1 }}{{ range until 60 }}{{ $x = list $x $x }}{{ end }}"
@@ -28,7 +28,7 @@ DOUBLED = "{{ $x := list 1 }}{{ range until 60 }}{{ $x = list $x $x }}{{ end }}"
 def test_it_is_refused_before_it_is_written_out(use: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With limits a hundredth of the real ones, which take a second to reach: 2^60 parts are beyond any."""
     monkeypatch.setattr(bounding, "PART_LIMIT", 20_000)
-    monkeypatch.setattr(jsonwriting, "TEXT_LIMIT", 160_000)
+    monkeypatch.setattr(json_encoder, "TEXT_LIMIT", 160_000)
     refuse(use)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.errors import HelmError
 
 if TYPE_CHECKING:
-    from kymatui.helm.charts import Chart
+    from kymatui.helm.charts.chart import Chart
 
 
 def add_values(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def add_values(parser: argparse.ArgumentParser) -> None:
 
 def read_values(args: argparse.Namespace) -> dict[str, Any]:
     """The values of all flags, in helm's order of precedence."""
-    from kymatui.helm.values import merge_values
+    from kymatui.helm.charts.values import merge_values
 
     return merge_values(
         value_files=_split(args.values),
@@ -101,7 +101,7 @@ def _certificate(args: argparse.Namespace) -> tuple[str, str] | None:
 
 def load(args: argparse.Namespace, reference: str) -> Chart:
     """A chart from a path here, else from where the flags say; verified where that is asked."""
-    from kymatui.helm.charts import load_archive, load_chart
+    from kymatui.helm.charts.chart import load_archive, load_chart
 
     path = Path(reference)
     if path.exists() and not args.repo:
@@ -127,7 +127,7 @@ def verify_file(path: Path, keyring: str | None) -> None:
 
 
 def verify_bytes(content: bytes, filename: str, provenance: bytes | None, keyring: str | None) -> None:
-    from kymatui.helm.provenance import verify
+    from kymatui.helm.charts.provenance import verify
 
     if keyring is None:
         raise HelmError("--verify needs a keyring", hint="name the signers' certificates with --keyring FILE")

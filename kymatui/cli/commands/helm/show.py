@@ -15,7 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.helm.showing import shown
+    from kymatui.helm.charts.show import shown
 
     sys.stdout.write(shown(load(args, args.chart), args.what))
     return 0

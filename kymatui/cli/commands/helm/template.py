@@ -11,7 +11,7 @@ from kymatui.cli.commands.helm.chart_options import add_source, add_values, load
 from kymatui.errors import HelmError, UsageError
 
 if TYPE_CHECKING:
-    from kymatui.helm.rendering import Rendered
+    from kymatui.helm.rendering.render import Rendered
 
 # flags of helm that change nothing of what is printed; scripts that give them go on working
 _IDLE_FLAGS = (
@@ -52,9 +52,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kymatui.helm.manifests import ManifestError
-    from kymatui.helm.naming import check_release_name
-    from kymatui.helm.output import files, manifest_text, only
+    from kymatui.helm.linting.names import check_release_name
+    from kymatui.helm.rendering.manifests import ManifestError
+    from kymatui.helm.rendering.output import files, manifest_text, only
 
     name, reference = _names(args)
     chart = load(args, reference)
@@ -77,10 +77,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _render(args: argparse.Namespace, name: str, chart: object) -> Rendered:
     from kymatui.composition.modules.chart_fetch import cached_templates
-    from kymatui.helm.capabilities import KUBE_VERSION
-    from kymatui.helm.charts import Chart
+    from kymatui.helm.charts.chart import Chart
     from kymatui.helm.language.environment import Environment
-    from kymatui.helm.rendering import render
+    from kymatui.helm.rendering.capabilities import KUBE_VERSION
+    from kymatui.helm.rendering.render import render
 
     assert isinstance(chart, Chart)
     return render(
@@ -141,7 +141,7 @@ def _resolve(host: str) -> str:
 
 def _write(args: argparse.Namespace, name: str, rendered: Rendered) -> None:
     """Writes one file a template, as helm does, and never outside of the folder; says so for each document."""
-    from kymatui.helm.output import files, parts
+    from kymatui.helm.rendering.output import files, parts
 
     folder = Path(args.output_dir)
     documents = parts(rendered, hooks=not args.no_hooks, tests=not args.skip_tests)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from kymatui.helm.functions.patterns import RegexpError, compile_translated
+from kymatui.helm.functions.text.patterns import RegexpError, compile_translated
 from kymatui.sandbox.schemas.objects.object_meta_rules import validate_annotations, validate_labels
 from kymatui.sandbox.schemas.objects.structural_schemas import object_meta
 from kymatui.sandbox.schemas.types.schema_node import Object, Schema

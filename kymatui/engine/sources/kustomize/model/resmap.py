@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from kymatui.engine.bundles.yaml_objects import MOST_OBJECTS, SourceError
 from kymatui.engine.cluster.ports import Object
-from kymatui.helm.functions.regexes import compiled
+from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError
 
 NOWHERE: Final = "_non_namespaceable_"

@@ -18,7 +18,7 @@ from kymatui.engine.sources.kustomize.model.field_specs import (
 )
 from kymatui.engine.sources.kustomize.model.resmap import Gvk, KustomizeResource, ResId, ResMap
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
-from kymatui.helm.functions.regexes import compiled
+from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError
 
 _UNTOUCHED_NAMES: Final = (

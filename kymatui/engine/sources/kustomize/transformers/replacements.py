@@ -14,7 +14,7 @@ from kymatui.engine.sources.kustomize.model.resmap import Gvk, KustomizeResource
 from kymatui.engine.sources.kustomize.model.strict_fields import StrictFields
 from kymatui.engine.sources.kustomize.transformers.json6902_patch import LARGEST_COPY, is_larger
 from kymatui.engine.sources.kustomize.transformers.patches import read_selector
-from kymatui.helm.functions.regexes import compiled
+from kymatui.helm.functions.text.regexes import compiled
 from kymatui.helm.govalues.types import FunctionError
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_exactly

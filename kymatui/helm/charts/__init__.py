@@ -1,0 +1,1 @@
+"""Charts: loading, metadata, dependencies, values and repositories. Nothing here renders."""

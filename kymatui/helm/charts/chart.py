@@ -1,0 +1,260 @@
+"""Charts, loaded as in Helm: from files in memory, a packed archive, or a directory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Hashable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from kymatui.errors import HelmError
+from kymatui.helm.charts.archives import MAX_ENTRIES, MAX_FILE, Budget, ChartFile, is_gzip, read_archive
+from kymatui.helm.charts.helmignore import IgnoreRules
+from kymatui.helm.charts.metadata import V1, Lock, Metadata, check_metadata, read_into, read_lock
+from kymatui.helm.charts.values import load_values
+from kymatui.helm.govalues.quoting import quote
+from kymatui.helm.govalues.text import from_bytes, to_bytes
+from kymatui.helm.yaml.errors import YamlError
+
+_BOM: Final = b"\xef\xbb\xbf"
+MANIFEST_SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+
+class Chart:
+    """A chart, immutable after loading: renderings copy what they change.
+
+    metadata      Chart.yaml (and requirements.yaml)
+    values        values.yaml
+    schema        values.schema.json, None if there is none
+    templates, files   files below templates/, and all others, which templates read by .Files
+    raw           every file, unchanged
+    dependencies  the charts below charts/
+    """
+
+    __slots__ = (
+        "_digest",
+        "compiled",
+        "dependencies",
+        "files",
+        "lock",
+        "metadata",
+        "raw",
+        "schema",
+        "templates",
+        "values",
+    )
+
+    def __init__(self) -> None:
+        self.metadata = Metadata()
+        self.lock: Lock | None = None
+        self.values: dict[str, Any] = {}
+        self.schema: bytes | None = None
+        self.templates: list[ChartFile] = []
+        self.files: list[ChartFile] = []
+        self.raw: list[ChartFile] = []
+        self.dependencies: list[Chart] = []
+        self.compiled: dict[Hashable, Any] = {}  # used by renderings
+        self._digest = ""
+
+    @classmethod
+    def from_files(cls, files: Mapping[str, str | bytes]) -> Chart:
+        """Load {path within the chart: content} like a directory (with .helmignore). Raise HelmError."""
+        named = {name: to_bytes(data) if isinstance(data, str) else data for name, data in files.items()}
+        rules = IgnoreRules(from_bytes(named.get(".helmignore", b"")))
+        kept = sorted((name for name in named if not _is_ignored(rules, name)), key=lambda name: name.split("/"))
+        return load_files([ChartFile(name, named[name].removeprefix(_BOM)) for name in kept])
+
+    @classmethod
+    def from_archive(cls, data: bytes) -> Chart:
+        """Load a packed chart (.tgz). Raise HelmError."""
+        return load_archive(data)
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def version(self) -> str:
+        return self.metadata.version
+
+    @property
+    def digest(self) -> str:
+        """Return the SHA-256 of names and contents of all files, for cache keys."""
+        if not self._digest:
+            hashed = hashlib.sha256()
+            for name, data in self.raw:
+                encoded = to_bytes(name)
+                hashed.update(b"%d:%b%d:" % (len(encoded), encoded, len(data)))
+                hashed.update(data)
+            self._digest = hashed.hexdigest()
+        return self._digest
+
+    @property
+    def is_library(self) -> bool:
+        return self.metadata.type.lower() == "library"
+
+    def crd_files(self) -> list[ChartFile]:
+        """Return the files below crds/ of this chart, without dependencies."""
+        return [
+            one for one in self.files if one.name.startswith("crds/") and one.name.lower().endswith(MANIFEST_SUFFIXES)
+        ]
+
+
+def _is_ignored(rules: IgnoreRules, name: str) -> bool:
+    """Return whether a file or one of its parent folders is ignored."""
+    folders = name.split("/")[:-1]
+    above = ["/".join(folders[: depth + 1]) for depth in range(len(folders))]
+    return any(rules.ignores(folder, True) for folder in above) or rules.ignores(name, False)
+
+
+def load_chart(path: str | os.PathLike[str], *, links_out: bool = False) -> Chart:
+    """Load a chart from a directory or packed archive. Raise HelmError.
+
+    `links_out` allows symbolic links in a directory to lead outside it (Helm follows them all).
+    """
+    place = Path(path)
+    try:
+        if place.is_dir():
+            return load_files(read_directory(place, links_out))
+        data = place.read_bytes()
+    except OSError as error:
+        raise HelmError(f"cannot read chart {place}: {error.strerror or error}") from error
+    if not is_gzip(data):
+        kind = "seems to be a YAML file, but expected" if place.suffix in (".yml", ".yaml") else "does not appear to be"
+        raise HelmError(f"file '{place}' {kind} a gzipped archive")
+    return load_archive(data)
+
+
+def load_archive(data: bytes) -> Chart:
+    """Load a packed chart from its bytes. Raise HelmError."""
+    budget = Budget()
+    return load_files(read_archive(data, budget), budget)
+
+
+def load_files(files: Iterable[ChartFile], budget: Budget | None = None) -> Chart:
+    """Load a chart and its subcharts from files (Helm's LoadFiles). Raise HelmError."""
+    chart = Chart()
+    chart.raw = list(files)
+    found = False
+    for name, data in chart.raw:
+        if name == "Chart.yaml":
+            _read(name, read_into, chart.metadata, data)
+            found = True
+    if found and not chart.metadata.api_version:
+        chart.metadata.api_version = V1
+    packed: dict[str, list[ChartFile]] = {}
+    for file in chart.raw:
+        _sort_in(chart, file, packed)
+    if not found and not any(name == "requirements.yaml" for name, _ in chart.raw):
+        raise HelmError("Chart.yaml file is missing")
+    check_metadata(chart.metadata)
+    budget = budget or Budget()
+    for name in sorted(packed):
+        if name[0] not in "_.":
+            chart.dependencies.append(_load_subchart(chart, name, packed[name], budget))
+    return chart
+
+
+def _read(name: str, reader: Any, *args: Any) -> Any:
+    try:
+        return reader(*args)
+    except YamlError as error:
+        raise HelmError(f"cannot load {name}: {error}") from error
+    except RecursionError as error:
+        raise HelmError(f"cannot load {name}: it is nested too deeply") from error
+
+
+def _sort_in(chart: Chart, file: ChartFile, packed: dict[str, list[ChartFile]]) -> None:
+    name, data = file
+    if name == "Chart.yaml":
+        return
+    if name == "values.yaml":
+        chart.values = _read(name, load_values, data)
+    elif name == "values.schema.json":
+        chart.schema = data
+    elif name in ("Chart.lock", "requirements.lock"):
+        chart.lock = _read(name, read_lock, data)
+        _keep_old(chart, file)
+    elif name == "requirements.yaml":
+        _read(name, read_into, chart.metadata, data)
+        _keep_old(chart, file)
+    elif name.startswith("templates/"):
+        chart.templates.append(file)
+    elif name.startswith("charts/") and not name.endswith(".prov"):
+        below = name.removeprefix("charts/")
+        packed.setdefault(below.split("/", 1)[0] or "_", []).append(ChartFile(below, data))
+    else:
+        chart.files.append(file)
+
+
+def _keep_old(chart: Chart, file: ChartFile) -> None:
+    """Add the requirements to the files for charts of API version v1, as Helm does."""
+    if file.name != "Chart.lock" and chart.metadata.api_version == V1:
+        chart.files.append(file)
+
+
+def _load_subchart(chart: Chart, name: str, files: list[ChartFile], budget: Budget) -> Chart:
+    budget.depth -= 1
+    try:
+        if budget.depth < 0:
+            raise HelmError("charts are nested too deeply")
+        if name.endswith(".tgz"):
+            if files[0].name != name:
+                raise HelmError(f"expected {name}, got {files[0].name}")
+            return load_files(read_archive(files[0].data, budget), budget)
+        below = [ChartFile(path.split("/", 1)[1], data) for path, data in files if "/" in path]
+        return load_files(below, budget)
+    except HelmError as error:
+        raise HelmError(f"error unpacking subchart {name} in {chart.name}: {error}") from error
+    finally:
+        budget.depth += 1
+
+
+def read_directory(root: Path, links_out: bool = False) -> list[ChartFile]:
+    """Return the files of an unpacked chart without those in .helmignore. Raise HelmError."""
+    ignore = root / ".helmignore"
+    rules = IgnoreRules(from_bytes(ignore.read_bytes()) if ignore.is_file() else "")
+    budget = Budget()
+    files: list[ChartFile] = []
+    _walk(root.resolve(), root, "", rules, (budget, files, links_out), ())
+    return files
+
+
+def _walk(
+    top: Path,
+    folder: Path,
+    prefix: str,
+    rules: IgnoreRules,
+    found: tuple[Budget, list[ChartFile], bool],
+    above: tuple[str, ...],
+) -> None:
+    budget, files, links_out = found
+    real = os.path.realpath(folder)
+    if real in above:
+        raise HelmError(f"{folder}: symbolic links go round in a circle")
+    for entry in sorted(os.scandir(folder), key=lambda one: os.fsencode(one.name)):
+        name = prefix + entry.name
+        place = Path(entry.path)
+        if entry.is_symlink() and not links_out and not place.resolve().is_relative_to(top):
+            raise HelmError(
+                f"symbolic link {name} leads out of the chart {folder if not prefix else top}",
+                hint="Copy what it points to into the chart.",
+            )
+        is_directory = entry.is_dir()
+        if rules.ignores(name, is_directory):
+            continue
+        if is_directory:
+            _walk(top, place, f"{name}/", rules, found, (*above, real))
+            continue
+        mode = entry.stat()
+        if not stat.S_ISREG(mode.st_mode):
+            raise HelmError(f"cannot load irregular file {place} as it has file mode type bits set")
+        if mode.st_size > MAX_FILE:
+            raise HelmError(f"chart file {quote(entry.name)} is larger than the maximum file size {MAX_FILE}")
+        if len(files) >= MAX_ENTRIES:
+            raise HelmError(f"chart has more than {MAX_ENTRIES} files")
+        data = place.read_bytes().removeprefix(_BOM)
+        budget.take(len(data))
+        files.append(ChartFile(name, data))

@@ -1,0 +1,148 @@
+"""Values: files of one or more documents, flags, and their merge order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from kymatui.errors import HelmError
+from kymatui.helm.charts.structs import mismatch
+from kymatui.helm.govalues.text import from_bytes
+from kymatui.helm.yaml.conversions import copy_plain
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_yaml
+
+_SEPARATOR: Final = b"---"
+
+
+def load_mapping(text: str | bytes) -> dict[str, Any]:
+    """Return yaml.Unmarshal into a map[string]interface {}, {} for nothing. Raise YamlError."""
+    value = load_yaml(text)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise mismatch(value, "map[string]interface {}", "")
+    return value
+
+
+def load_values(data: bytes) -> dict[str, Any]:
+    """Return a values file: later documents override earlier ones. Raise YamlError."""
+    values: dict[str, Any] = {}
+    for document in split_documents(data):
+        try:
+            values = merge_maps(values, load_mapping(document))
+        except YamlError as error:
+            raise YamlError(f"cannot unmarshal yaml document: {error}") from error
+    return values
+
+
+def split_documents(data: bytes) -> list[bytes]:
+    """Split a file at lines that begin with `---`, as YAMLReader of k8s.io/apimachinery.
+
+    Every line of a document ends with one newline, also the last, and carriage returns at line ends are removed.
+    """
+    if not data:
+        return []
+    *ended, last = data.replace(b"\r\n", b"\n").split(b"\n")
+    if last:
+        ended.append(last)
+    if b"\n---" not in data and not data.startswith(_SEPARATOR):
+        return [b"\n".join([*ended, b""])]
+    documents: list[bytes] = []
+    lines: list[bytes] = []
+    for line in ended:
+        if line.startswith(_SEPARATOR):
+            rest = line[len(_SEPARATOR) :].strip()
+            if rest and not rest.startswith(b"#"):
+                shown = from_bytes(rest)
+                raise YamlError(f"error reading yaml document: invalid Yaml document separator: {shown}")
+            if lines:
+                documents.append(b"\n".join([*lines, b""]))
+                lines = []
+                continue
+        lines.append(line)
+    if lines:
+        documents.append(b"\n".join([*lines, b""]))
+    return documents
+
+
+def merge_maps(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Return both maps merged recursively; of other values, the second wins."""
+    out = dict(first)
+    for key, value in second.items():
+        before = out.get(key)
+        out[key] = merge_maps(before, value) if isinstance(value, dict) and isinstance(before, dict) else value
+    return out
+
+
+def merge_values(
+    value_files: Iterable[str | Path] = (),
+    set: Iterable[str] = (),
+    set_string: Iterable[str] = (),
+    set_json: Iterable[str] = (),
+    set_literal: Iterable[str] = (),
+    set_file: Iterable[str] = (),
+    base: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Merge helm's -f, --set-json, --set, --set-string, --set-file and --set-literal in this order.
+
+    `base` are the values below all of them; they stay unchanged. Whole numbers of --set are Int64, all other numbers
+    float, as in Go. Raise HelmError.
+    """
+    try:
+        plain: dict[str, Any] = copy_plain(dict(base or {}))
+        return _merge(plain, value_files, *map(tuple, (set_json, set, set_string, set_file, set_literal)))
+    except RecursionError as error:
+        raise HelmError("values are nested too deeply") from error
+
+
+def _merge(
+    base: dict[str, Any],
+    value_files: Iterable[str | Path],
+    in_json: Sequence[str],
+    typed: Sequence[str],
+    strings: Sequence[str],
+    files: Sequence[str],
+    literal: Sequence[str],
+) -> dict[str, Any]:
+    for path in value_files:
+        base = merge_maps(base, _read_values(path))
+    if not any((in_json, typed, strings, files, literal)):
+        return base
+    from kymatui.helm.charts import strvals
+
+    for line in in_json:
+        base = strvals.set_json(base, line, merge_maps)
+    for line in typed:
+        strvals.set_values(base, line)
+    for line in strings:
+        strvals.set_strings(base, line)
+    for line in files:
+        strvals.set_files(base, line, _read_text)
+    for line in literal:
+        strvals.set_literal(base, line)
+    return base
+
+
+def _read_values(path: str | Path) -> dict[str, Any]:
+    try:
+        return load_values(Path(path).read_bytes())
+    except OSError as error:
+        raise HelmError(f"open {path}: {_reason(error)}") from error
+    except YamlError as error:
+        raise HelmError(f"failed to parse {path}: {error}") from error
+
+
+def _read_text(path: str) -> str:
+    try:
+        return from_bytes(Path(path).read_bytes())
+    except OSError as error:
+        raise HelmError(f"failed parsing --set-file data: open {path}: {_reason(error)}") from error
+    except ValueError as error:  # an impossible file name
+        raise HelmError(f"failed parsing --set-file data: open {path!r}: {error}") from error
+
+
+def _reason(error: OSError) -> str:
+    """Return the reason in lower case, as in Go."""
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,1 @@
+"""JSON, TOML and YAML as Go's encoders and decoders write and read them."""

@@ -1,0 +1,1 @@
+"""Template functions with secrets, certificates, hashes and random numbers."""

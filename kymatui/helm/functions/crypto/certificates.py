@@ -1,0 +1,296 @@
+"""Generated certificates: X.509 with the fields that Go's crypto/x509 sets for Sprig."""
+
+from __future__ import annotations
+
+import ipaddress
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from kymatui.helm.functions.crypto.keys import PemKeyError, PrivateKey, decode_pem, encode_pem, read_key, write_key
+from kymatui.helm.functions.text.encoding import CorruptInputError, decode_base64
+from kymatui.helm.govalues.printing import format_value
+from kymatui.helm.govalues.text import from_bytes, runes
+from kymatui.helm.govalues.types import FunctionError, Object, wrap_integer
+from kymatui.helm.language.environment import Environment
+
+_LONGEST_NAME: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate(Object):
+    """sprig.certificate: a certificate and its key, both in PEM."""
+
+    cert: str
+    key: str
+
+    go_type: ClassVar[str] = "sprig.certificate"
+    go_kind: ClassVar[str] = "struct"
+    go_fields: ClassVar[tuple[str, ...]] = ("Cert", "Key")
+
+    def read_field(self, name: str) -> Any:
+        return {"Cert": self.cert, "Key": self.key}[name]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    name: str
+    days: int
+    addresses: Sequence[str] = ()
+    hosts: Sequence[str] = ()
+    authority: bool = False
+
+
+def gen_ca(environment: Environment, name: str, days: int) -> Certificate:
+    return _self_signed(environment, _Wanted(name, days, authority=True), _new_key())
+
+
+def gen_ca_with_key(environment: Environment, name: str, days: int, key: str) -> Certificate:
+    return _self_signed(environment, _Wanted(name, days, authority=True), _given_key(key))
+
+
+def gen_self_signed(environment: Environment, name: str, addresses: Any, hosts: Any, days: int) -> Certificate:
+    return _self_signed(environment, _wanted(name, addresses, hosts, days), _new_key())
+
+
+def gen_self_signed_with_key(
+    environment: Environment, name: str, addresses: Any, hosts: Any, days: int, key: str
+) -> Certificate:
+    own = _given_key(key)
+    return _self_signed(environment, _wanted(name, addresses, hosts, days), own)
+
+
+def gen_signed(
+    environment: Environment, name: str, addresses: Any, hosts: Any, days: int, authority: Certificate
+) -> Certificate:
+    own = _new_key()
+    issuer, signer = _authority(authority)
+    return _signed(environment, _wanted(name, addresses, hosts, days), own, issuer, signer)
+
+
+def gen_signed_with_key(
+    environment: Environment,
+    name: str,
+    addresses: Any,
+    hosts: Any,
+    days: int,
+    authority: Certificate,
+    key: str,
+) -> Certificate:
+    own = _given_key(key)
+    issuer, signer = _authority(authority)
+    return _signed(environment, _wanted(name, addresses, hosts, days), own, issuer, signer)
+
+
+def build_custom_cert(cert: str, key: str) -> Certificate:
+    """Return a given Base64 certificate and key."""
+    cert_text = _decoded(cert, "unable to decode base64 certificate")
+    key_text = _decoded(key, "unable to decode base64 private key")
+    _read_certificate(cert_text, "decodedCert")
+    _read_signer(key_text)
+    return Certificate(cert_text, key_text)
+
+
+def _decoded(text: str, complaint: str) -> str:
+    try:
+        return from_bytes(decode_base64(text))
+    except CorruptInputError as error:
+        raise FunctionError(complaint) from error
+
+
+def _new_key() -> PrivateKey:
+    return rsa.generate_private_key(65537, 2048)
+
+
+def _given_key(text: str) -> PrivateKey:
+    try:
+        return read_key(text)
+    except PemKeyError as error:
+        raise FunctionError(f"parsing private key: {error}") from error
+
+
+def _authority(authority: Certificate) -> tuple[x509.Certificate, PrivateKey]:
+    return _read_certificate(authority.cert, "decodedSignerCert"), _read_signer(authority.key)
+
+
+def _read_certificate(text: str, name: str) -> x509.Certificate:
+    block = decode_pem(text)
+    if block is None:
+        raise FunctionError("unable to decode certificate")
+    try:
+        return x509.load_der_x509_certificate(block.data)
+    except ValueError as error:
+        raise FunctionError(f"error parsing certificate: {name}.Bytes: x509: malformed certificate") from error
+
+
+def _read_signer(text: str) -> PrivateKey:
+    try:
+        return read_key(text)
+    except PemKeyError as error:
+        raise FunctionError(f"error parsing private key: {error}") from error
+
+
+def _wanted(name: str, addresses: Any, hosts: Any, days: int) -> _Wanted:
+    return _Wanted(name, days, _addresses(addresses), _hosts(hosts))
+
+
+def _addresses(values: Any) -> list[str]:
+    texts = []
+    for value in values or ():
+        if not isinstance(value, str):
+            raise FunctionError(f"error parsing ip: {format_value(value)} is not a string")
+        try:
+            ipaddress.ip_address(value)
+        except ValueError as error:
+            raise FunctionError(f"error parsing ip: {value}") from error
+        if "%" in value:
+            raise FunctionError(f"error parsing ip: {value}")
+        texts.append(value)
+    return texts
+
+
+def _hosts(values: Any) -> list[str]:
+    for value in values or ():
+        if not isinstance(value, str):
+            raise FunctionError(f"error processing alternate dns name: {format_value(value)} is not a string")
+        if not value.isascii():
+            raise FunctionError(f'error creating certificate: x509: "{value}" cannot be encoded as an IA5String')
+    return list(values or ())
+
+
+def _self_signed(environment: Environment, wanted: _Wanted, key: PrivateKey) -> Certificate:
+    return _signed(environment, wanted, key, None, key)
+
+
+def _signed(
+    environment: Environment, wanted: _Wanted, key: PrivateKey, issuer: x509.Certificate | None, signer: PrivateKey
+) -> Certificate:
+    subject = _name(wanted.name)
+    start = environment.now().astimezone(UTC).replace(microsecond=0)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer.subject if issuer else subject)
+        .public_key(key.public_key())
+        .serial_number(int.from_bytes(environment.random(16)) or 1)
+        .not_valid_before(start)
+        .not_valid_after(_end(start, wanted.days))
+    )
+    for extension, critical in _extensions(wanted, key, issuer):
+        builder = builder.add_extension(extension, critical)
+    try:
+        certificate = builder.sign(_signing_key(signer), _digest(signer))
+    except ValueError as error:
+        raise FunctionError(f"error creating certificate: x509: {error}") from error
+    return Certificate(encode_pem("CERTIFICATE", certificate.public_bytes(serialization.Encoding.DER)), write_key(key))
+
+
+def _signing_key(key: PrivateKey) -> rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey:
+    if isinstance(key, dsa.DSAPrivateKey):
+        raise FunctionError(
+            "error creating certificate: x509: certificate private key does not implement crypto.Signer"
+        )
+    return key
+
+
+def _digest(key: PrivateKey) -> hashes.SHA256 | hashes.SHA384 | hashes.SHA512 | None:
+    if isinstance(key, ed25519.Ed25519PrivateKey):
+        return None
+    if isinstance(key, ec.EllipticCurvePrivateKey) and key.curve.key_size > 256:
+        return hashes.SHA384() if key.curve.key_size <= 384 else hashes.SHA512()
+    return hashes.SHA256()
+
+
+def _name(common_name: str) -> x509.Name:
+    """Return the name; Go omits an empty one, and accepts names longer than X.520 allows."""
+    if not common_name:
+        return x509.Name([])
+    if len(common_name) > _LONGEST_NAME:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # cryptography warns and continues
+            return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, runes(common_name), _validate=False)])
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, runes(common_name), _validate=False)])
+
+
+def _end(start: datetime, days: int) -> datetime:
+    """Return the expiry; Go's Duration holds 292 years and overflows beyond."""
+    nanoseconds = wrap_integer(days * 86_400_000_000_000)
+    if nanoseconds < 0:
+        # cryptography refuses to create a certificate that was never valid; Go does not.
+        raise FunctionError("error creating certificate: the certificate would end before it begins")
+    return start + timedelta(microseconds=nanoseconds // 1000)
+
+
+def _extensions(
+    wanted: _Wanted, key: PrivateKey, issuer: x509.Certificate | None
+) -> list[tuple[x509.ExtensionType, bool]]:
+    """Return the extensions in the order in which Go writes them."""
+    extensions: list[tuple[x509.ExtensionType, bool]] = [
+        (_key_usage(wanted.authority), True),
+        (x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]), False),
+        (x509.BasicConstraints(ca=wanted.authority, path_length=None), True),
+    ]
+    if wanted.authority:
+        extensions.append((x509.SubjectKeyIdentifier(_key_identifier(key)), False))
+    identifier = _issuer_identifier(issuer)
+    if identifier:
+        extensions.append((x509.AuthorityKeyIdentifier(identifier, None, None), False))
+    names: list[x509.GeneralName] = [x509.DNSName(host) for host in wanted.hosts]
+    names += [x509.IPAddress(_address(address)) for address in wanted.addresses]
+    if names:
+        extensions.append((x509.SubjectAlternativeName(names), not wanted.name))
+    return extensions
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return the address; an IPv4-mapped IPv6 address is an IPv4 address."""
+    address = ipaddress.ip_address(text)
+    return (address.ipv4_mapped or address) if isinstance(address, ipaddress.IPv6Address) else address
+
+
+def _key_usage(authority: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_encipherment=True,
+        key_cert_sign=authority,
+        content_commitment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _key_identifier(key: PrivateKey) -> bytes:
+    """Return the first 160 bits of the public key's SHA-256 (RFC 7093, method 1), as Go since 1.25."""
+    digest = hashes.Hash(hashes.SHA256())
+    digest.update(_public_bits(key))
+    return digest.finalize()[:20]
+
+
+def _public_bits(key: PrivateKey) -> bytes:
+    public = key.public_key()
+    if isinstance(public, rsa.RSAPublicKey):
+        return public.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.PKCS1)
+    if isinstance(public, ec.EllipticCurvePublicKey):
+        return public.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+    if isinstance(public, ed25519.Ed25519PublicKey):
+        return public.public_bytes_raw()
+    raise FunctionError("error creating certificate: x509: only RSA, ECDSA and Ed25519 public keys supported")
+
+
+def _issuer_identifier(issuer: x509.Certificate | None) -> bytes | None:
+    if issuer is None:
+        return None
+    try:
+        return issuer.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value.digest
+    except (x509.ExtensionNotFound, ValueError):
+        return None

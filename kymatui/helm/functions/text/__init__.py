@@ -1,0 +1,1 @@
+"""Template functions with regular expressions, encodings, paths, URLs and host names."""

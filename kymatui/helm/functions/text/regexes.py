@@ -1,0 +1,261 @@
+"""Regular expressions of Go's regexp package on RE2, which cannot backtrack.
+
+On machines without a google-re2 wheel, `patterns` translates patterns to an equivalent for Python's `re`, or refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final, Protocol
+
+from kymatui.helm.functions.declaring import declare, hold_list, hold_text, table
+from kymatui.helm.functions.strings import STRINGS, string_list
+from kymatui.helm.functions.text.patterns import RegexpError, check_pattern, compile_translated
+from kymatui.helm.govalues.deferred import deferred
+from kymatui.helm.govalues.quoting import can_backquote, quote
+from kymatui.helm.govalues.text import from_bytes, to_bytes
+from kymatui.helm.govalues.types import Function, FunctionError, Panic, TypedList
+
+try:
+    import re2
+except ImportError:  # no wheel for this platform
+    re2 = None
+
+_LONGEST_PATTERN: Final = 20_000
+_META: Final = deferred(r"([\\.+*?()|\[\]{}^$])")
+_REFERENCE: Final = deferred(r"\$(?:\$|\{(\w+)\}|(\w+))")
+
+
+class Match(Protocol):
+    def span(self, group: int = 0, /) -> tuple[int, int]: ...
+
+
+class Compiled(Protocol):
+    """The common interface of RE2 and `re` on bytes."""
+
+    @property
+    def groupindex(self) -> Mapping[Any, int]: ...
+
+    @property
+    def groups(self) -> int: ...
+
+    def search(self, text: bytes, pos: int = 0) -> Match | None: ...
+
+
+@lru_cache(maxsize=512)
+def compiled(pattern: str) -> Compiled:
+    """Return regexp.Compile. Raise FunctionError with Go's message."""
+    try:
+        if len(pattern) > _LONGEST_PATTERN:
+            raise RegexpError("expression too large", pattern[:40] + "…")
+        check_pattern(pattern)
+        return _compiled_by_re2(pattern) if re2 else compile_translated(pattern)
+    except RegexpError as error:
+        raise FunctionError(str(error)) from error
+
+
+def _compiled_by_re2(pattern: str) -> Compiled:
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        found: Compiled = re2.compile(to_bytes(pattern), options)
+    except re2.error as error:
+        raise RegexpError.of_re2(from_bytes(error.args[0]), pattern) from error
+    return found
+
+
+def _must_compile(pattern: str) -> Compiled:
+    try:
+        return compiled(pattern)
+    except FunctionError as error:
+        quoted = f"`{pattern}`" if can_backquote(pattern) else quote(pattern)
+        raise Panic(f"regexp: Compile({quoted}): {error}") from error
+
+
+def _rune_width(text: bytes, position: int) -> int:
+    """Return the number of bytes of the character here, 0 at the end."""
+    if position >= len(text):
+        return 0
+    first = text[position]
+    width = 1 if first < 0xC2 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4 if first < 0xF5 else 1
+    if width > 1:
+        try:
+            text[position : position + width].decode()
+        except UnicodeDecodeError:
+            return 1
+    return width
+
+
+def _all_matches(pattern: Compiled, text: bytes, limit: int) -> Iterator[tuple[int, int]]:
+    """Yield Go's FindAllIndex: an empty match directly after a match is skipped; negative limit means all."""
+    position, found, previous_end = 0, 0, -1
+    while (limit < 0 or found < limit) and position <= len(text):
+        match = pattern.search(text, position)
+        if match is None:
+            return
+        start, end = match.span()
+        if end == position:
+            accepted = start != previous_end
+            position += _rune_width(text, position) or 1
+        else:
+            accepted = True
+            position = end
+        previous_end = end
+        if accepted:
+            found += 1
+            yield start, end
+
+
+def _replaced(pattern: Compiled, text: bytes, replacement: Callable[[Match], bytes]) -> str:
+    """Return Go's ReplaceAll."""
+    pieces: list[bytes] = []
+    length = last_end = position = 0
+    while position <= len(text):
+        match = pattern.search(text, position)
+        if match is None:
+            break
+        start, end = match.span()
+        pieces.append(text[last_end:start])
+        if end > last_end or start == 0:  # skip an empty match directly after a match
+            pieces.append(replacement(match))
+            length += len(pieces[-1])
+            hold_text(length, "regexReplaceAll: the text")
+        last_end = end
+        position = max(end, position + (_rune_width(text, position) or 1))
+    pieces.append(text[last_end:])
+    return from_bytes(b"".join(pieces))
+
+
+def _expander(pattern: Compiled, template: str, text: bytes) -> Callable[[Match], bytes]:
+    """Return an expander of $1, ${1}, $name, ${name} and $$; any other dollar is literal."""
+    parts: list[bytes | int] = []
+    position = 0
+    for found in _REFERENCE.finditer(template):
+        parts.append(to_bytes(template[position : found.start()]))
+        name = found.group(1) or found.group(2)
+        parts.append(_group_number(pattern, name) if name else b"$")
+        position = found.end()
+    parts.append(to_bytes(template[position:]))
+
+    def expand(match: Match) -> bytes:
+        return b"".join(part if isinstance(part, bytes) else _group_text(match, part, text) for part in parts)
+
+    return expand
+
+
+def _group_number(pattern: Compiled, name: str) -> int:
+    """Return the number of a group, -1 if the expression lacks it."""
+    if name.isascii() and name.isdigit() and (name == "0" or name[0] != "0"):
+        number = int(name[:9])
+        return number if number <= pattern.groups else -1
+    for known, number in pattern.groupindex.items():
+        if (known if isinstance(known, str) else known.decode()) == name:
+            return number
+    return -1
+
+
+def _group_text(match: Match, group: int, text: bytes) -> bytes:
+    start, end = match.span(group) if group >= 0 else (-1, -1)
+    return text[start:end] if start >= 0 else b""
+
+
+def _find(pattern: Compiled, text: str) -> str:
+    data = to_bytes(text)
+    match = pattern.search(data, 0)
+    if match is None:
+        return ""
+    start, end = match.span()
+    return from_bytes(data[start:end])
+
+
+def _find_all(pattern: Compiled, text: str, limit: int) -> TypedList:
+    data = to_bytes(text)
+    found = []
+    for start, end in _all_matches(pattern, data, limit):
+        found.append(from_bytes(data[start:end]))
+        hold_list(len(found), "regexFindAll: the list")
+    return string_list(found) if found else TypedList(STRINGS, is_nil=True)
+
+
+def _replace_all(pattern: Compiled, text: str, replacement: str) -> str:
+    data = to_bytes(text)
+    return _replaced(pattern, data, _expander(pattern, replacement, data))
+
+
+def _replace_all_literal(pattern: Compiled, text: str, replacement: str) -> str:
+    data = to_bytes(replacement)
+    return _replaced(pattern, to_bytes(text), lambda match: data)
+
+
+def _split(pattern: Compiled, text: str, limit: int, *, empty_pattern: bool) -> TypedList:
+    """Return Go's Split: at most `limit` pieces, all if it is negative, none if it is 0."""
+    if limit == 0:
+        return TypedList(STRINGS, is_nil=True)
+    if not text and not empty_pattern:
+        return string_list([""])
+    data = to_bytes(text)
+    pieces: list[bytes] = []
+    begin = end = 0
+    for start, behind in _all_matches(pattern, data, limit):
+        if 0 < limit == len(pieces) + 1:
+            break
+        end = start
+        if behind != 0:
+            pieces.append(data[begin:end])
+            hold_list(len(pieces), "regexSplit: the list")
+        begin = behind
+    if end != len(data):
+        pieces.append(data[begin:])
+    return string_list(map(from_bytes, pieces))
+
+
+Compiler = Callable[[str], Compiled]
+
+
+def _match(pattern: str, text: str) -> bool:
+    try:
+        return _must_match(pattern, text)
+    except FunctionError:
+        return False
+
+
+def _must_match(pattern: str, text: str) -> bool:
+    return compiled(pattern).search(to_bytes(text), 0) is not None
+
+
+def _quote_meta(text: str) -> str:
+    return _META.sub(r"\\\1", text)
+
+
+def _family(prefix: str, compile_pattern: Compiler) -> Iterator[Function]:
+    """Yield functions that fail on an invalid pattern: they panic, "must" ones return an error, as in Go."""
+    name = "regex" if not prefix else f"{prefix}Regex"
+    yield declare(f"{name}Find(string, string)", lambda pattern, text: _find(compile_pattern(pattern), text))
+    yield declare(
+        f"{name}FindAll(string, string, int)",
+        lambda pattern, text, limit: _find_all(compile_pattern(pattern), text, limit),
+    )
+    yield declare(
+        f"{name}ReplaceAll(string, string, string)",
+        lambda pattern, text, new: _replace_all(compile_pattern(pattern), text, new),
+    )
+    yield declare(
+        f"{name}ReplaceAllLiteral(string, string, string)",
+        lambda pattern, text, new: _replace_all_literal(compile_pattern(pattern), text, new),
+    )
+    yield declare(
+        f"{name}Split(string, string, int)",
+        lambda pattern, text, limit: _split(compile_pattern(pattern), text, limit, empty_pattern=not pattern),
+    )
+
+
+FUNCTIONS: Final = table(
+    (
+        declare("regexMatch(string, string)", _match),
+        declare("mustRegexMatch(string, string)", _must_match),
+        declare("regexQuoteMeta(string)", _quote_meta),
+        *_family("", _must_compile),
+        *_family("must", compiled),
+    )
+)

@@ -1,0 +1,1 @@
+"""Go's package time: calendars, locations, durations, layouts."""

@@ -1,0 +1,366 @@
+"""Releases stored as Helm does: Secrets `sh.helm.release.v1.NAME.vN`, encoded and decoded here.
+
+A Secret of type helm.sh/release.v1 holds one revision: JSON, gzipped, in base64 (and again in base64, as all data of
+Secrets), with labels for name, owner, status and version. It is compatible with the helm command in both directions;
+the engine writes the Secrets.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import enum
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from kymatui.errors import HelmError
+from kymatui.helm.charts.archives import ChartFile
+from kymatui.helm.charts.metadata import Dependency, Lock, Metadata
+from kymatui.helm.charts.trees import ChartNode
+from kymatui.helm.govalues.text import runes
+from kymatui.helm.rendering.manifests import Hook, RenderedManifest
+
+RELEASE_TYPE: Final = "helm.sh/release.v1"
+NAME_PREFIX: Final = "sh.helm.release.v1"
+HISTORY_LIMIT: Final = 10
+"""Revisions that Helm keeps of a release where nothing else is said; 0 is no limit."""
+
+MAX_BODY: Final = 128 << 20
+_SYSTEM_LABELS: Final = frozenset({"name", "owner", "status", "version", "createdAt", "modifiedAt"})
+_NO_TIME: Final = "0001-01-01T00:00:00Z"
+
+
+class Status(enum.StrEnum):
+    UNKNOWN = "unknown"
+    DEPLOYED = "deployed"
+    UNINSTALLED = "uninstalled"
+    SUPERSEDED = "superseded"
+    FAILED = "failed"
+    UNINSTALLING = "uninstalling"
+    PENDING_INSTALL = "pending-install"
+    PENDING_UPGRADE = "pending-upgrade"
+    PENDING_ROLLBACK = "pending-rollback"
+
+    @property
+    def is_pending(self) -> bool:
+        """Return whether an operation on it is in progress or was interrupted."""
+        return self in (Status.PENDING_INSTALL, Status.PENDING_UPGRADE, Status.PENDING_ROLLBACK)
+
+
+@dataclass(frozen=True, slots=True)
+class HookRun:
+    """The last run of a hook: "Unknown", "Running", "Succeeded", "Failed", or "" for never."""
+
+    phase: str = ""
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseHook:
+    """A hook of a release and its last run."""
+
+    hook: Hook
+    last_run: HookRun = HookRun()
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One revision of a release.
+
+    chart     the chart as Helm stores it: {"metadata": {…}, "templates": [{"name", "data"}], "values": {…}, …}
+    config    the user's values
+    manifest  all manifests as one text (see join_manifests)
+    labels    the user's labels, without Helm's own
+    """
+
+    name: str
+    namespace: str
+    version: int
+    status: Status
+    description: str = ""
+    notes: str = ""
+    first_deployed: datetime | None = None
+    last_deployed: datetime | None = None
+    deleted: datetime | None = None
+    chart: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    manifest: str = ""
+    hooks: tuple[ReleaseHook, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    apply_method: str = ""
+
+    @property
+    def key(self) -> str:
+        return secret_name(self.name, self.version)
+
+
+def secret_name(name: str, version: int) -> str:
+    return f"{NAME_PREFIX}.{name}.v{version}"
+
+
+def join_manifests(manifests: Iterable[RenderedManifest]) -> str:
+    """Return the text of a release's manifests, each after a comment with its template."""
+    return "".join(f"---\n# Source: {one.path}\n{one.content}\n" for one in manifests)
+
+
+def encode_release(release: Release) -> bytes:
+    """Return the content of the Secret's key `release`: base64 of gzipped JSON."""
+    body = json.dumps(_document(release), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    packed = gzip.compress(body.encode("utf-8", "replace"), compresslevel=9, mtime=0)
+    return base64.b64encode(packed)
+
+
+def decode_release(data: bytes | str, labels: Mapping[str, str] | None = None) -> Release:
+    """Return the release from a Secret's key `release` and labels. Raise HelmError."""
+    try:
+        packed = base64.b64decode(data, validate=True)
+        body = _unpack(packed) if packed.startswith(b"\x1f\x8b\x08") else packed
+        document = json.loads(body)
+    except (binascii.Error, ValueError, OSError, EOFError, zlib.error, RecursionError) as error:
+        raise HelmError(f"a release cannot be read: {error}") from error
+    if not isinstance(document, dict):
+        raise HelmError("a release cannot be read: it is no JSON object")
+    try:
+        return _release(document, labels or {})
+    except (AttributeError, TypeError, ValueError) as error:
+        raise HelmError(f"a release cannot be read: {error}") from error
+
+
+def to_secret(release: Release, *, created_at: datetime | None = None, modified_at: datetime | None = None) -> Any:
+    labels = {**release.labels, "name": release.name, "owner": "helm", "status": release.status.value}
+    labels["version"] = str(release.version)
+    if created_at is not None:
+        labels["createdAt"] = str(int(created_at.timestamp()))
+    if modified_at is not None:
+        labels["modifiedAt"] = str(int(modified_at.timestamp()))
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": release.key, "namespace": release.namespace, "labels": labels},
+        "type": RELEASE_TYPE,
+        "data": {"release": base64.b64encode(encode_release(release)).decode()},
+    }
+
+
+def from_secret(secret: Mapping[str, Any]) -> Release:
+    """Return the revision in a Secret. Raise HelmError."""
+    name = secret.get("metadata", {}).get("name", "?")
+    if secret.get("type") != RELEASE_TYPE:
+        raise HelmError(f"Secret {name} is no release: its type is {secret.get('type')!r}")
+    try:
+        data = base64.b64decode(secret["data"]["release"], validate=True)
+    except (KeyError, TypeError, ValueError) as error:
+        raise HelmError(f"Secret {name} has no release in it") from error
+    return decode_release(data, secret["metadata"].get("labels") or {})
+
+
+def deployed(history: Iterable[Release]) -> Release | None:
+    """Return the newest deployed revision."""
+    return max((one for one in history if one.status is Status.DEPLOYED), key=lambda one: one.version, default=None)
+
+
+def next_version(history: Iterable[Release]) -> int:
+    return max((one.version for one in history), default=0) + 1
+
+
+def surplus(history: Sequence[Release], limit: int = HISTORY_LIMIT) -> list[Release]:
+    """Return the revisions that Helm deletes before it writes another, oldest first.
+
+    The deployed revision always stays.
+    """
+    if limit <= 0:
+        return []
+    kept = deployed(history)
+    excess = len(history) - (limit - 1)
+    ordered = sorted(history, key=lambda one: one.version)
+    removable = [one for one in ordered if kept is None or one.version != kept.version]
+    return removable[: max(excess, 0)]
+
+
+def chart_document(node: ChartNode) -> dict[str, Any]:
+    """Return a chart as a release stores it: without dependencies, whose values are merged into its own."""
+    chart = node.chart
+    schema = None if chart.schema is None else base64.b64encode(chart.schema).decode()
+    return {
+        "metadata": _metadata_document(node.metadata),
+        "lock": None if chart.lock is None else _lock_document(chart.lock),
+        "templates": [_file_document(one) for one in chart.templates],
+        "values": _as_json(node.values),
+        "schema": schema,
+        "schemamodtime": _NO_TIME,
+        "files": [_file_document(one) for one in chart.files] or None,
+    }
+
+
+def _file_document(file: ChartFile) -> dict[str, str]:
+    return {"name": file.name, "data": base64.b64encode(file.data).decode()}
+
+
+def _metadata_document(metadata: Metadata) -> dict[str, Any]:
+    document = {
+        "name": metadata.name,
+        "home": metadata.home,
+        "sources": metadata.sources,
+        "version": metadata.version,
+        "description": metadata.description,
+        "keywords": metadata.keywords,
+        "maintainers": [
+            _filled({"name": one.name, "email": one.email, "url": one.url}) for one in metadata.maintainers
+        ],
+        "icon": metadata.icon,
+        "apiVersion": metadata.api_version,
+        "condition": metadata.condition,
+        "tags": metadata.tags,
+        "appVersion": metadata.app_version,
+        "deprecated": metadata.deprecated,
+        "annotations": metadata.annotations or {},
+        "kubeVersion": metadata.kube_version,
+        "dependencies": [_dependency_document(one) for one in metadata.dependencies or ()],
+        "type": metadata.type,
+    }
+    return _filled(document)
+
+
+def _dependency_document(one: Dependency) -> dict[str, Any]:
+    optional = {
+        "version": one.version,
+        "condition": one.condition,
+        "tags": one.tags,
+        "enabled": one.enabled,
+        "import-values": _as_json(one.import_values),
+        "alias": one.alias,
+    }
+    return {"name": one.name, "repository": one.repository, **_filled(optional)}
+
+
+def _lock_document(lock: Lock) -> dict[str, Any]:
+    return {
+        "generated": lock.generated or _NO_TIME,
+        "digest": lock.digest,
+        "dependencies": [_dependency_document(one) for one in lock.dependencies],
+    }
+
+
+def _filled(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Apply Go's omitempty."""
+    return {name: value for name, value in document.items() if value}
+
+
+def _as_json(value: Any) -> Any:
+    """Return values as Go writes them: whole floats without a point, invalid UTF-8 replaced."""
+    if isinstance(value, dict):
+        return {_as_json(key): _as_json(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_as_json(part) for part in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
+        return int(value)
+    return runes(value) if isinstance(value, str) else value
+
+
+def _document(release: Release) -> dict[str, Any]:
+    info = {
+        "first_deployed": _time_text(release.first_deployed),
+        "last_deployed": _time_text(release.last_deployed),
+        "deleted": _time_text(release.deleted),
+        "description": release.description,
+        "status": release.status.value,
+        "notes": release.notes,
+    }
+    return _filled(
+        {
+            "name": release.name,
+            "info": _filled(info),
+            "chart": dict(release.chart),
+            "config": _as_json(dict(release.config)),
+            "manifest": release.manifest,
+            "hooks": [_hook_document(one) for one in release.hooks],
+            "version": release.version,
+            "namespace": release.namespace,
+            "apply_method": release.apply_method,
+        }
+    )
+
+
+def _hook_document(one: ReleaseHook) -> dict[str, Any]:
+    hook, run = one.hook, one.last_run
+    times = {"started_at": _time_text(run.started_at), "completed_at": _time_text(run.completed_at)}
+    return {
+        **_filled({"name": hook.name, "kind": hook.kind, "path": hook.path, "manifest": hook.content}),
+        **_filled({"events": list(hook.events)}),
+        "last_run": {**_filled(times), "phase": run.phase},
+        **_filled(
+            {
+                "weight": hook.weight,
+                "delete_policies": list(hook.delete_policies),
+                "output_log_policies": list(hook.output_log_policies),
+            }
+        ),
+    }
+
+
+def _release(document: dict[str, Any], labels: Mapping[str, str]) -> Release:
+    info = document.get("info") or {}
+    return Release(
+        name=document.get("name", ""),
+        namespace=document.get("namespace", ""),
+        version=int(document.get("version", 0)),
+        status=_status(info.get("status", "")),
+        description=info.get("description", ""),
+        notes=info.get("notes", ""),
+        first_deployed=_time(info.get("first_deployed")),
+        last_deployed=_time(info.get("last_deployed")),
+        deleted=_time(info.get("deleted")),
+        chart=document.get("chart") or {},
+        config=document.get("config") or {},
+        manifest=document.get("manifest", ""),
+        hooks=tuple(_hook(one) for one in document.get("hooks") or ()),
+        labels={name: value for name, value in labels.items() if name not in _SYSTEM_LABELS},
+        apply_method=document.get("apply_method", ""),
+    )
+
+
+def _status(word: str) -> Status:
+    return Status(word) if word in {one.value for one in Status} else Status.UNKNOWN
+
+
+def _hook(document: Mapping[str, Any]) -> ReleaseHook:
+    run = document.get("last_run") or {}
+    hook = Hook(
+        name=document.get("name", ""),
+        kind=document.get("kind", ""),
+        path=document.get("path", ""),
+        content=document.get("manifest", ""),
+        events=tuple(document.get("events") or ()),
+        weight=int(document.get("weight", 0)),
+        delete_policies=tuple(document.get("delete_policies") or ()),
+        output_log_policies=tuple(document.get("output_log_policies") or ()),
+    )
+    return ReleaseHook(
+        hook, HookRun(run.get("phase", ""), _time(run.get("started_at")), _time(run.get("completed_at")))
+    )
+
+
+def _time_text(moment: datetime | None) -> str:
+    if moment is None:
+        return ""
+    text = moment.astimezone().isoformat() if moment.tzinfo is None else moment.isoformat()
+    return text.removesuffix("+00:00") + "Z" if text.endswith("+00:00") else text
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text and text != _NO_TIME else None
+
+
+def _unpack(packed: bytes) -> bytes:
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as stream:
+        body = stream.read(MAX_BODY + 1)
+    if len(body) > MAX_BODY:
+        raise ValueError(f"it unpacks to more than {MAX_BODY} bytes")
+    return body
