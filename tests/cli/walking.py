@@ -121,7 +121,7 @@ class Walker:
 
     async def _run(self, screen: Screen[object], line: str) -> None:
         if isinstance(screen, FramedScreen):
-            screen.run_line(line)
+            screen.command_line.run(line)
             await self.pilot.pause()
             await self._settle(screen)
 

@@ -73,7 +73,7 @@ def filled(app: FleetApp) -> bool:
 
 
 async def typed(pilot: Pilot[Any], app: FleetApp, line: str) -> None:
-    app.shown.run_line(line)  # type: ignore[union-attr]
+    app.shown.command_line.run(line)  # type: ignore[union-attr]
     await until(pilot, lambda: not isinstance(app.screen, FleetScreen | CatalogScreen) and filled(app))
 
 
@@ -86,7 +86,7 @@ async def test_the_screens_above_the_fleet_and_above_a_runtime(monkeypatch: pyte
     source = StillFleet()
     async with fleet_app(source).run_test(size=(160, 40)) as pilot:
         app = await there(pilot)
-        app.screen.run_line("sync")  # type: ignore[attr-defined]
+        app.screen.command_line.run("sync")  # type: ignore[attr-defined]
         assert not isinstance(app.screen, SyncScreen), "the sync is one runtime's"
         await typed(pilot, app, "windows")
         assert app.screen.query(LiveTable)
@@ -104,7 +104,7 @@ async def test_the_screens_above_the_fleet_and_above_a_runtime(monkeypatch: pyte
         await pilot.press("escape")
         with monkeypatch.context() as wrong:
             wrong.setattr(StillFleet, "chains", refused)
-            app.screen.run_line("watchers")  # type: ignore[attr-defined]
+            app.screen.command_line.run("watchers")  # type: ignore[attr-defined]
             await until(pilot, lambda: isinstance(app.screen, WatchersScreen))
             await until(pilot, lambda: "of 'kcp' are not known" in text(app, "#nothing"))
         await pilot.press("ctrl+r")
@@ -133,7 +133,7 @@ async def test_the_screens_above_the_fleet_and_above_a_runtime(monkeypatch: pyte
         await typed(pilot, app, "sync")
         assert isinstance(app.screen, SyncScreen)
         await pilot.press("escape")
-        app.screen.run_line("compare")
+        app.screen.command_line.run("compare")
         await until(pilot, lambda: isinstance(app.screen, CompareScreen) and filled(app))
         await pilot.press("s")
         await until(pilot, lambda: isinstance(app.screen, SyncScreen) and filled(app))

@@ -171,7 +171,7 @@ async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatc
             "`:resume keda` looks at what is left, and goes on"
         ]
         assert app.shown is not None
-        app.shown.run_line("resume")
+        app.shown.command_line.run("resume")
         await until(pilot, lambda: app.shown is not None and app.shown.step == ScreenStep("delete", "keda"))
 
 
@@ -188,7 +188,7 @@ async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(mo
             "“move api-gateway”, begun 1970-01-01 00:00 UTC, was cut off; `:resume api-gateway` follows it again"
         ]
         assert app.shown is not None
-        app.shown.run_line("resume api-gateway")
+        app.shown.command_line.run("resume api-gateway")
         await until(pilot, lambda: bool(app.desk.jobs) and app.desk.jobs[0].is_over)
         (job,) = app.desk.jobs
         assert (job.title[:14], job.state, job.words) == (

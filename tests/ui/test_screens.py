@@ -19,6 +19,7 @@ from kymatui.errors import ConfigurationError, UnreachableError
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.help_screen import HelpScreen
+from kymatui.ui.base.screen_keys import key_help
 from kymatui.ui.dialogs.action_menu import MenuItem
 from kymatui.ui.flows import module_actions
 from kymatui.ui.navigation.history import ScreenStep
@@ -95,7 +96,7 @@ async def test_views_filters_and_orders(pilot: Pilot[Any]) -> None:
         assert shown(app) == modules, keys
         assert isinstance(app.screen, CatalogScreen)
         for line in ("filter", "view all", "sort name"):
-            app.screen.run_line(line)
+            app.screen.command_line.run(line)
         app.screen.main_widget().focus()
 
 
@@ -318,11 +319,11 @@ async def test_a_table_is_saved_and_nothing_is_overwritten(
     screen = app.screen
     assert isinstance(screen, FramedScreen)
     for name in ("m.csv", "m.json", "m.md"):
-        screen.run_line(f"save {name}")
+        screen.command_line.run(f"save {name}")
         assert "btp-operator" in (tmp_path / name).read_text()
     (tmp_path / "m.csv").write_text("mine")
-    screen.run_line("save m.csv")
-    screen.run_line("save m.exe")
+    screen.command_line.run("save m.csv")
+    screen.command_line.run("save m.exe")
     assert (tmp_path / "m.csv").read_text() == "mine"
     assert [problem.split()[0] for problem in app.problems] == ["m.csv", "save"]
 
@@ -348,7 +349,7 @@ async def test_keys_can_be_remapped() -> None:
 async def test_the_help_lists_every_key_that_has_a_name(pilot: Pilot[Any]) -> None:
     app = await ready(pilot)
     assert isinstance(app.screen, FramedScreen)
-    labels = {key.label for key in app.screen.key_help()}
+    labels = {key.label for key in key_help(app.screen, app.screen.name_in_help, app.screen.why_off)}
     assert {
         "Only problems",
         "Sort by drift",
@@ -373,9 +374,9 @@ async def test_columns_and_order_come_from_the_configuration_and_can_be_changed(
         assert table(app).shown_columns == ("name", "state")
         assert shown(app)[0] == "istio", "the worst state comes first"
         assert isinstance(app.screen, FramedScreen)
-        app.screen.run_line("columns drift name")
+        app.screen.command_line.run("columns drift name")
         assert table(app).shown_columns == ("drift", "name")
-        app.screen.run_line("columns colour")
+        app.screen.command_line.run("columns colour")
         assert app.problems[-1].startswith("which columns?")
 
 

@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.application.screen_registry import key_scopes
+from kymatui.ui.base.screen_keys import key_help
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
@@ -84,7 +85,7 @@ async def test_commands_lead_everywhere(pilot: Pilot[Any]) -> None:
     app = await ready(pilot)
     for line, screen, tab in PLACES:
         assert app.shown is not None
-        app.shown.run_line(line)
+        app.shown.command_line.run(line)
         await pilot.pause()
         assert isinstance(app.screen, screen), line
         assert app.shown.step.tab == tab, line
@@ -95,7 +96,7 @@ async def test_a_command_that_cannot_be_done_says_what_it_wants(pilot: Pilot[Any
     assert app.shown is not None
     lines = ("module", "module nobody", "module keda kitchen", "sort colour", "theme pink", "save x", "view up")
     for line in lines:
-        app.shown.run_line(line)
+        app.shown.command_line.run(line)
         await pilot.pause()
         assert isinstance(app.screen, CatalogScreen)
         assert app.problems[-1].startswith(("which", "sort by which", "save under which")), line
@@ -248,8 +249,8 @@ async def test_yaml_and_pictures_are_saved(tmp_path: Path, monkeypatch: pytest.M
     await pilot.press("j", "y")
     await pilot.pause()
     assert app.shown is not None
-    app.shown.run_line("save it.yaml")
-    app.shown.run_line("save it.svg")
+    app.shown.command_line.run("save it.yaml")
+    app.shown.command_line.run("save it.svg")
     assert "kind: BtpOperator" in (tmp_path / "it.yaml").read_text()
     assert (tmp_path / "it.svg").read_text().startswith("<svg")
 
@@ -307,10 +308,10 @@ async def test_any_column_sorts_by_key_and_by_click(pilot: Pilot[Any]) -> None:
 async def test_labels_filter_modules(pilot: Pilot[Any]) -> None:
     app = await ready(pilot)
     assert app.shown is not None
-    app.shown.run_line("filter -l managed-by=kyma")
+    app.shown.command_line.run("filter -l managed-by=kyma")
     assert "docker-registry" not in shown(app)
     assert "keda" in shown(app)
-    app.shown.run_line("filter -l operator.kyma-project.io/managed-by!=kyma")
+    app.shown.command_line.run("filter -l operator.kyma-project.io/managed-by!=kyma")
     assert shown(app) == ["docker-registry"]
 
 
@@ -320,12 +321,12 @@ async def test_labels_filter_modules(pilot: Pilot[Any]) -> None:
 async def test_keys_that_are_off_say_why_and_stand_in_the_help(pilot: Pilot[Any]) -> None:
     app = await ready(pilot)
     assert app.shown is not None
-    off = {key.label: key.off for key in app.shown.key_help() if key.off}
+    off = {key.label: key.off for key in key_help(app.shown, app.shown.name_in_help, app.shown.why_off) if key.off}
     assert off["Back"] == "this is the first screen"
     assert off["Where you were before"] == "there is nothing before this"
     await pilot.press("P")
     await pilot.pause()
-    off = {key.label: key.off for key in app.shown.key_help() if key.off}
+    off = {key.label: key.off for key in key_help(app.shown, app.shown.name_in_help, app.shown.why_off) if key.off}
     assert "Back" not in off
 
 
@@ -388,8 +389,8 @@ async def test_what_writes_is_off_with_the_reason(read_only: bool, state: FeedSt
         assert app.shown is not None
         done: list[str] = []
         command = ScreenCommand("destroy", "", lambda _: done.append("destroyed"), writes=True)
-        app.shown.all_commands = lambda: [command]  # type: ignore[method-assign]
-        app.shown.run_line("destroy")
+        app.shown.command_line.commands = lambda: [command]  # type: ignore[method-assign]
+        app.shown.command_line.run("destroy")
         assert done == ([] if reason else ["destroyed"])
         assert app.problems == ([f"`destroy` is off: {reason}"] if reason else [])
         type(app.shown).WRITES, before = frozenset({"columns"}), type(app.shown).WRITES

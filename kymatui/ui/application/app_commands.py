@@ -108,7 +108,7 @@ def _save(app: FlowApp, words: Sequence[str]) -> None:
 
 
 def _filter(app: FlowApp, text: str) -> None:
-    problem = app.shown.filter_changed(text) if app.shown is not None else ""
+    problem = app.shown.filter_line.set(text) if app.shown is not None else ""
     if problem:
         app.problem(problem)
 

@@ -71,7 +71,7 @@ def _keys(screen: FramedScreen) -> Iterator[PaletteEntry]:
         seen.add(binding.description)
         off = screen.why_off(binding.action.partition("(")[0].rpartition(".")[2])
         doing = partial(screen.app.run_action, binding.action, active.node)
-        run: Callable[[], object] = partial(screen.said, f"off: {off}") if off else doing
+        run: Callable[[], object] = partial(screen.kymatui.problem, f"off: {off}") if off else doing
         yield PaletteEntry(
             binding.description,
             f"{key_name(key)}{f'   off: {off}' if off else ''}",
@@ -81,8 +81,8 @@ def _keys(screen: FramedScreen) -> Iterator[PaletteEntry]:
 
 
 def _commands(screen: FramedScreen) -> Iterator[PaletteEntry]:
-    for command in screen.all_commands():
+    for command in screen.command_line.commands():
         if command.name in ("module", "tree", "back", "forward", "filter", "save"):
             continue  # they want words, or are there as keys or modules
         for line in help_lines(command) if command.name != "columns" else ():
-            yield PaletteEntry(f":{line}", command.help, partial(screen.run_line, line))
+            yield PaletteEntry(f":{line}", command.help, partial(screen.command_line.run, line))

@@ -162,7 +162,7 @@ class KymatuiApp(FlowApp):
         """Behind the first paint: everything that it need not wait for."""
         self.has_begun = True
         for screen in self.ways.framed:
-            screen.call_later(screen.prepare_prompt)
+            screen.call_later(screen.command_line.prepare)
         self._mailbox.open()
         self._view.start()
         self.set_interval(1, self._tick)

@@ -8,30 +8,29 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
 from textual.widgets import Static
 
-from kymatui.ui.base.prompt_screen import PromptingScreen
+from kymatui.ui.base.command_line import CommandLine, FilterLine
+from kymatui.ui.base.disabled_keys import DisabledKeysScreen
+from kymatui.ui.base.screen_keys import key_help, why_no_step
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
-from kymatui.ui.navigation.key_help import KeyHelp, group_of, join_keys, key_name
 from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.top_line import FrameFacts, TopLine
 
 if TYPE_CHECKING:
     from kymatui.ui.base.screen_app import ScreenApp
-
-_HISTORY = {
-    "history_back": "there is nothing before this",
-    "history_forward": "you did not go back",
-    "history_toggle": "you were nowhere else",
-}
+    from kymatui.ui.widgets.prompt import Prompt
 
 
-class FramedScreen(PromptingScreen):
+class FramedScreen(DisabledKeysScreen[None]):
     """A screen with the frame. Subclasses give their `step`, a `body`, and say why an action is off."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "Filter", id="app.filter", priority=True),
+        Binding("colon", "command", "Command", id="app.command", priority=True),
         Binding("question_mark", "help", "Help", id="app.help", key_display="?"),
         Binding("escape", "back", "Back", id="app.back"),
         Binding("left_square_bracket", "history_back", "Where you were before", show=False, id="app.history-back"),
@@ -49,6 +48,11 @@ class FramedScreen(PromptingScreen):
 
     name_in_help: ClassVar[str] = "This screen"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.filter_line = FilterLine(self.main_widget)
+        self.command_line = CommandLine(self, self.commands, self.filter_line, lambda: self.main_widget().focus())
+
     # what a screen gives
 
     @property
@@ -59,6 +63,10 @@ class FramedScreen(PromptingScreen):
     def body(self) -> ComposeResult:
         """The widgets between the top line and the keys."""
         raise AssertionError(f"{type(self).__name__} has no body")
+
+    def main_widget(self) -> Widget:
+        """What has the keyboard when nothing else asks for it."""
+        return self
 
     def commands(self) -> Sequence[ScreenCommand]:
         """Commands of this screen alone; those of the app come on top."""
@@ -73,16 +81,11 @@ class FramedScreen(PromptingScreen):
 
     def why_off(self, action: str) -> str:
         """Why an action can do nothing now; empty where it can."""
-        visits = self.kymatui.ways.visits
-        can = {
-            "history_back": visits.can_go(-1),
-            "history_forward": visits.can_go(1),
-            "history_toggle": visits.can_toggle,
-        }
-        if not can.get(action, True):
-            return _HISTORY[action]
+        no_step = why_no_step(self.kymatui.ways.visits, action)
+        if no_step:
+            return no_step
         if action in self.WRITES:
-            return self.why_no_writes()
+            return self.kymatui.why_no_writes
         if action in ("sort_next", "sort_turn") and (self.table is None or self.table.order is None):
             return "this list has an order of its own"
         return ""
@@ -104,7 +107,7 @@ class FramedScreen(PromptingScreen):
         yield Static("", id="banner")
         yield from self.body()
         if self.kymatui.has_begun:  # the first paint of the first screen does not wait for it
-            yield self.new_prompt()
+            yield self.command_line.new_prompt()
         yield KeyBar(id="keys")
 
     @property
@@ -163,31 +166,30 @@ class FramedScreen(PromptingScreen):
         """The keys that open the prompt come before all others, so that what is typed right behind them is not lost;
         where a text is being typed they are part of it."""
         del parameters
-        if action in ("filter", "command") and self.is_typing:
+        if action in ("filter", "command") and self.command_line.is_typing:
             return False
         return None if self.why_off(action) else True
 
     # filters and commands
 
-    def all_commands(self) -> list[ScreenCommand]:
-        return [*self.commands(), *self.kymatui.commands()]
+    def on_prompt_changed(self, event: Prompt.Changed) -> None:
+        self.command_line.changed(event)
 
-    @property
-    def filter_text(self) -> str:
-        return self.table.filter.text if self.table is not None else ""
+    def on_prompt_cancelled(self, event: Prompt.Cancelled) -> None:
+        self.command_line.cancelled(event)
 
-    def filter_changed(self, text: str) -> str:
-        return self.table.set_filter(text) if self.table is not None else ""
+    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
+        self.command_line.submitted(event)
 
-    def said(self, text: str) -> None:
-        self.kymatui.problem(text)
+    async def action_filter(self) -> None:
+        await self.command_line.open_filter()
 
-    def why_no_writes(self) -> str:
-        return self.kymatui.why_no_writes
+    async def action_command(self, text: str = "") -> None:
+        await self.command_line.open_command(text)
 
     async def action_save(self) -> None:
         form = "csv" if self.table is not None else "svg"
-        await self.action_command(f"save {self.step.crumb}.{form}")
+        await self.command_line.open_command(f"save {self.step.crumb}.{form}")
 
     # help and other screens
 
@@ -205,8 +207,8 @@ class FramedScreen(PromptingScreen):
 
     def action_back(self) -> None:
         """A filter is taken away first; then up one step. On the first screen there is nothing above."""
-        if self.filter_text:
-            self.filter_changed("")
+        if self.filter_line.text:
+            self.filter_line.set("")
         else:
             self.kymatui.ways.climb()
 
@@ -214,19 +216,5 @@ class FramedScreen(PromptingScreen):
         from kymatui.ui.base.help_screen import HelpScreen
 
         crumbs = " › ".join(step.crumb for step in self.kymatui.ways.trail_to(self))
-        self.app.push_screen(HelpScreen(f"Keys › {crumbs}", self.key_help(), self.all_commands()))
-
-    def key_help(self) -> list[KeyHelp]:
-        """One line an action; bindings of one action are joined."""
-        found: dict[tuple[str, str, str], tuple[list[str], str]] = {}
-        for key, active in self.active_bindings.items():
-            binding = active.binding
-            if binding.system or not binding.description or not binding.id:
-                continue
-            group, action = group_of(binding.id, self.name_in_help), binding.action.partition("(")[0]
-            names, _ = found.setdefault((group, binding.description, action), ([], binding.id))
-            names.append(key_name(key))
-        return [
-            KeyHelp(group, join_keys(names), label, self.why_off(action.rpartition(".")[2]), name)
-            for (group, label, action), (names, name) in found.items()
-        ]
+        keys = key_help(self, self.name_in_help, self.why_off)
+        self.app.push_screen(HelpScreen(f"Keys › {crumbs}", keys, self.command_line.commands()))

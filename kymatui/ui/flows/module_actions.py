@@ -130,7 +130,7 @@ async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
     asked_on = app.screen
     items = await app.desk.aside(lambda: list(_items(app, names)))
     title = names[0] if len(names) == 1 else f"{len(names)} modules"
-    if app.screen is not asked_on or (app.shown is not None and app.shown.is_typing):
+    if app.screen is not asked_on or (app.shown is not None and app.shown.command_line.is_typing):
         app.notify(f"Actions of {title} are ready; press a to open them", markup=False, timeout=5)
         return
     words = ", ".join(names) + "\n" if len(names) > 1 else ""

@@ -231,13 +231,13 @@ class CatalogScreen(ModuleActionScreen):
 
     @property
     def _narrowed(self) -> bool:
-        return self.is_mounted and (bool(self.filter_text) or self._only_problems or self._view != ALL_MODULES)
+        return self.is_mounted and (bool(self.filter_line.text) or self._only_problems or self._view != ALL_MODULES)
 
     def action_back(self) -> None:
         """Escape takes away what hides rows, the filter first."""
-        if self.filter_text or self._only_problems:
+        if self.filter_line.text or self._only_problems:
             self._only_problems = False
-            self.filter_changed("")
+            self.filter_line.set("")
             self.show_catalog()
         elif self._view != ALL_MODULES or not self._runtime:
             self.action_view(0)

@@ -290,7 +290,7 @@ class FleetScreen(FramedScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The key that groups comes before the table's own, but not where a text is being typed."""
-        if action == "group" and self.is_typing:
+        if action == "group" and self.command_line.is_typing:
             return False
         return super().check_action(action, parameters)
 
@@ -307,12 +307,12 @@ class FleetScreen(FramedScreen):
 
     @property
     def _narrowed(self) -> bool:
-        return self.is_mounted and bool(self.filter_text or self._narrow or self._group or self._only_problems)
+        return self.is_mounted and bool(self.filter_line.text or self._narrow or self._group or self._only_problems)
 
     def action_back(self) -> None:
         """Escape takes away what hides runtimes: the filter, then the groups, the last first."""
-        if self.filter_text:
-            self.filter_changed("")
+        if self.filter_line.text:
+            self.filter_line.set("")
         elif self._only_problems:
             self._only_problems = False
         elif self._group:

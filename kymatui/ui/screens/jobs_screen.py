@@ -167,7 +167,7 @@ class JobScreen(JobListing):
         """The whole log, under a name that tells the job."""
         job = self.job
         if job is not None:
-            await self.action_command(f"save {words.log_name(job)}")
+            await self.command_line.open_command(f"save {words.log_name(job)}")
 
     def show_catalog(self) -> None:
         job = self.job

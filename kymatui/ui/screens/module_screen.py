@@ -25,6 +25,7 @@ from kymatui.ui.panes.resources_pane import ResourcesPane
 from kymatui.ui.panes.versions_pane import VersionsPane
 from kymatui.ui.screens.module_action_screen import ModuleActionScreen
 from kymatui.ui.widgets.document import Document
+from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
 
 PANES: tuple[type[Pane], ...] = (
@@ -112,12 +113,13 @@ class ModuleScreen(ModuleActionScreen):
 
     @on(Pane.Noted)
     @on(Document.Moved)
+    @on(LiveTable.Arranged)
     def _show_tabs(self) -> None:
         note = self.pane.note if self.pane is not None else ""
         table = self.table
         main = self.main_widget()
-        if isinstance(main, Document) and main.wanted:
-            note = f"/{main.wanted}  {main.place}"
+        if isinstance(main, Document) and main.filter_text:
+            note = f"/{main.filter_text}  {main.place}"
         elif table is not None and table.filter:
             note = f"/{table.filter.text}  {len(table.rows)} of {len(table.everything)}"
         self.query_one(ViewTabs).show(TABS, self._tab, note)
@@ -167,20 +169,6 @@ class ModuleScreen(ModuleActionScreen):
     @on(ViewTabs.Chosen)
     async def _tab_chosen(self, event: ViewTabs.Chosen) -> None:
         await self.action_tab(TABS[event.number].label)
-
-    # search
-
-    @property
-    def filter_text(self) -> str:
-        main = self.main_widget()
-        return main.wanted if isinstance(main, Document) else super().filter_text
-
-    def filter_changed(self, text: str) -> str:
-        """In documents a filter marks and never hides."""
-        main = self.main_widget()
-        problem = main.find(text) if isinstance(main, Document) else super().filter_changed(text)
-        self._show_tabs()
-        return problem
 
     def why_off(self, action: str) -> str:
         if action == "filter" and self.is_mounted and self.table is None and self._tab != DocumentsPane.TITLE:

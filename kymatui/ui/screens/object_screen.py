@@ -54,23 +54,13 @@ class ObjectScreen(FramedScreen):
     @on(Document.Moved)
     def _show_search(self) -> None:
         found = self.main_widget()
-        self.query_one(ObjectView).note(f"/{found.wanted}  {found.place}" if found.wanted else "")
-
-    @property
-    def filter_text(self) -> str:
-        return self.main_widget().wanted
-
-    def filter_changed(self, text: str) -> str:
-        """Mark what matches; in a document nothing is hidden."""
-        problem = self.main_widget().find(text)
-        self._show_search()
-        return problem
+        self.query_one(ObjectView).note(f"/{found.filter_text}  {found.place}" if found.filter_text else "")
 
     def exports(self) -> Mapping[str, Callable[[], str]]:
         return {"yaml": lambda: self.query_one(ObjectView).text, **super().exports()}
 
     async def action_save(self) -> None:
-        await self.action_command(f"save {self.ref.name}.yaml")
+        await self.command_line.open_command(f"save {self.ref.name}.yaml")
 
     def action_copy(self) -> None:
         self.query_one(ObjectView).copy()

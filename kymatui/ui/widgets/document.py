@@ -33,7 +33,7 @@ class Document(ScrollView, can_focus=True):
     ]
 
     class Moved(Message):
-        """Another match is the current one."""
+        """Another match is the current one, or another pattern is searched."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -47,7 +47,7 @@ class Document(ScrollView, can_focus=True):
         return self._lines
 
     @property
-    def wanted(self) -> str:
+    def filter_text(self) -> str:
         """The pattern that is marked, "" where nothing is."""
         return self._pattern.pattern if self._pattern is not None else ""
 
@@ -66,8 +66,8 @@ class Document(ScrollView, can_focus=True):
         self.virtual_size = Size(width + 2, len(lines))
         self._search()
 
-    def find(self, text: str) -> str:
-        """Marks every match of a pattern; returns what is wrong with it, or nothing."""
+    def set_filter(self, text: str) -> str:
+        """Mark every match of a pattern; return what is wrong with it, or nothing."""
         try:
             self._pattern = re.compile(text, re.IGNORECASE) if text else None
         except re.error as error:
@@ -76,6 +76,8 @@ class Document(ScrollView, can_focus=True):
         self._search()
         if self._matches:
             self.action_next(1)
+        else:
+            self.post_message(self.Moved())
         return "" if self._matches or not text else "no match"
 
     def _search(self) -> None:

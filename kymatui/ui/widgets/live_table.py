@@ -55,6 +55,10 @@ class LiveTable(RowTable):
         return self._filter
 
     @property
+    def filter_text(self) -> str:
+        return self._filter.text
+
+    @property
     def order(self) -> SortOrder | None:
         return self._order
 

@@ -1,0 +1,151 @@
+"""The line at the bottom of a screen: a filter (`/`) acts while it is typed, a command (`:`) when it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
+
+from kymatui.ui.navigation.command_table import (
+    ScreenCommand,
+    UnknownCommand,
+    completion_candidates,
+    completions,
+    find_command,
+)
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+    from textual.widget import Widget
+
+    from kymatui.ui.base.screen_app import ScreenApp
+    from kymatui.ui.widgets.prompt import Prompt
+
+_SUGGESTED = 12
+
+
+@runtime_checkable
+class Filterable(Protocol):
+    """A widget that a filter narrows or searches: a table hides rows, a document marks what matches."""
+
+    @property
+    def filter_text(self) -> str: ...
+
+    def set_filter(self, text: str) -> str:
+        """Apply a filter; return what is wrong with it, or nothing."""
+
+
+class FilterLine:
+    """The filter of whichever widget has the keyboard when nothing else asks for it."""
+
+    def __init__(self, main_widget: Callable[[], Widget]) -> None:
+        self._main_widget = main_widget
+
+    @property
+    def target(self) -> Filterable | None:
+        main = self._main_widget()
+        return main if isinstance(main, Filterable) else None
+
+    @property
+    def text(self) -> str:
+        return self.target.filter_text if self.target is not None else ""
+
+    def set(self, text: str) -> str:
+        """Apply a filter; return what is wrong with it, or nothing."""
+        return self.target.set_filter(text) if self.target is not None else ""
+
+
+class CommandLine:
+    """The prompt of one screen, and the commands that it runs."""
+
+    def __init__(
+        self,
+        screen: Screen[None],
+        commands: Callable[[], Sequence[ScreenCommand]],
+        filter_line: FilterLine,
+        leave: Callable[[], object],
+    ) -> None:
+        """`commands` are those of the screen alone; `leave` gives the keyboard back."""
+        self._screen = screen
+        self._own_commands = commands
+        self._filter = filter_line
+        self._leave = leave
+        self._prompt: Prompt | None = None
+
+    @property
+    def _app(self) -> ScreenApp:
+        return cast("ScreenApp", self._screen.app)
+
+    def commands(self) -> Sequence[ScreenCommand]:
+        """Return every command that can be typed here."""
+        return [*self._own_commands(), *self._app.commands()]
+
+    @property
+    def is_typing(self) -> bool:
+        """Return whether keys go into a text."""
+        focused = self._screen.focused
+        return focused is not None and focused.has_class("typing")
+
+    async def open_filter(self) -> None:
+        (await self._mounted()).open("filter", self._filter.text)
+
+    async def open_command(self, text: str = "") -> None:
+        (await self._mounted()).open("command", text, candidates=completion_candidates(self.commands()))
+
+    async def prepare(self) -> None:
+        """Mount the prompt before it is needed, unless the screen is being closed."""
+        if self._screen.is_attached:
+            await self._mounted()
+
+    def new_prompt(self) -> Prompt:
+        from kymatui.ui.widgets.prompt import Prompt
+
+        self._prompt = Prompt()
+        return self._prompt
+
+    async def _mounted(self) -> Prompt:
+        if self._prompt is None:
+            await self._screen.mount(self.new_prompt(), before="#keys")
+        assert self._prompt is not None
+        return self._prompt
+
+    # what is typed
+
+    def changed(self, event: Prompt.Changed) -> None:
+        event.prompt.note(self._filter.set(event.text) if event.mode == "filter" else self._hint(event.text))
+
+    def cancelled(self, event: Prompt.Cancelled) -> None:
+        if event.mode == "filter":
+            self._filter.set("")
+        self._close(event.prompt)
+
+    def submitted(self, event: Prompt.Submitted) -> None:
+        self._close(event.prompt)
+        if event.mode == "command" and event.text.strip():
+            self.run(event.text)
+
+    def _close(self, prompt: Prompt) -> None:
+        prompt.close()
+        self._leave()
+
+    def _hint(self, line: str) -> str:
+        """Return how the command is used, or what may be meant."""
+        commands = self.commands()
+        offered = completions(commands, line)
+        if len(offered) > 1:
+            more = " …" if len(offered) > _SUGGESTED else ""
+            return "  ".join(offered[:_SUGGESTED]) + more
+        found = find_command(commands, line)
+        return "" if isinstance(found, UnknownCommand) else found[0].usage or found[0].help
+
+    def run(self, line: str) -> None:
+        """Run one command line; a wrong one is reported and changes nothing."""
+        found = find_command(self.commands(), line)
+        if isinstance(found, UnknownCommand):
+            self._app.problem(str(found))
+            return
+        command, words = found
+        refusal = self._app.why_no_writes if command.writes else ""
+        if refusal:
+            self._app.problem(f"`{command.name}` is off: {refusal}")
+        else:
+            command.run(words)

@@ -1,0 +1,40 @@
+"""The keys of a screen: which of them lead through the history, and what the help says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from kymatui.ui.navigation.key_help import KeyHelp, group_of, join_keys, key_name
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from kymatui.ui.navigation.history import VisitHistory
+
+
+def why_no_step(visits: VisitHistory, action: str) -> str:
+    """Return why a step through the history is impossible; "" for what is possible or no such step."""
+    if action == "history_back":
+        return "" if visits.can_go(-1) else "there is nothing before this"
+    if action == "history_forward":
+        return "" if visits.can_go(1) else "you did not go back"
+    if action == "history_toggle":
+        return "" if visits.can_toggle else "you were nowhere else"
+    return ""
+
+
+def key_help(screen: Screen[Any], name: str, why_off: Callable[[str], str]) -> list[KeyHelp]:
+    """Return one line an action; bindings of one action are joined. `name` is the screen's own group."""
+    found: dict[tuple[str, str, str], tuple[list[str], str]] = {}
+    for key, active in screen.active_bindings.items():
+        binding = active.binding
+        if binding.system or not binding.description or not binding.id:
+            continue
+        group, action = group_of(binding.id, name), binding.action.partition("(")[0]
+        names, _ = found.setdefault((group, binding.description, action), ([], binding.id))
+        names.append(key_name(key))
+    return [
+        KeyHelp(group, join_keys(names), label, why_off(action.rpartition(".")[2]), binding_id)
+        for (group, label, action), (names, binding_id) in found.items()
+    ]
