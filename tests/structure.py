@@ -172,9 +172,7 @@ def first_words(files: list[Module]) -> Counter[str]:
     return words
 
 
-SESSION_PROBE = re.compile(
-    r"(?:isinstance|hasattr|getattr|cast)\([^)\n]*(?:session|Session|cluster_link|control_plane)"
-)
+SESSION_PROBE = re.compile(r"(?:isinstance|hasattr|getattr|cast)\([^)\n]*(?:session\b|Session\b)")
 
 
 def main() -> None:

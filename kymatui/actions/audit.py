@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
+from kymatui.actions.session import ListedSession
 from kymatui.domain.audit.fleet_rules import unreached_finding
 from kymatui.domain.audit.ignores import IgnoreEntry
 from kymatui.domain.audit.inspection import Inspection, InstallationRecord, MissingPermission
@@ -25,7 +26,7 @@ from kymatui.domain.snapshot.snapshots import Object, Snapshot
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.inventory.inventory import KEY, InventoryState, read_document
-from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, UnauthorizedError
+from kymatui.errors import ClusterError, ConfigurationError, KymatuiError, NotFoundError, UnauthorizedError
 
 _CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
 _SECRET: Final = GroupVersionKind("", "v1", "Secret")
@@ -202,6 +203,25 @@ def _release(name: str, raw: Mapping[str, Any]) -> InstallationRecord:
     status = str(_labels(raw).get("status") or "")
     words = "the release's objects are listed in the data of a Secret, which an audit does not read"
     return InstallationRecord(name, "Helm", ref, unfinished="" if status in _DONE else status, unread=words)
+
+
+class AuditedSession(ListedSession, Protocol):
+    """A session whose cluster sends metadata alone."""
+
+    @property
+    def cluster(self) -> AuditCluster: ...
+
+
+def audit_session(session: AuditedSession, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:
+    """Return the report on a session that has listed everything; of a runtime on both sides and their links."""
+    pair = session.pair()
+    if pair is None or session.kyma is None:
+        return audit_cluster(session.cluster, session.snapshot(), ignores)
+    try:
+        linked = session.chains()
+    except NotFoundError:  # it has no Watchers, or they may not be read
+        linked = ()
+    return audit_pair(session.cluster, session.kyma, pair, session.snapshot(), linked, ignores)
 
 
 def audit_cluster(cluster: AuditCluster, snapshot: Snapshot, ignores: Sequence[IgnoreEntry] = ()) -> AuditReport:

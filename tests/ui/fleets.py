@@ -16,7 +16,7 @@ from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.remote.watcher_chains import WatcherChain
-from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Snapshot
+from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object, Snapshot
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from tests.domain import builders as b
@@ -164,10 +164,16 @@ class StillRuntime(StillSession):
 
     def __init__(self, feed: Feed) -> None:
         super().__init__(at_runtime(feed))
-        self.inner = self if feed.state is FeedState.LIVE else None
+        self.is_connected = feed.state is FeedState.LIVE
         self.closed = False
         self.notes = ("the policy of maintenance windows is ConfigMap kcp-system/policy",)
         self.asked = 0
+
+    kyma = ("kcp-system", "runtime")
+
+    @property
+    def kymas(self) -> Sequence[Object]:
+        return ()
 
     def chains(self) -> tuple[WatcherChain, ...]:
         """A chain of which one link is broken in the runtime."""
@@ -184,6 +190,7 @@ class StillFleet:
     """A control plane that changes only when a test says so; `runtimes` are those that somebody looked at."""
 
     name = "kcp-prod"
+    title = ""
     namespace = ""
     read_only = False
     traffic = (0, 0)

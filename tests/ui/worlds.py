@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from kymatui.actions.plans import DeletionPlan, DeletionRequest, Uninstall
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.cluster_target import ClusterTarget
+from kymatui.domain.remote.runtime_pair import RuntimePair
+from kymatui.domain.remote.watcher_chains import WatcherChain
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot, namespaced_feed
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
-from kymatui.errors import KymatuiError, NotFoundError
+from kymatui.errors import KymatuiError, NotFoundError, UnreachableError
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from tests.domain import builders as b
@@ -171,6 +174,15 @@ def world() -> Snapshot:
     )
 
 
+class SilentCluster:
+    """A server that never answers."""
+
+    name = "prod-eu"
+
+    def get(self, ref: ObjectRef, *, cancel: object = None) -> Object | None:
+        raise UnreachableError(f"{ref}: no answer")
+
+
 class StillSession:
     """A session whose cluster changes only when a test says so."""
 
@@ -178,6 +190,11 @@ class StillSession:
     namespace = "kyma-system"
     read_only = False
     traffic = (118, 0)
+    title = ""
+    kyma: tuple[str, str] | None = None
+    is_connected = True
+    failure: KymatuiError | None = None
+    notes: tuple[str, ...] = ()
     target = ClusterTarget("prod-eu", "api.prod-eu.example.com", "kyma-system")
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -194,6 +211,24 @@ class StillSession:
 
     def snapshot(self) -> Snapshot:
         return self._snapshot
+
+    @property
+    def cluster(self) -> Cluster:
+        return cast("Cluster", SilentCluster())
+
+    @property
+    def home(self) -> Cluster:
+        return self.cluster
+
+    @property
+    def kymas(self) -> Sequence[Object]:
+        return self._snapshot.kymas
+
+    def pair(self) -> RuntimePair | None:
+        return None
+
+    def chains(self) -> tuple[WatcherChain, ...]:
+        return ()
 
     def show(self, **changes: object) -> None:
         self._snapshot = replace(self._snapshot, **changes)  # type: ignore[arg-type]

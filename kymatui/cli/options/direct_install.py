@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from kymatui.actions.modules.install_plan import Adoption, InstallRequest
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.actions.modules.signatures import SignatureOptions
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.actions.session import ListedSession
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.engine.cluster.ports import Cluster
@@ -121,7 +120,7 @@ class CommandContext:
     memory  what was read of the catalog, for whoever reads it again
     """
 
-    def __init__(self, args: argparse.Namespace, session: CatalogSession | PairSession, namespace: str) -> None:
+    def __init__(self, args: argparse.Namespace, session: ListedSession, namespace: str) -> None:
         from kymatui.composition.modules.install_port import SessionInstallPort
         from kymatui.composition.modules.manifest_controller import FetchOptions
 

@@ -19,9 +19,8 @@ from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import ForbiddenError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.actions.session import ListedSession
     from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
-    from kymatui.composition.sessions.pair_session import PairSession
     from kymatui.domain.catalog.effects import Effect
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.label_edit import LabelProposal
@@ -54,7 +53,7 @@ def refuse_timeout(args: argparse.Namespace) -> None:
 
 
 @contextmanager
-def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[CatalogSession | PairSession, threading.Event]]:
+def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[ListedSession, threading.Event]]:
     """The session of a command line, listed, and what is set when something in it changes; until the edit is sent
     (see `cancellable`) a person who stops it has changed nothing."""
     from kymatui.cli.session_arguments import (
@@ -64,7 +63,7 @@ def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[CatalogSession | P
         session_options_of,
     )
 
-    session: CatalogSession | PairSession = (
+    session: ListedSession = (
         open_configured_pair(args) if is_remote(args) else open_configured_session(*session_options_of(args))
     )
     changed = threading.Event()
@@ -111,9 +110,7 @@ def is_in_progress(args: argparse.Namespace, toggling: ClusterKymaEdits, proposa
     return not toggling.standing(proposal).finished
 
 
-def require_rights(
-    session: CatalogSession | PairSession, toggling: ClusterKymaEdits, proposal: EditProposal | LabelProposal
-) -> None:
+def require_rights(session: ListedSession, toggling: ClusterKymaEdits, proposal: EditProposal | LabelProposal) -> None:
     """Raises ForbiddenError where the edit cannot be made."""
     if not toggling.may_write(proposal):
         assert proposal.edit is not None
@@ -124,25 +121,23 @@ def require_rights(
         )
 
 
-def print_handover_notice(session: CatalogSession | PairSession, toggle: ModuleEdit) -> None:
+def print_handover_notice(session: ListedSession, toggle: ModuleEdit) -> None:
     """What becomes of what kymatui installed, before anybody is asked."""
     from kymatui.actions.modules.handover import find_handover, handover_notice
-    from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
 
     if toggle.verb in ("enable", "manage"):
-        known = find_handover(cluster_of(session.client), toggle.module)
+        known = find_handover(session.cluster, toggle.module)
         if known is not None:
             say(f"{toggle.module} {known.version}: {handover_notice(known)}", sys.stderr)
 
 
-def complete_handover(session: CatalogSession | PairSession, toggle: ModuleEdit) -> str:
+def complete_handover(session: ListedSession, toggle: ModuleEdit) -> str:
     """What kymatui had installed belongs to lifecycle-manager once that has applied it; "" where it had nothing."""
     from kymatui.actions.modules import handover
-    from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
 
     if toggle.verb not in ("enable", "manage"):
         return ""
-    cluster = cluster_of(session.client)
+    cluster = session.cluster
     known = handover.find_handover(cluster, toggle.module)
     return handover.handover_summary(known, handover.hand_over(cluster, known)) if known is not None else ""
 

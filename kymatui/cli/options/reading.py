@@ -17,8 +17,7 @@ from kymatui.cli.parser import add_cluster_options
 from kymatui.errors import ServerError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.actions.session import ListedSession
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
     from kymatui.domain.snapshot.snapshots import Feed
 
@@ -62,7 +61,7 @@ def watch_catalogs(args: argparse.Namespace) -> Generator[Catalog]:
             yield build_catalog(session.snapshot(), time.time())
 
 
-def watch_sessions(args: argparse.Namespace) -> Generator[CatalogSession | PairSession]:
+def watch_sessions(args: argparse.Namespace) -> Generator[ListedSession]:
     """The session that the words name, as often as there is something new in it; to be closed."""
     from kymatui.cli.session_arguments import (
         is_remote,
@@ -99,13 +98,13 @@ def watch_sessions(args: argparse.Namespace) -> Generator[CatalogSession | PairS
         session.close()
 
 
-def _require_kyma(session: CatalogSession | PairSession) -> None:
+def _require_kyma(session: ListedSession) -> None:
     """Raises where nothing can be shown. Where lists failed the server is asked once more, for the reason in full:
     what a server serves is known from before, so that a login that has ended shows in the lists first."""
     try:
         session.require_kyma()
     except ServerError:
-        session.client.version()
+        session.cluster.version()
         raise
 
 

@@ -11,12 +11,11 @@ from kymatui.actions.unknown_names import unknown_module
 from kymatui.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.actions.session import ListedSession
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.composition.sessions.pair_session import PairSession
 
 
-def require_known(session: CatalogSession | PairSession, names: Sequence[str], channel: str | None) -> None:
+def require_known(session: ListedSession, names: Sequence[str], channel: str | None) -> None:
     """Raise UnknownNameError for a module or a channel that nothing has; while lists are missing it is not known."""
     from kymatui.domain.catalog.catalog import build_catalog
     from kymatui.domain.plans.direct_install import unknown_lists
@@ -57,9 +56,9 @@ def _unknown_channel(channel: str, known: Sequence[str], where: str) -> UnknownN
     return UnknownNameError.near("channel", channel, known, where=where, hint=f"channels: {', '.join(known)}")
 
 
-def require_namespace(session: CatalogSession | PairSession, args: argparse.Namespace) -> None:
+def require_namespace(session: ListedSession, args: argparse.Namespace) -> None:
     """Raise UnknownNameError where --namespace names none; what may not be read is not known."""
     from kymatui.adapters.sessions.cluster.namespace_check import require_namespace as require
 
     if name := getattr(args, "namespace", None):
-        require(session.client, name)
+        require(session.cluster, name)

@@ -14,9 +14,7 @@ from kymatui.domain.snapshot.read_cache import ReadCache
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.actions.modules.signatures import SignatureOptions
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.composition.sessions.pair_session import PairSession
-    from kymatui.composition.sessions.runtime_session import RuntimeSession
+    from kymatui.actions.session import Session
     from kymatui.domain.snapshot.snapshots import Snapshot
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.jobs.run import Progress, Run, RunLimits
@@ -30,9 +28,7 @@ class SessionInstallPort:
     With a runtime and its control plane, what is managed is said by both, and what is installed goes to the runtime.
     """
 
-    def __init__(
-        self, session: CatalogSession | PairSession | RuntimeSession, fetch: FetchOptions | None = None
-    ) -> None:
+    def __init__(self, session: Session, fetch: FetchOptions | None = None) -> None:
         self._session = session
         self._fetch = fetch or FetchOptions()
         self.blobs = LazyFetcher(self._fetch)
@@ -41,9 +37,7 @@ class SessionInstallPort:
     @cached_property
     def cluster(self) -> Cluster:
         """Made when the server is asked for the first time: menus often need not."""
-        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
-
-        return cluster_of(self._session.client)
+        return self._session.cluster
 
     @property
     def insecure(self) -> tuple[str, ...]:

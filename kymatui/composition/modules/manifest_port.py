@@ -6,9 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.composition.sessions.pair_session import PairSession
-    from kymatui.composition.sessions.runtime_session import RuntimeSession
+    from kymatui.actions.session import Session
     from kymatui.domain.snapshot.snapshots import Snapshot
     from kymatui.engine.cluster.ports import Cluster
 
@@ -16,25 +14,17 @@ if TYPE_CHECKING:
 class SessionManifestPort:
     """Implements `ManifestPort` for a session, which was started."""
 
-    def __init__(self, session: CatalogSession | RuntimeSession | PairSession) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
 
-    @cached_property
+    @property
     def kyma(self) -> tuple[str, str] | None:
-        from kymatui.composition.sessions.pair_session import PairSession
-        from kymatui.composition.sessions.runtime_session import RuntimeSession
-
-        return self._session.key if isinstance(self._session, RuntimeSession | PairSession) else None
+        return self._session.kyma
 
     @cached_property
     def cluster(self) -> Cluster:
-        """Made when the server is asked for the first time: menus often need not."""
-        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
-        from kymatui.composition.sessions.pair_session import PairSession
-        from kymatui.composition.sessions.runtime_session import RuntimeSession
-
-        session = self._session
-        return session.home if isinstance(session, RuntimeSession | PairSession) else cluster_of(session.client)
+        """Return the cluster with the Manifests; asked for when it is needed first, which menus often avoid."""
+        return self._session.home
 
     def snapshot(self) -> Snapshot:
         return self._session.snapshot()

@@ -32,11 +32,9 @@ from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, Mod
 from kymatui.errors import UnreachableError
 
 if TYPE_CHECKING:
+    from kymatui.actions.session import Session
     from kymatui.adapters.files.backups import DeletionBackup
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
-    from kymatui.composition.sessions.pair_session import PairSession
-    from kymatui.composition.sessions.runtime_session import RuntimeSession
     from kymatui.domain.snapshot.snapshots import Snapshot
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.inventory.inventory import Inventory
@@ -51,12 +49,10 @@ class SessionDeletions:
     Manifests are where they are watched: on the control plane, where the session is with a runtime and its own.
     """
 
-    def __init__(self, session: CatalogSession | PairSession | RuntimeSession, cluster: Cluster | None = None) -> None:
-        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
-
+    def __init__(self, session: Session, cluster: Cluster | None = None) -> None:
         self._session = session
-        self._cluster = cluster if cluster is not None else cluster_of(session.client)
-        self.manifests_on: Cluster = getattr(session, "home", self._cluster)
+        self._cluster = cluster if cluster is not None else session.cluster
+        self.manifests_on: Cluster = session.home if session.kyma is not None else self._cluster
         self._stop = threading.Event()
         self.memory = ReadCache()
 
@@ -91,17 +87,13 @@ class SessionDeletions:
 
         Raises what keeps it from being reached, and UnreachableError where that takes too long.
         """
-        from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-
         session = self._session
-        if isinstance(session, CatalogSession):
-            return
         deadline = time.monotonic() + _LISTED
-        while not (pair := session.pair()).runtime_is_listed and time.monotonic() < deadline:
+        while (pair := session.pair()) is not None and not pair.runtime_is_listed and time.monotonic() < deadline:
             if session.failure is not None:
                 raise session.failure
             self._stop.wait(_LOOK)
-        if pair.runtime is None:
+        if pair is not None and pair.runtime is None:
             raise UnreachableError(f"{self._cluster.name} was not connected within {_LISTED:g} s", hint="try again")
 
     def _charge(self, row: ModuleRow | None, world: ClusterIndex, module: str) -> ManagedBy:
@@ -217,7 +209,7 @@ class SessionDeletions:
         return save_deletion(path, seen, self._cluster, self.manifests_on)
 
     @property
-    def session(self) -> CatalogSession | PairSession | RuntimeSession:
+    def session(self) -> Session:
         return self._session
 
     @property

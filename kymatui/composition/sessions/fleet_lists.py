@@ -36,7 +36,7 @@ def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet
     unknown: UnknownFact | None = None
     kymas = list_kind(client, KYMA_KINDS[0], options.namespace, labels=labels)
     if options.namespace and not kymas:
-        require_namespace(client, options.namespace)
+        require_namespace(cluster, options.namespace)
     try:
         metas = list_kind(client, KYMA_KINDS[2], options.namespace)
     except (ForbiddenError, NotFoundError) as error:

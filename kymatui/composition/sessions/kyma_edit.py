@@ -15,10 +15,8 @@ from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall
+    from kymatui.actions.session import Session
     from kymatui.actions.uninstall import UninstallConsent
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.composition.sessions.pair_session import PairSession
-    from kymatui.composition.sessions.runtime_session import RuntimeSession
     from kymatui.domain.catalog.effects import Effect
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
@@ -37,15 +35,14 @@ _LOOK = 1.0  # seconds between two looks where nothing changes, so that a deadli
 class ClusterKymaEdits:
     """One session's edits. `follow` needs a session that was started, and one thread at a time."""
 
-    def __init__(self, session: CatalogSession | PairSession | RuntimeSession) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
 
     @property
     def cluster(self) -> Cluster:
         """The one whose Kyma is edited."""
-        from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 
-        return KubeCluster(self._session.client)
+        return self._session.cluster
 
     def propose(self, toggle: ModuleEdit) -> EditProposal:
         """What it would do, from what the session knows; asks the server only for the right to write."""
@@ -133,12 +130,11 @@ class ClusterKymaEdits:
 
     def may_write(self, proposal: EditProposal | LabelProposal) -> bool:
         """Whether the user may patch the Kyma of a proposal."""
-        from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 
         if proposal.edit is None:
             return False
         kyma = proposal.edit.kyma
-        return KubeCluster(self._session.client).allowed("patch", kyma.kind, kyma.namespace, kyma.name)
+        return self._session.cluster.allowed("patch", kyma.kind, kyma.namespace, kyma.name)
 
     def carry_out(
         self,
@@ -152,7 +148,6 @@ class ClusterKymaEdits:
         What the edit uninstalls has to be in `planned`: it is checked once more, and what blocks it is deleted first
         where the plan allows that. Raises RefusedError, and PartlyDoneError where what blocks it does not go.
         """
-        from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
         from kymatui.domain.kubernetes.json_reader import JsonReader
         from kymatui.domain.kubernetes.object_meta import read_meta
         from kymatui.domain.kyma_edit.module_edit import entry_change
@@ -161,7 +156,7 @@ class ClusterKymaEdits:
         if proposal.edit is None or proposal.is_refused:
             raise RefusedError("; ".join(proposal.refusals))
         self._prepare(proposal.effects, planned, tell, cancel)
-        made = carry_out(KubeCluster(self._session.client), proposal.edit, entry_change(proposal.toggle), cancel)
+        made = carry_out(self._session.cluster, proposal.edit, entry_change(proposal.toggle), cancel)
         return read_meta(JsonReader(made)).generation
 
     def follow(

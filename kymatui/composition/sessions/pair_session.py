@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.remote.runtime_pair import RuntimePair
+    from kymatui.domain.remote.watcher_chains import WatcherChain
     from kymatui.domain.snapshot.snapshots import Feed, Snapshot
     from kymatui.errors import KymatuiError
 
@@ -79,7 +80,7 @@ def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> RuntimeKe
         several = ", ".join("/".join(key) for key in keys)
         raise UsageError(f"{name!r} is the name of several runtimes: {several}", hint="name the namespace, too")
     if within or namespace:
-        require_namespace(home.client, within or namespace)
+        require_namespace(home, within or namespace)
     known = [one for _, one in list_runtimes(home, namespace)]
     where = f"in the control plane {home.name}"
     raise UnknownNameError.near("runtime", name, known, where=where, hint="`kymatui fleet` lists the runtimes")
@@ -134,6 +135,14 @@ class PairSession:
     def name(self) -> str:
         """The runtime's name."""
         return self.key[1]
+
+    @property
+    def kyma(self) -> RuntimeKey:
+        return self.key
+
+    @property
+    def cluster(self) -> KubeCluster:
+        return self._session.cluster
 
     @property
     def read_only(self) -> bool:
@@ -211,6 +220,10 @@ class PairSession:
         """The two sides apart, with what is known of lifecycle-manager's configuration."""
         found = self._session.pair()
         return replace(found, control=replace(found.control, rules=self._rules or found.control.rules))
+
+    def chains(self) -> tuple[WatcherChain, ...]:
+        """Return every Watcher's chain to its end in the runtime. Ask both clusters."""
+        return self._session.chains()
 
     def snapshot(self) -> Snapshot:
         """Both sides as one."""

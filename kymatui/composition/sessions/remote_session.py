@@ -56,6 +56,9 @@ class RemoteSession:
     def name(self) -> str:
         return self._fleet.name
 
+    title = ""
+    """A control plane is named after its context."""
+
     @property
     def namespace(self) -> str:
         return self._fleet.namespace

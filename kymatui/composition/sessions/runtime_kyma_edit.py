@@ -11,23 +11,19 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.kyma_sync import owner_kyma
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.composition.sessions.pair_session import PairSession
-    from kymatui.composition.sessions.runtime_session import RuntimeSession
+    from kymatui.actions.session import Session
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
     from kymatui.domain.remote.catalog_sync import SyncPlan
+    from kymatui.domain.remote.runtime_pair import RuntimePair
     from kymatui.domain.snapshot.read_cache import ReadCache
     from kymatui.engine.cluster.ports import Cluster
 
 
-def edits_of(session: CatalogSession | PairSession | RuntimeSession) -> ClusterKymaEdits:
+def edits_of(session: Session) -> ClusterKymaEdits:
     """The edits of a cluster, or of a runtime with its control plane."""
-    from kymatui.composition.sessions.pair_session import PairSession
-    from kymatui.composition.sessions.runtime_session import RuntimeSession
-
-    return RuntimeKymaEdits(session) if isinstance(session, PairSession | RuntimeSession) else ClusterKymaEdits(session)
+    return ClusterKymaEdits(session) if session.kyma is None else RuntimeKymaEdits(session)
 
 
 class RuntimeKymaEdits(ClusterKymaEdits):
@@ -37,23 +33,29 @@ class RuntimeKymaEdits(ClusterKymaEdits):
     plane's, which lifecycle-manager reads.
     """
 
-    def __init__(self, session: PairSession | RuntimeSession) -> None:
+    def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._pair = session
+        self._pair, self._kyma = session, session.kyma or ()
+
+    @property
+    def _sides(self) -> RuntimePair:
+        sides = self._pair.pair()
+        assert sides is not None, "a session with a Kyma on its home has two sides"
+        return sides
 
     def propose(self, toggle: ModuleEdit) -> EditProposal:
         from kymatui.domain.kyma_edit.entry_patch import edit_entry
         from kymatui.domain.kyma_edit.module_edit import entry_change
 
         found = super().propose(toggle)
-        kyma = self._pair.pair().runtime_kyma
+        kyma = self._sides.runtime_kyma
         if found.edit is None:
             return found
         if kyma is None:
-            why = self._pair.pair().runtime_kyma_unknown
+            why = self._sides.runtime_kyma_unknown
             refusal = "the runtime has no Kyma to edit" if why is None else f"no Kyma of the runtime is known: {why}"
             return replace(found, edit=None, refusals=(refusal,))
-        if (owner := owner_kyma(kyma)) not in ("", "/".join(self._pair.key)):
+        if (owner := owner_kyma(kyma)) not in ("", "/".join(self._kyma)):
             refusal = f"the runtime's Kyma belongs to {owner}: the access Secret leads to another runtime"
             return replace(found, refusals=(refusal, *found.refusals))
         return replace(found, edit=edit_entry(kyma, toggle.module, entry_change(toggle)))
@@ -62,7 +64,7 @@ class RuntimeKymaEdits(ClusterKymaEdits):
         """With what the catalog sync brings to the runtime then, and takes from it."""
         from kymatui.domain.kyma_edit.label_effects import preview_label_effects
 
-        found, pair = super().propose_labels(labels), self._pair.pair()
+        found, pair = super().propose_labels(labels), self._sides
         moved = preview_label_effects(pair, labels, time.time()) if found.edit is not None else None
         if moved is None or pair.is_one_cluster:
             return found
@@ -88,7 +90,7 @@ class RuntimeKymaEdits(ClusterKymaEdits):
         from kymatui.domain.kyma_edit.edit_progress import EditProgress, track_edit
 
         assert proposal.edit is not None
-        snapshot, pair = self._pair.snapshot(), self._pair.pair()
+        snapshot, pair = self._pair.snapshot(), self._sides
         kyma = pair.runtime_kyma
         if kyma is None and not pair.runtime_is_listed:  # which does not mean that it is gone
             return EditProgress("the runtime is not connected at present", Actor.CLUSTER)
@@ -99,5 +101,5 @@ class RuntimeKymaEdits(ClusterKymaEdits):
     def _sync_plan(self) -> SyncPlan | None:
         from kymatui.domain.remote.catalog_sync import plan_pair_sync
 
-        pair = self._pair.pair()
+        pair = self._sides
         return None if pair.is_one_cluster else plan_pair_sync(pair)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -130,6 +130,25 @@ class RuntimeSession:
     def failure(self) -> KymatuiError | None:
         """Why the runtime cannot be looked at; None while it can, or while that is being tried."""
         return self._error
+
+    @property
+    def kyma(self) -> RuntimeKey:
+        return self.key
+
+    @property
+    def cluster(self) -> KubeCluster:
+        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
+
+        return cluster_of(self.client)
+
+    @property
+    def is_connected(self) -> bool:
+        return self._inner is not None
+
+    @property
+    def kymas(self) -> Sequence[Object]:
+        """Return the Kymas that are edited: the runtime's own, while the picture displays the control plane's."""
+        return self.runtime_kymas
 
     @property
     def inner(self) -> CatalogSession | None:

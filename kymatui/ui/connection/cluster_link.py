@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from kymatui.actions.session import Session
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import KymatuiError
 from kymatui.ui.connection.mailbox import Mailbox, MailSlot
@@ -35,6 +36,10 @@ class ConnectionSource(Protocol):
     def name(self) -> str: ...
 
     @property
+    def title(self) -> str:
+        """Return the name for plans, journals and backups where that is not `name`, else ""."""
+
+    @property
     def namespace(self) -> str: ...
 
     @property
@@ -53,16 +58,19 @@ class ConnectionSource(Protocol):
     def close(self) -> None: ...
 
 
-class ClusterSession(ConnectionSource, Protocol):
-    """What a connection to one cluster offers."""
+class ClusterSession(ConnectionSource, Session, Protocol):
+    """What a connection to one cluster, or to a runtime, offers to the screen."""
 
-    def snapshot(self) -> Snapshot: ...
+    @property
+    def is_connected(self) -> bool:
+        """Return whether the cluster with the modules was reached."""
 
-    def follow_events(self, refs: Iterable[ObjectRef]) -> None: ...
+    @property
+    def kymas(self) -> Sequence[Object]:
+        """Return the Kymas that are edited."""
 
-    def follow_owned(self, refs: Iterable[ObjectRef]) -> None: ...
-
-    def read(self, ref: ObjectRef) -> Object: ...
+    def read(self, ref: ObjectRef) -> Object:
+        """Return one object whole, from the side that displays it. Raise what its server answers."""
 
 
 S = TypeVar("S", bound=ConnectionSource)
@@ -223,4 +231,4 @@ def as_defect_error(error: Exception) -> KymatuiError:
 
 
 def _place(session: ConnectionSource) -> ClusterConnection:
-    return ClusterConnection(session.name, session.namespace, session.read_only, getattr(session, "title", ""))
+    return ClusterConnection(session.name, session.namespace, session.read_only, session.title)

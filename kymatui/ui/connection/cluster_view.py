@@ -101,17 +101,12 @@ class ClusterView:
     def _operator(self) -> Operator | None:
         """kymatui's operator; asked for only where it has left traces, in the link's thread."""
         from kymatui.actions.operator_lease import OperatorWatch
-        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
 
-        session = self.link.session
-        home = getattr(session, "home", None)  # of a runtime the control plane, whose operator it is
-        client = getattr(session, "client", None) if home is None else None
-        cluster = home if client is None else cluster_of(client)
-        if cluster is None:
+        if self.link.session is None:
             return None
         if self._operators is None:
             self._operators = OperatorWatch()
-        return self._operators.of(cluster)
+        return self._operators.of(self.link.session.home)
 
     def follow(self, looker: object, looks: FollowedObjects) -> None:
         """A screen says what it shows; nothing ends that. The last to come is served first."""

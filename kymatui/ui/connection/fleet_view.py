@@ -134,8 +134,8 @@ class RuntimeView(ClusterView):
     @property
     def session(self) -> ClusterSession | None:
         """The runtime's own session, once it is connected."""
-        found: ClusterSession | None = getattr(super().session, "inner", None)
-        return found
+        found = super().session
+        return found if found is not None and found.is_connected else None
 
     @property
     def writing(self) -> ClusterSession | None:
@@ -145,8 +145,8 @@ class RuntimeView(ClusterView):
     @property
     def kymas(self) -> Sequence[Object]:
         """The runtime's own: what its control plane has of it is a copy."""
-        found: Sequence[Object] = getattr(super().session, "runtime_kymas", ())
-        return found
+        found = super().session
+        return found.kymas if found is not None else ()
 
 
 class RuntimeViews:

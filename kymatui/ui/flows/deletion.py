@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.delete import RunControls, plan_deletions, run_deletion
 from kymatui.actions.jobs import JobReport, JobSpec
@@ -26,7 +26,6 @@ from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.actions.finalizers import BlockedObject
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.ui.connection.cluster_link import ConnectionLink
     from kymatui.ui.flows.flow_app import FlowApp
 
@@ -42,7 +41,7 @@ def delete_action(app: FlowApp) -> SessionDeletions:
     session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
-    return SessionDeletions(cast("CatalogSession", session))
+    return SessionDeletions(session)
 
 
 async def start_deletion(app: FlowApp, names: Sequence[str]) -> None:

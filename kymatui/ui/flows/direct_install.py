@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.modules.install_choices import (
@@ -27,7 +27,6 @@ from kymatui.ui.presenters.plans.install_preview import install_title, preview_i
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.engine.plans.plan import Plan
     from kymatui.ui.flows.flow_app import FlowApp
     from kymatui.ui.flows.job_controller import JobRestart
@@ -42,7 +41,7 @@ def install_action(app: FlowApp) -> InstallAction:
     session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
-    return InstallAction(SessionInstallPort(cast("CatalogSession", session)))
+    return InstallAction(SessionInstallPort(session))
 
 
 def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) -> str:

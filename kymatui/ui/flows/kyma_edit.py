@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.uninstall import UninstallConsent
@@ -28,7 +28,6 @@ from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
     from kymatui.ui.connection.cluster_link import ConnectionLink
     from kymatui.ui.flows.flow_app import FlowApp
@@ -51,7 +50,7 @@ def kyma_edit_action(app: FlowApp) -> ClusterKymaEdits:
     session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
-    return edits_of(cast("CatalogSession", session))
+    return edits_of(session)
 
 
 async def edit_modules(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.modules.manifest import ManifestAction, ManifestControls, ManifestLeg, ManifestProposal
@@ -21,8 +21,6 @@ from kymatui.ui.presenters.plans.manifest_preview import manifest_title, preview
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.composition.sessions.runtime_session import RuntimeSession
     from kymatui.ui.connection.cluster_link import ConnectionLink
     from kymatui.ui.flows.flow_app import FlowApp
 
@@ -38,7 +36,7 @@ def manifest_action(app: FlowApp) -> ManifestAction:
     session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
-    return ManifestAction(SessionManifestPort(cast("CatalogSession | RuntimeSession", session)))
+    return ManifestAction(SessionManifestPort(session))
 
 
 def why_no_manifest(app: FlowApp, names: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -19,14 +19,8 @@ from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
-    from kymatui.domain.remote.runtime_pair import RuntimePair
+    from kymatui.actions.session import Session
     from kymatui.domain.remote.side_by_side import SideBySide
-
-
-class Paired(Protocol):
-    """A session that knows both sides of a runtime."""
-
-    def pair(self) -> RuntimePair: ...
 
 
 class CompareScreen(ListScreen):
@@ -56,13 +50,16 @@ class CompareScreen(ListScreen):
     def show_catalog(self) -> None:
         """Compares in a thread: two catalogs are read for it."""
         session = self.kymatui.view.link.session
-        if session is not None and hasattr(session, "pair"):
-            self.run_worker(lambda: self._compare(cast(Paired, session)), thread=True, exclusive=True, group="compare")
+        if session is not None and session.kyma is not None:
+            self.run_worker(lambda: self._compare(session), thread=True, exclusive=True, group="compare")
 
-    def _compare(self, session: Paired) -> None:
+    def _compare(self, session: Session) -> None:
         from kymatui.domain.remote.side_by_side import compare_sides
 
-        found = compare_sides(session.pair(), self.kymatui.clock())
+        pair = session.pair()
+        if pair is None:
+            return
+        found = compare_sides(pair, self.kymatui.clock())
         if self.is_attached and self.app.is_running:
             self.app.call_from_thread(self._take, found)
 

@@ -5,9 +5,9 @@ Each is worked out in a thread: catalogs are read for it, or clusters are asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -30,25 +30,13 @@ from kymatui.ui.widgets.status_line import StatusLine
 if TYPE_CHECKING:
     from textual.timer import Timer
 
+    from kymatui.actions.session import Session
     from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
-    from kymatui.domain.remote.runtime_pair import RuntimePair
-    from kymatui.domain.remote.watcher_chains import WatcherChain
     from kymatui.ui.connection.fleet_view import FleetSource
     from kymatui.ui.flows.flow_app import FleetFlowApp
 
 PAUSE = 5.0
 """Seconds between two looks at the windows of a whole fleet: 5,000 of them take 0.3 s."""
-
-
-class ReportSource(Protocol):
-    """A session that knows both sides of a runtime."""
-
-    @property
-    def notes(self) -> Sequence[str]: ...
-
-    def pair(self) -> RuntimePair: ...
-
-    def chains(self) -> Sequence[WatcherChain]: ...
 
 
 class ReportScreen(ListScreen):
@@ -75,10 +63,9 @@ class ReportScreen(ListScreen):
         return ScreenStep(self.KIND)
 
     @property
-    def pair_session(self) -> ReportSource | None:
-        """Of the runtime that the screen stands above; None above the fleet, or before there is one."""
-        found: Any = self.kymatui.view.link.session if self.fleet_app.runtime_key is not None else None
-        return found if hasattr(found, "pair") else None
+    def pair_session(self) -> Session | None:
+        """Return the session of the runtime below the screen; None above the fleet, or before there is one."""
+        return self.kymatui.view.link.session if self.fleet_app.runtime_key is not None else None
 
     def body(self) -> ComposeResult:
         yield Static("", id="counts", classes="counts")
@@ -150,10 +137,11 @@ class SyncScreen(ReportScreen):
         return partial(self._explain, session) if session is not None else None
 
     @staticmethod
-    def _explain(session: ReportSource) -> ReportTable:
+    def _explain(session: Session) -> ReportTable:
         from kymatui.domain.remote.catalog_sync import plan_pair_sync
 
-        plan = plan_pair_sync(session.pair())
+        pair = session.pair()
+        plan = plan_pair_sync(pair) if pair is not None else None
         return control_plane_reports.sync_report(plan) if plan is not None else ReportTable()
 
     def opened(self, about: str, row_key: str) -> None:
@@ -196,7 +184,7 @@ class WindowsScreen(ReportScreen):
         return partial(self._of_all, seen.picture, source, now) if seen is not None and source is not None else None
 
     @staticmethod
-    def _of_one(session: ReportSource, now: float) -> ReportTable:
+    def _of_one(session: Session, now: float) -> ReportTable:
         from kymatui.domain.fleet.maintenance import runtime_maintenance
         from kymatui.domain.kyma.kymas import Kyma, read_kyma
         from kymatui.domain.kyma.template_index import index_templates
@@ -205,8 +193,8 @@ class WindowsScreen(ReportScreen):
         from kymatui.domain.snapshot.missing_lists import explain_missing
 
         pair = session.pair()
-        kyma = read_kyma(effective_kyma(pair))
-        if not isinstance(kyma, Kyma):
+        kyma = read_kyma(effective_kyma(pair)) if pair is not None else None
+        if pair is None or not isinstance(kyma, Kyma):
             return ReportTable()
         shelf = index_templates(pair.control.templates, pair.control.release_metas, kyma.meta.namespace)
         unknown = explain_missing(pair.control.feeds, CATALOG_FEEDS)
@@ -256,7 +244,7 @@ class WatchersScreen(ReportScreen):
         return partial(self._ask, source, self.kymatui.clock(), in_runtime=in_runtime)
 
     @staticmethod
-    def _ask(source: ReportSource | FleetSource, now: float, *, in_runtime: bool) -> ReportTable:
+    def _ask(source: Session | FleetSource, now: float, *, in_runtime: bool) -> ReportTable:
         return control_plane_reports.watchers_report(source.chains(), now, in_runtime=in_runtime)
 
     def ask_again(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
@@ -35,9 +35,12 @@ from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerEr
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.objects.api_resource import ApiResource
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.kube.watch.watch import WatchTiming
+    from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
     from kymatui.domain.plans.cluster_target import ClusterTarget
+    from kymatui.domain.remote.watcher_chains import WatcherChain
 
 _PROBE = 120.0  # between two looks for kinds where the definitions cannot be watched
 # Definitions come in bursts, and a new one is served a moment after it is there: seconds between the looks.
@@ -101,9 +104,37 @@ class CatalogSession:
         """The context's name."""
         return self.client.transport.connection.context
 
+    title = ""
+    """A cluster is named after its context."""
+    kyma: RuntimeKey | None = None
+    """Only the Kyma of a runtime is on another cluster."""
+    notes: Sequence[str] = ()
+    is_connected = True
+
     @property
     def namespace(self) -> str:
         return self.client.transport.connection.namespace
+
+    @property
+    def cluster(self) -> KubeCluster:
+        from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
+
+        return cluster_of(self.client)
+
+    @property
+    def home(self) -> KubeCluster:
+        return self.cluster
+
+    @property
+    def kymas(self) -> Sequence[Object]:
+        """Return the Kymas that are edited."""
+        return self._feeds.objects(KYMA_KINDS[0].feed)
+
+    def pair(self) -> None:
+        """Return None: there is one cluster."""
+
+    def chains(self) -> tuple[WatcherChain, ...]:
+        return ()
 
     @property
     def target(self) -> ClusterTarget:

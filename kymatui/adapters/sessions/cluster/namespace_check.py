@@ -1,37 +1,29 @@
-"""Whether a namespace that a person named is there."""
+"""The check that a namespace named by a person exists."""
 
 from __future__ import annotations
 
 import contextlib
 from typing import TYPE_CHECKING
 
-from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.errors import ClusterError, NotFoundError, UnknownNameError
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.errors import ClusterError, UnknownNameError
 
 if TYPE_CHECKING:
-    from kymatui.adapters.kube.api.client import Client
+    from kymatui.engine.cluster.ports import Cluster
 
 _NAMESPACE = GroupVersionKind("", "v1", "Namespace")
 
 
-def require_namespace(client: Client, name: str) -> None:
-    """Raise UnknownNameError where there is none; nothing is known where namespaces may not be read."""
-    from kymatui.adapters.kube.watch.projections import MetadataOnly
-
+def require_namespace(cluster: Cluster, name: str) -> None:
+    """Raise UnknownNameError if the cluster has no such namespace; pass where namespaces may not be read."""
     try:
-        resource = client.discovery.find(_NAMESPACE)
+        if cluster.kind(_NAMESPACE) is None or cluster.get(ObjectRef(_NAMESPACE, "", name)) is not None:
+            return
     except ClusterError:
         return
-    if resource is None:
-        return
-    try:
-        client.get(resource, name, decode=MetadataOnly)
-    except NotFoundError:
-        known: list[str] = []
-        with contextlib.suppress(ClusterError):
-            known = [str(item["metadata"]["name"]) for item in client.list(resource, decode=MetadataOnly).items]
-        where = f"in {client.transport.connection.name}"
-        hint = "`kubectl get namespaces` lists them"
-        raise UnknownNameError.near("namespace", name, known, where=where, hint=hint) from None
-    except ClusterError:
-        return
+    known: list[str] = []
+    with contextlib.suppress(ClusterError):
+        known = [read_ref(raw).name for raw in cluster.list(_NAMESPACE)]
+    hint = "`kubectl get namespaces` lists them"
+    raise UnknownNameError.near("namespace", name, known, where=f"in {cluster.name}", hint=hint)

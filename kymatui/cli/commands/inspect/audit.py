@@ -17,7 +17,7 @@ from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.actions.audit import AuditedSession
     from kymatui.composition.reports.fleet_audit import AuditProgress
     from kymatui.domain.audit.findings import AuditFinding, AuditRule
     from kymatui.domain.audit.ignores import IgnoreEntry
@@ -86,15 +86,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditReport:
     """Opens the cluster with the gate shut, whatever else was said."""
-    from kymatui.actions.audit import unreached_report
+    from kymatui.actions.audit import audit_session, unreached_report
     from kymatui.cli.session_arguments import (
         is_remote,
         open_configured_pair,
         open_configured_session,
         session_options_of,
     )
-    from kymatui.composition.reports.session_audit import audit_session
-    from kymatui.composition.sessions.pair_session import PairSession
 
     if args.timeout <= 0:
         raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
@@ -102,7 +100,7 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
         return _fleet(args, ignores)
     options, settings = session_options_of(args)
     if is_remote(args):
-        session: CatalogSession | PairSession = open_configured_pair(args, read_only=True, once=True)
+        session: AuditedSession = open_configured_pair(args, read_only=True, once=True)
     else:
         session = open_configured_session(replace(options, read_only=True), settings, once=True)
     changed = threading.Event()
@@ -113,8 +111,8 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
         return audit_session(session, ignores)
     except KymatuiError as error:
         by_hand = args.skr_kubeconfig or args.skr_context  # then it is the words that are wrong, and not the runtime
-        if isinstance(session, PairSession) and error is session.failure and not by_hand:
-            return unreached_report(session.home.name, session.key, error, ignores)
+        if session.kyma is not None and error is session.failure and not by_hand:
+            return unreached_report(session.home.name, session.kyma, error, ignores)
         raise
     finally:
         session.close()

@@ -19,8 +19,7 @@ from kymatui.domain.catalog.module_events import (
 from kymatui.errors import ForbiddenError, ServerError, UnreachableError
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.composition.sessions.pair_session import PairSession
+    from kymatui.actions.session import ListedSession
     from kymatui.domain.catalog.module_events import Event
     from kymatui.domain.catalog.rows import ModuleRow
     from kymatui.domain.snapshot.snapshots import Snapshot
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _followed(session: CatalogSession | PairSession, args: argparse.Namespace) -> tuple[ModuleRow, Snapshot]:
+def _followed(session: ListedSession, args: argparse.Namespace) -> tuple[ModuleRow, Snapshot]:
     """Return the module's row and a snapshot with its events, its ReplicaSets and its Pods listed."""
     from kymatui.domain.catalog.catalog import build_catalog
 

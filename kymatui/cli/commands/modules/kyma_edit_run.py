@@ -29,9 +29,8 @@ from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, Refuse
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.actions.session import ListedSession
     from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
-    from kymatui.composition.sessions.pair_session import PairSession
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
 
@@ -84,7 +83,7 @@ class EditRun:
         self,
         args: argparse.Namespace,
         toggles: Sequence[ModuleEdit],
-        session: CatalogSession | PairSession,
+        session: ListedSession,
         changed: threading.Event,
     ) -> None:
         from kymatui.composition.sessions.runtime_kyma_edit import edits_of

@@ -29,9 +29,8 @@ from kymatui.errors import KymatuiError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall
-    from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
+    from kymatui.actions.session import ListedSession
     from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
-    from kymatui.composition.sessions.pair_session import PairSession
     from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
 
 
@@ -72,7 +71,7 @@ class _Run:
 
     args: argparse.Namespace
     labels: Mapping[str, str | None]
-    session: CatalogSession | PairSession
+    session: ListedSession
     changed: threading.Event
 
     def go(self) -> int:
