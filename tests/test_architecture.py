@@ -153,7 +153,7 @@ SMALL_FOLDERS = {
     "domain": "the glossary, which explains the words of all folders",
     "engine": "the public library, which calls all folders",
     "engine/controllers/runtime": "grows with the Kyma controller",
-    "engine/deletion": "the steps of a deletion; what they share with applying is below both",
+    "engine/deletion": "the steps of a deletion; stores and plans are shared with applying",
     "helm/semver": "Masterminds/semver, a library of its own",
     "sandbox": "the server and its command; the rest is in its folders",
     "sandbox/controllers": "the manager, which runs the controllers of its folders",

@@ -12,11 +12,11 @@ import pytest
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine import Options, check, rollback
-from kymatui.engine.apply import planner
 from kymatui.engine.cluster.ports import PatchKind
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.inventory.inventory import InventoryState
+from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
 from kymatui.engine.jobs.run import SystemClock, begin
 from kymatui.engine.plans.plan import Action
@@ -260,7 +260,7 @@ def test_a_name_is_a_charts_or_not(place: Place) -> None:
     install(place, chart(place, make.config_map("a")))
     with pytest.raises(RefusedError, match="is installed as a Helm release, and this would be none"):
         plan(place, bundle(place, make.config_map("a"), name="web"))
-    assert planner.read_inventory(place.cluster, SystemClock(), "web", place.namespace) is not None
+    assert read_inventory(place.cluster, SystemClock(), "web", place.namespace) is not None
 
 
 def test_a_rollback_is_a_new_revision_of_the_old_content_with_its_own_hooks(place: Place) -> None:

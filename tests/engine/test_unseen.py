@@ -11,12 +11,12 @@ import yaml
 from kymatui.adapters.files.backups import BackupFile
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
-from kymatui.engine.apply.planner import read_inventory
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import DeletionOutcome
 from kymatui.engine.deletion.uninstall_plan import UninstallPlan
 from kymatui.engine.inventory.inventory import InventoryState
+from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.jobs.run import Progress, SystemClock, begin
 from kymatui.engine.plans.plan import Intent
 from kymatui.errors import PartlyDoneError, RefusedError

@@ -151,7 +151,7 @@ def catalog_bundle(choice: InstallChoice, blobs: Blobs) -> Bundle:
 
 def find_installed(cluster: Cluster, name: str, namespace: str = "") -> Inventory | None:
     """What is installed under a name, wherever it is if no namespace is said; RefusedError for several places."""
-    from kymatui.engine.apply.planner import read_inventory
+    from kymatui.engine.inventory.inventory_lookup import read_inventory
     from kymatui.engine.jobs.run import SystemClock
 
     places = [namespace] if namespace else sorted(set(_places(cluster, name)))

@@ -10,16 +10,17 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.apply.deletion_backup import save, save_deletions
 from kymatui.engine.apply.plan_refusals import refuse_blocked_plan
-from kymatui.engine.apply.planner import NAMESPACE, inventory_store_for, own_namespace, read_inventory
+from kymatui.engine.apply.planner import own_namespace
 from kymatui.engine.apply.prune import CascadeLosses, foreign_claim, phases
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.finalizers import deletion_blocker
 from kymatui.engine.cluster.kind_order import defined_kinds, is_definition, is_namespace, versionless_key
-from kymatui.engine.cluster.ports import Object
+from kymatui.engine.cluster.ports import NAMESPACE, Object
 from kymatui.engine.dryrun.field_takeover import HELM, take_over_fields
 from kymatui.engine.dryrun.preview import conflicts_of, is_yielding, observe
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState, merge_items, reset_if_deleting
+from kymatui.engine.inventory.inventory_lookup import inventory_store_for, read_inventory
 from kymatui.engine.inventory.inventory_store import InventoryStore
 from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, LABEL_PART_OF, OwnerKind, bundle_owner
 from kymatui.engine.inventory.ownership_transfer import take_over

@@ -18,14 +18,15 @@ from kymatui.engine.bundles.chart_location import ChartLocation, chart_location
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
 from kymatui.engine.cluster.kind_order import install_waves, versionless_key
 from kymatui.engine.cluster.kyma_guard import refuse_kyma_managed
-from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster, Object
+from kymatui.engine.cluster.ports import FIELD_MANAGER, NAMESPACE, Clock, Cluster, Object
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, RetryPolicy
 from kymatui.engine.dryrun.hook_dry_run import PlannedContext, dry_run_hooks
 from kymatui.engine.dryrun.preview import ApplyPreview, existed_before, observe, preview_apply
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem, reset_if_deleting
-from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, InventoryStore, refuse_other_kind
+from kymatui.engine.inventory.inventory_lookup import read_inventory
+from kymatui.engine.inventory.inventory_store import CONFIG_MAP, ApplySetStore, refuse_other_kind
 from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF, OwnerKind, bundle_owner, field_managers
-from kymatui.engine.inventory.release_store import SECRET, ReleaseStore
+from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.jobs.wait import is_deleted_when_done
 from kymatui.engine.plans.diff import diff_objects
 from kymatui.engine.plans.grants import list_grants
@@ -33,7 +34,6 @@ from kymatui.engine.plans.plan import Action, BundlePart, Intent, ObservedVersio
 from kymatui.engine.plans.plan_json import bundle_digest
 from kymatui.errors import ForbiddenError
 
-NAMESPACE = GroupVersionKind("", "v1", "Namespace")
 _NAMELESS = "before-first-apply"
 """The server's name for the field manager of an object that was never applied."""
 LEASE = GroupVersionKind("coordination.k8s.io", "v1", "Lease")
@@ -70,19 +70,6 @@ def plan(
     """
     stop = cancel or threading.Event()
     return Planner(intent, RetryingCluster(cluster, clock, stop, patience), clock, manager, stop, width).plan()
-
-
-def inventory_store_for(bundle: Bundle, cluster: Cluster, clock: Clock) -> InventoryStore:
-    """Return the store of a bundle's inventory."""
-    if bundle.release is not None:
-        return ReleaseStore(cluster, bundle.name, bundle.namespace, clock.now)
-    return ApplySetStore(cluster, bundle.name, bundle.namespace)
-
-
-def read_inventory(cluster: Cluster, clock: Clock, name: str, namespace: str) -> Inventory | None:
-    """Return the inventory of a name: from an ApplySet, else from a Helm release."""
-    found = ApplySetStore(cluster, name, namespace).read()
-    return found if found is not None else ReleaseStore(cluster, name, namespace, clock.now).read()
 
 
 def read_previous_inventory(cluster: Cluster, clock: Clock, bundle: Bundle) -> Inventory | None:

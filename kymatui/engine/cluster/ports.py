@@ -17,6 +17,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 
 Object = dict[str, Any]
 
+NAMESPACE: Final = GroupVersionKind("", "v1", "Namespace")
 FIELD_MANAGER: Final = "kymatui"
 OPERATOR_FIELD_MANAGER: Final = "kymatui-operator"
 

@@ -9,13 +9,12 @@ from typing import Final
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.apply.plan_refusals import refuse_another_cluster
-from kymatui.engine.apply.planner import NAMESPACE
 from kymatui.engine.apply.prune import foreign_claim
 from kymatui.engine.bundles.bundle import BundleHook
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.kind_order import defined_kinds
 from kymatui.engine.cluster.namespace_contents import list_foreign_contents
-from kymatui.engine.cluster.ports import Object, PatchKind
+from kymatui.engine.cluster.ports import NAMESPACE, Object, PatchKind
 from kymatui.engine.deletion.managed_deletion import (
     DeletionConsent,
     delete_managed_resources,

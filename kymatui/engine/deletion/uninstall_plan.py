@@ -9,14 +9,19 @@ from typing import Any
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.plans.accepted_objects import AcceptedObjects
-from kymatui.engine.apply.planner import NAMESPACE, read_inventory
 from kymatui.engine.apply.prune import foreign_claim
 from kymatui.engine.bundles.bundle import hooks_of
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
-from kymatui.engine.cluster.kind_order import deletion_waves, is_definition, is_namespace, is_system_namespace
-from kymatui.engine.cluster.ports import Clock, Cluster, Object
+from kymatui.engine.cluster.kind_order import (
+    deletion_waves,
+    is_definition,
+    is_namespace,
+    is_system_namespace,
+)
+from kymatui.engine.cluster.ports import NAMESPACE, Clock, Cluster, Object
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, RetryPolicy
 from kymatui.engine.inventory.inventory import Inventory, InventoryItem, InventoryState
+from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.managed_resources import ManagedObjects, list_managed_resources, managed_kinds
 from kymatui.engine.inventory.ownership_marks import Owner, OwnerKind, applyset_id, inventory_name
 from kymatui.engine.inventory.release_store import ReleaseStore

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from kymatui.errors import HelmError
 from kymatui.helm.charts.trees import ChartNode
+from kymatui.helm.govalues.printf import sprintf
 from kymatui.helm.yaml.conversions import copy_plain
 
 GLOBAL: Final = "global"
@@ -42,8 +43,6 @@ def _coalesce(node: ChartNode, target: Table, *, merge: bool) -> Table:
 
 def _as_bool(value: Any) -> str:
     """Return Go's %t of a value that is no table."""
-    from kymatui.helm.govalues.printf import sprintf
-
     return sprintf("%t", value)
 
 

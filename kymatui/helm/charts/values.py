@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kymatui.errors import HelmError
+from kymatui.helm.charts import strvals
 from kymatui.helm.charts.structs import mismatch
 from kymatui.helm.govalues.text import from_bytes
 from kymatui.helm.yaml.conversions import copy_plain
@@ -110,8 +111,6 @@ def _merge(
         base = merge_maps(base, _read_values(path))
     if not any((in_json, typed, strings, files, literal)):
         return base
-    from kymatui.helm.charts import strvals
-
     for line in in_json:
         base = strvals.set_json(base, line, merge_maps)
     for line in typed:

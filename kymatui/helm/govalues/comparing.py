@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kymatui.helm.govalues.bounding import hold_value
+from kymatui.helm.govalues.printf import sprintf
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.text import is_valid, to_bytes
 from kymatui.helm.govalues.types import INVALID, FunctionError, NilPointer, Object, TypedList, TypedMap, go_type, kind
@@ -71,8 +72,6 @@ def _equal_others(first: Any, second: Any) -> bool:
 
 def _shown(value: Any) -> str:
     """Return a reflect.Value under %s, which prints its content with every part under %s."""
-    from kymatui.helm.govalues.printf import sprintf
-
     return sprintf("%s", value)
 
 

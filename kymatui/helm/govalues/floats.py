@@ -8,6 +8,7 @@ import struct
 from typing import Final
 
 from kymatui.helm.govalues.deferred import deferred
+from kymatui.helm.govalues.quoting import quote
 
 INVALID_SYNTAX: Final = "invalid syntax"
 OUT_OF_RANGE: Final = "value out of range"
@@ -197,6 +198,4 @@ def _prefixed(digits: str) -> tuple[int, str]:
 
 
 def _quoted(text: str) -> str:
-    from kymatui.helm.govalues.quoting import quote
-
     return quote(text)

@@ -14,6 +14,7 @@ from kymatui.errors import HelmError
 from kymatui.helm.govalues.text import byte_length
 from kymatui.helm.govalues.types import Function
 from kymatui.helm.language.faults import ParseError, TooDeepError
+from kymatui.helm.language.nodes import is_empty
 
 if TYPE_CHECKING:
     from kymatui.helm.language.emitting import Emitter, LineOrigin
@@ -57,8 +58,6 @@ class Unit:
         self.names = names
         self._trees: dict[str, ListNode] | None = None
         if entries is None:
-            from kymatui.helm.language.nodes import is_empty
-
             entries = [(template, is_empty(tree), None) for template, tree in self.trees.items()]
         self.templates = [Template(self, template, empty, code) for template, empty, code in entries]
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import yaml as pyyaml
 
 from kymatui.helm.govalues.floats import format_float
+from kymatui.helm.govalues.printf import sprintf
 from kymatui.helm.govalues.text import from_bytes, is_valid
 from kymatui.helm.yaml.errors import BadKey, YamlError
 from kymatui.helm.yaml.misreading import in_go
@@ -74,8 +75,6 @@ def check_clean(value: Any) -> None:
 
 
 def _unsupported(key: BadKey, value: Any) -> str:
-    from kymatui.helm.govalues.printf import sprintf
-
     kind, shown = ("%!s(<nil>)", "<nil>") if key.value is None else ("uint64", f"0x{key.value:x}")
     return f"unsupported map key of type: {kind}, key: {shown}, value: {sprintf('%+#v', in_go(value))}"
 

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml as pyyaml
 
+from kymatui.helm.govalues.printf import sprintf
 from kymatui.helm.govalues.types import TypedMap
 from kymatui.helm.yaml.errors import BadKey
 
@@ -155,8 +156,6 @@ def _replace(text: str, index: int, instead: str, error: pyyaml.YAMLError) -> No
 
 def shown_key(value: Any) -> str:
     """Return Go's %#v of a value as go-yaml has it."""
-    from kymatui.helm.govalues.printf import sprintf
-
     return sprintf("%#v", in_go(value))
 
 

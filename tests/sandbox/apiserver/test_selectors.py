@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kymatui.sandbox.apiserver.requests.field_selector_parser import (
-    Term,
+    FieldTerm,
     check_field,
     field_value,
     parse_field_selector,
@@ -56,9 +56,9 @@ def test_text_that_selects_nothing_because_it_is_wrong(text: str, message: str) 
 
 def test_field_terms_may_hold_escaped_characters() -> None:
     assert parse_field_selector(r"a=b,c!=d\,e,f==g") == [
-        Term("a", "b", True),
-        Term("c", "d,e", False),
-        Term("f", "g", True),
+        FieldTerm("a", "b", True),
+        FieldTerm("c", "d,e", False),
+        FieldTerm("f", "g", True),
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,8 +111,6 @@ def in_cluster(namespace: str = "") -> Connection | None:
         return configuration
 
     def make() -> Credential:
-        import time
-
         return bearer_credential(load().api_key["BearerToken"].partition(" ")[2].strip(), time.time() + 60)
 
     try:

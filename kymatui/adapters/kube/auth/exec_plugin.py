@@ -7,6 +7,7 @@ refused.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import subprocess
@@ -59,8 +60,6 @@ def _told(version: str, plan: Mapping[str, Any], endpoint: Endpoint, cluster: Ku
 
 
 def _cluster_info(endpoint: Endpoint, cluster: KubeconfigEntry) -> dict[str, Any]:
-    import base64
-
     info: dict[str, Any] = {"server": endpoint.server, "insecure-skip-tls-verify": endpoint.insecure}
     if endpoint.authority:
         info["certificate-authority-data"] = base64.b64encode(endpoint.authority.encode()).decode()

@@ -34,6 +34,7 @@ from kymatui.adapters.http.size_limits import ANSWER_SECONDS, LARGEST_ANSWER, LA
 from kymatui.adapters.kube.auth.connection import Connection
 from kymatui.adapters.kube.auth.credentials import ClientCertificate, Credential, token_expiry
 from kymatui.adapters.kube.transport import status_errors
+from kymatui.adapters.kube.transport.connection_pool import open_pool
 from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
 from kymatui.adapters.kube.transport.streams import AnswerStream, ApiReply
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
@@ -263,8 +264,6 @@ class Transport:
         return several
 
     def _pool_for(self, certificate: ClientCertificate | None) -> ConnectionPool:
-        from kymatui.adapters.kube.transport.connection_pool import open_pool
-
         with self._lock:
             if self._pool is None or certificate != self._pool_certificate:
                 self._pool = open_pool(self.connection.endpoint, certificate)

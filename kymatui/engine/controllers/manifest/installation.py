@@ -15,7 +15,7 @@ from kymatui.domain.kyma.manifests import Manifest, default_resource_body
 from kymatui.domain.kyma.states import State, worst_state
 from kymatui.domain.modules.readiness import Readiness, check_readiness
 from kymatui.engine.apply.applier import apply
-from kymatui.engine.apply.planner import plan, read_inventory
+from kymatui.engine.apply.planner import plan
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
 from kymatui.engine.controllers.manifest.custom_state_check import (
@@ -36,6 +36,7 @@ from kymatui.engine.controllers.manifest.manifest_status import (
 from kymatui.engine.controllers.manifest.pull_secrets import authenticated
 from kymatui.engine.controllers.manifest.reconcile_context import COMPONENT, PART_OF, ReconcileContext
 from kymatui.engine.inventory.inventory import Inventory
+from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.ownership_marks import ANNOTATION_MANIFEST
 from kymatui.engine.inventory.release_store import ReleaseStore
 from kymatui.engine.jobs.run import Run

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.apply.planner import read_inventory
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.controllers.manifest.install_record import InstallRecord
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
@@ -15,6 +14,7 @@ from kymatui.engine.deletion.managed_deletion import DeletionConsent
 from kymatui.engine.deletion.module_deletion import uninstall_module
 from kymatui.engine.deletion.uninstall_plan import plan_uninstall
 from kymatui.engine.inventory.inventory import Inventory
+from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.inventory.inventory_store import ApplySetStore
 from kymatui.engine.inventory.ownership_marks import ANNOTATION_MANIFEST, LABEL_PART_OF
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError

@@ -45,15 +45,15 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 """Beyond the name and the namespace, which every kind can be selected by."""
 
 
-class Term(NamedTuple):
+class FieldTerm(NamedTuple):
     field: str
     value: str
     equal: bool
 
 
-def parse_field_selector(text: str) -> list[Term]:
+def parse_field_selector(text: str) -> list[FieldTerm]:
     """Return the terms. Raise `SelectorError`."""
-    found: list[Term] = []
+    found: list[FieldTerm] = []
     for term in _split(text):
         if not term:
             continue
@@ -76,12 +76,12 @@ def _split(text: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-def _term(text: str, term: str) -> Term:
+def _term(text: str, term: str) -> FieldTerm:
     for at, char in enumerate(term):
         for operator in ("!=", "==", "="):
             if char in "!=" and term.startswith(operator, at):
                 value = _unescaped(term[at + len(operator) :])
-                return Term(term[:at], value, operator != "!=")
+                return FieldTerm(term[:at], value, operator != "!=")
     raise SelectorError(f"invalid selector: '{text}'; can't understand '{term}'")
 
 

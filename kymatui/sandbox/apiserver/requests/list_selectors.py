@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kymatui.sandbox.apimachinery.object_store import Stored
 from kymatui.sandbox.apimachinery.statuses import bad_request
 from kymatui.sandbox.apiserver.requests.field_selector_parser import (
-    Term,
+    FieldTerm,
     check_field,
     field_value,
     parse_field_selector,
@@ -49,9 +49,9 @@ def _label_test(text: str) -> SelectorTest:
     return lambda stored: selected(stored.labels)
 
 
-def _field_tests(resource: ServedResource, terms: Sequence[Term]) -> list[SelectorTest]:
+def _field_tests(resource: ServedResource, terms: Sequence[FieldTerm]) -> list[SelectorTest]:
     tests: list[SelectorTest] = []
-    others: list[Term] = []
+    others: list[FieldTerm] = []
     for term in terms:
         check_field(resource.full_name, term.field, resource.selectable_fields, custom=resource.custom)
         if term.field == "metadata.name":
@@ -65,15 +65,15 @@ def _field_tests(resource: ServedResource, terms: Sequence[Term]) -> list[Select
     return tests
 
 
-def _name_test(term: Term) -> SelectorTest:
+def _name_test(term: FieldTerm) -> SelectorTest:
     return lambda stored: (stored.name == term.value) is term.equal
 
 
-def _namespace_test(term: Term) -> SelectorTest:
+def _namespace_test(term: FieldTerm) -> SelectorTest:
     return lambda stored: (stored.namespace == term.value) is term.equal
 
 
-def _body_test(resource: str, terms: Sequence[Term]) -> SelectorTest:
+def _body_test(resource: str, terms: Sequence[FieldTerm]) -> SelectorTest:
     def matches(stored: Stored) -> bool:
         body = stored.body()
         return all((field_value(resource, body, term.field) == term.value) is term.equal for term in terms)
