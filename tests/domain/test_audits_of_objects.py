@@ -10,7 +10,7 @@ import pytest
 from kymatui.domain.audit.findings import AuditFinding
 from kymatui.domain.audit.inspection import Inspection, InstallationRecord, MissingPermission
 from kymatui.domain.audit.report import audit
-from kymatui.domain.kubernetes.managed_fields import field_writers, format_path, value_at
+from kymatui.domain.kubernetes.managed_fields import field_writers, format_path, owned_value
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.privileges import find_privileges
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -302,7 +302,7 @@ def test_a_path_of_managed_fields_in_words_and_what_stands_there(
     path: tuple[str, ...], words: str, value: object
 ) -> None:
     raw = {"spec": {"replicas": 3}, "m": {"a.b/c": "x"}, "l": [{"name": "a", "v": 1}], "s": ["one", "two"]}
-    assert (format_path(path), value_at(raw, path)) == (words, value)
+    assert (format_path(path), owned_value(raw, path)) == (words, value)
 
 
 @pytest.mark.parametrize("entries", [None, "x", [None, "x", {}], [{"fieldsV1": "x"}], [{"fieldsV1": {"f:a": 1}}]])

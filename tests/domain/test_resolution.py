@@ -6,7 +6,7 @@ import pytest
 
 from kymatui.domain.kubernetes.json_reader import Flaw
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
-from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta, schema_violations
+from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta, release_meta_violations
 from kymatui.domain.kyma.states import State
 from kymatui.domain.versions import refusals as r
 from kymatui.domain.versions.resolution import ChannelSource, Resolution, resolve
@@ -265,7 +265,7 @@ def test_08_a_release_meta_has_either_channels_or_a_mandatory_version(spec: Json
         {"apiVersion": API, "kind": "ModuleReleaseMeta", "metadata": {"name": "mod"}, "spec": spec}
     )
     assert isinstance(read, ReleaseMeta)
-    assert schema_violations(read) == (Flaw("spec", "either channels or mandatory", flaw),)
+    assert release_meta_violations(read) == (Flaw("spec", "either channels or mandatory", flaw),)
 
 
 MATCHING = {"matchLabels": {"tier": "gold"}}

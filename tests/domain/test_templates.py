@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind
-from kymatui.domain.kyma.module_templates import ManagerRef, ModuleTemplate, TemplateGeneration, schema_violations
+from kymatui.domain.kyma.module_templates import ManagerRef, ModuleTemplate, TemplateGeneration, template_violations
 from tests.domain.builders import Json, a_template, community_template, labels, old_template, template
 
 
@@ -108,7 +108,7 @@ def test_what_is_read() -> None:
 
 
 def violations(**spec: Any) -> list[str]:
-    return [str(flaw) for flaw in schema_violations(a_template(template("mod", "1.0.0", **spec)))]
+    return [str(flaw) for flaw in template_violations(a_template(template("mod", "1.0.0", **spec)))]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_63_and_40_what_the_schema_refuses(spec: dict[str, Any], path: str) -> N
     content = {key: value for key, value in spec.items() if key not in ("moduleName", "version")}
     raw = template("mod", "1.0.0", **content)
     raw["spec"].update(spec)
-    found = [str(flaw) for flaw in schema_violations(a_template(raw))]
+    found = [str(flaw) for flaw in template_violations(a_template(raw))]
     assert len(found) == 1
     assert path in found[0]
 

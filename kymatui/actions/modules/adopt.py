@@ -26,7 +26,6 @@ def adopt_intent(intent: Intent, row: ModuleRow | None, shelf: TemplateIndex, bl
     of an upgrade; where the catalog does not have that version any more, the plan says so.
     """
     from kymatui.actions.modules.module_sources import catalog_bundle
-    from kymatui.engine.cluster.kind_order import versionless_key
 
     bundle = intent.bundle
     there = adoptable_row(row, bundle.name)
@@ -41,9 +40,9 @@ def adopt_intent(intent: Intent, row: ModuleRow | None, shelf: TemplateIndex, bl
         except KymatuiError as error:
             why = str(error)
         else:
-            kept = {versionless_key(read_ref(body)) for body in (*bundle.crds, *bundle.objects)}
+            kept = {read_ref(body).key for body in (*bundle.crds, *bundle.objects)}
             refs = [read_ref(body) for body in (*old.crds, *old.objects)]
-            return replace(made, outdated=tuple(ref for ref in refs if versionless_key(ref) not in kept))
+            return replace(made, outdated=tuple(ref for ref in refs if ref.key not in kept))
     note = f"objects that only {there.installed or 'the old version'} has stay: {why}"
     return replace(made, bundle=replace(bundle, notes=(*bundle.notes, note)))
 

@@ -17,7 +17,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.schema_forms import FormField, form_fields
 from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.plans.cluster_management import detect_management
-from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_downgrade
+from kymatui.domain.plans.direct_install import adoptable_row, install_refusals, is_lower_version
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.errors import KymatuiError, RefusedError
 
@@ -271,7 +271,7 @@ def _choices(
 
 def is_lower(standing: InstallStatus, version: str) -> bool:
     """Whether a lower version would be installed over what is there."""
-    return standing.known is not None and is_downgrade(standing.known.version, version)
+    return standing.known is not None and is_lower_version(standing.known.version, version)
 
 
 def newest_version(standing: InstallStatus) -> str:
@@ -282,7 +282,9 @@ def newest_version(standing: InstallStatus) -> str:
     known = standing.known.version if standing.known is not None else ""
     best = next((one for one in standing.versions if "-" not in one), next(iter(standing.versions), ""))
     return (
-        "" if not best or not known or (same_version(best, known) and is_whole) or is_downgrade(known, best) else best
+        ""
+        if not best or not known or (same_version(best, known) and is_whole) or is_lower_version(known, best)
+        else best
     )
 
 

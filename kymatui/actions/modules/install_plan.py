@@ -24,7 +24,7 @@ from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.cluster_management import detect_management
-from kymatui.domain.plans.direct_install import adoptable_row, choose_template, install_refusals, is_downgrade
+from kymatui.domain.plans.direct_install import adoptable_row, choose_template, install_refusals, is_lower_version
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
@@ -109,7 +109,7 @@ def plan_install(port: InstallPort, request: InstallRequest) -> Plan:
     if not owned and request.adoption in (Adoption.UPGRADE, Adoption.IF_PRESENT):
         intent = _adopting(port, request, intent)
     there = known.version if known is not None else intent.adopted_version
-    if is_downgrade(there, intent.bundle.version) and not request.allow_downgrade:
+    if is_lower_version(there, intent.bundle.version) and not request.allow_downgrade:
         raise RefusedError(
             f"{request.module} {there} is installed, and {intent.bundle.version} is lower",
             hint="--allow-downgrade goes on all the same",

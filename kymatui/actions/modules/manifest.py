@@ -17,7 +17,7 @@ from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import same_version, version_order
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.cluster_management import ClusterManager, Operator, detect_management
-from kymatui.domain.plans.direct_install import is_downgrade
+from kymatui.domain.plans.direct_install import is_lower_version
 from kymatui.domain.plans.manifest_body import (
     ManifestLayer,
     ManifestProgress,
@@ -242,7 +242,7 @@ class ManifestAction:
             body,
             live,
             tuple(manifest_diff(body, live)),
-            before if before and is_downgrade(before, template.version) else "",
+            before if before and is_lower_version(before, template.version) else "",
             self._owners(body),
             operator_of(self._port.cluster),
             self._port.cluster.allowed("patch", ref.kind, ref.namespace),

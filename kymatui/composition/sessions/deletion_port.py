@@ -172,12 +172,11 @@ class SessionDeletions:
         manifest: str = "",
     ) -> ManagedObjects:
         from kymatui.engine.cluster.concurrency import WIDTH
-        from kymatui.engine.cluster.kind_order import versionless_key
         from kymatui.engine.inventory.managed_resources import list_instances, without_operator_kinds
 
         declared = [(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)]
         kinds = without_operator_kinds([*declared, *self._kinds_of(definitions)])
-        own = frozenset({versionless_key(default)}) if default is not None else frozenset()
+        own = frozenset({default.key}) if default is not None else frozenset()
         return list_instances(own, self._cluster, kinds, self._stop, WIDTH, manifest)
 
     def _kinds_of(self, definitions: Iterable[ObjectRef]) -> list[GroupKind]:

@@ -12,7 +12,7 @@ from typing import Final
 
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
 from kymatui.domain.audit.inspection import InstallationRecord
-from kymatui.domain.kubernetes.managed_fields import FieldWriter, Path, field_writers, format_path, value_at
+from kymatui.domain.kubernetes.managed_fields import FieldWriter, Path, field_writers, format_path, owned_value
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.problems import Actor, Severity
@@ -97,7 +97,7 @@ def _mender(one: InstallationRecord) -> Actor:
 
 def _own_names(ref: ObjectRef, raw: Object) -> Iterator[str]:
     """Yield the field manager names that a module's own programs use; the default is the binary's name."""
-    containers = value_at(raw, ("f:spec", "f:template", "f:spec", "f:containers"))
+    containers = owned_value(raw, ("f:spec", "f:template", "f:spec", "f:containers"))
     if isinstance(containers, list):
         yield ref.name
         yield from (str(item.get("name")) for item in containers if isinstance(item, dict))
@@ -129,7 +129,7 @@ def _changes(
 ) -> Iterator[AuditFinding]:
     paths = sorted(path for path in entry.fields - mine if _matters(path))
     for path in paths[:_MOST_FIELDS]:
-        value = "" if ref.kind.kind == "Secret" and not ref.kind.group else _text(value_at(raw, path))
+        value = "" if ref.kind.kind == "Secret" and not ref.kind.group else _text(owned_value(raw, path))
         words = f"{ref}: {sanitize(entry.manager) or 'somebody without a name'} set {format_path(path)}"
         yield AuditFinding(CHANGED, words, one.module, str(ref), format_path(path), value, entry.at, Actor.YOU)
     more = len(paths) - _MOST_FIELDS

@@ -63,8 +63,7 @@ def _shared(case: AuditInput) -> Iterator[AuditFinding]:
     for one in case.inspection.installations:
         account = f"{one.by} ({one.record})"
         for ref in one.refs:
-            key = (ref.kind.group, ref.kind.kind, ref.namespace, ref.name)
-            other = seen.setdefault(key, account)
+            other = seen.setdefault(ref.key, account)
             if other != account and ref.kind.kind != "Namespace":
                 words = f"{ref} is claimed by {other} and by {account}"
                 yield AuditFinding(TWICE, words, one.module, str(ref), actor=Actor.YOU)

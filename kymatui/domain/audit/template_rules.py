@@ -112,14 +112,14 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
         if isinstance(meta, MalformedObject):
             yield AuditFinding(MALFORMED, meta.reason, "", str(meta.ref), actor=Actor.CATALOG)
             continue
-        for flaw in release_metas.schema_violations(meta):
+        for flaw in release_metas.release_meta_violations(meta):
             yield AuditFinding(SCHEMA, str(flaw), meta.module, str(read_ref(raw)), flaw.path, actor=Actor.CATALOG)
     yield from _readings(case)
 
 
 def _template(template: ModuleTemplate) -> Iterator[AuditFinding]:
     where, module = str(template.ref), template.module
-    for flaw in reading.schema_violations(template):
+    for flaw in reading.template_violations(template):
         yield AuditFinding(SCHEMA, str(flaw), module, where, flaw.path, actor=Actor.CATALOG)
     if not template.follows_convention:
         words = f"it is named {template.meta.name}, and lifecycle-manager looks for {template.conventional_name}"

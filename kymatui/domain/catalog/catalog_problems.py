@@ -58,7 +58,7 @@ def _row_problems(
         if creator not in ("", CATALOG_SYNC) and CATALOG_SYNC in template.meta.field_managers:
             message = taken_over_words(str(template.ref), creator)
             yield Problem(Severity.WARNING, message, Actor.YOU, module, template.ref)
-        for flaw in module_templates.schema_violations(template):
+        for flaw in module_templates.template_violations(template):
             message = f"{template.ref} breaks its schema: {flaw}"
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, template.ref)
         for finding in lint_rules(template.rules):
@@ -66,7 +66,7 @@ def _row_problems(
             severity = Severity.INFO if finding.harmless else Severity.WARNING
             yield Problem(severity, message, Actor.CATALOG, module, template.ref)
     if meta is not None:
-        for flaw in release_metas.schema_violations(meta):
+        for flaw in release_metas.release_meta_violations(meta):
             message = f"{meta.ref} breaks its schema: {flaw}"
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, meta.ref)
     for item in checked:

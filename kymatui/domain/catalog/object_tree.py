@@ -9,13 +9,13 @@ from enum import StrEnum
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import MalformedObject, read_meta, read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey, ObjectRef
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State, parse_state
 from kymatui.domain.modules.readiness import check_readiness
 from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS
 from kymatui.domain.snapshot.missing_lists import RowFact, explain_gaps, explain_missing
-from kymatui.domain.snapshot.object_index import Name, ObjectIndex, name_of
+from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object, Snapshot, is_namespaced_feed
 
 _OWNED = ("replicasets ", "pods ", "jobs ")
@@ -127,8 +127,8 @@ class _Growing:
         self._feeds = feeds
         self._now = now
         self._row = row
-        self._placed: set[Name] = set()
-        self._checked = {name_of(checked.resource): checked for checked in row.checked}
+        self._placed: set[ObjectKey] = set()
+        self._checked = {checked.resource.key: checked for checked in row.checked}
 
     def roots(self) -> Iterator[TreeNode]:
         row = self._row
@@ -163,11 +163,11 @@ class _Growing:
 
     def _nodes(self, refs: Iterable[ObjectRef], role: NodeRole, depth: int = 0) -> Iterator[TreeNode]:
         for ref in refs:
-            if name_of(ref) not in self._placed:
+            if ref.key not in self._placed:
                 yield self._node(ref, role, depth)
 
     def _node(self, ref: ObjectRef, role: NodeRole, depth: int = 0) -> TreeNode:
-        self._placed.add(name_of(ref))
+        self._placed.add(ref.key)
         raw = self._locations.find(ref)
         if raw is None:
             return self._unseen(ref, role)
@@ -182,7 +182,7 @@ class _Growing:
 
     def _state(self, ref: ObjectRef, raw: Object) -> tuple[State, str]:
         """Return an object's state and message: a module CR's own status or checks, else its readiness."""
-        checked = self._checked.get(name_of(ref))
+        checked = self._checked.get(ref.key)
         if checked is not None:
             held = f"held by {', '.join(checked.finalizers)}" if checked.deleting and checked.finalizers else ""
             return parse_state(checked.status_state) or checked.klm.state, checked.message or held

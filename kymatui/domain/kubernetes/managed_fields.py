@@ -97,7 +97,7 @@ def _label(form: str, rest: str) -> str:
     return ",".join(str(value) for value in keys.values()) if isinstance(keys, Mapping) else rest
 
 
-def value_at(raw: object, path: Path) -> object:
+def owned_value(raw: object, path: Path) -> object:
     """Return the value at a path, None if absent."""
     for step in path:
         form, _, rest = step.partition(":")

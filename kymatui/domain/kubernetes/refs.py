@@ -34,6 +34,10 @@ def _kind_of(api_version: str, kind: str) -> GroupVersionKind:
     return GroupVersionKind(group, version, kind)
 
 
+ObjectKey = tuple[str, str, str, str]
+"""Group, kind, namespace and name."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class ObjectRef:
     """A reference to one object; `namespace` is "" for cluster-scoped kinds."""
@@ -41,6 +45,11 @@ class ObjectRef:
     kind: GroupVersionKind
     namespace: str
     name: str
+
+    @property
+    def key(self) -> ObjectKey:
+        """Return the identity of the object: two versions of a kind are one object."""
+        return self.kind.group, self.kind.kind, self.namespace, self.name
 
     def __str__(self) -> str:
         where = f"{self.namespace}/" if self.namespace else ""

@@ -242,7 +242,7 @@ _VERSION = re.compile(r"(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)(
 _MAPPED = frozenset({"", "Processing", "Deleting", "Ready", "Error", "Warning", "Unmanaged"})
 
 
-def schema_violations(template: ModuleTemplate) -> tuple[Flaw, ...]:
+def template_violations(template: ModuleTemplate) -> tuple[Flaw, ...]:
     """Return what the current CRD of ModuleTemplate would reject."""
     found = list(template.flaws)
     if template.channel and not _CHANNEL.fullmatch(template.channel):

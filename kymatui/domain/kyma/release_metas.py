@@ -65,7 +65,7 @@ def read_release_meta(raw: object) -> ReleaseMeta | MalformedObject:
     )
 
 
-def schema_violations(meta: ReleaseMeta) -> tuple[Flaw, ...]:
+def release_meta_violations(meta: ReleaseMeta) -> tuple[Flaw, ...]:
     """Return what the CRD would reject; it requires either channels or mandatory, not both."""
     found = list(meta.flaws)
     if meta.channels and meta.mandatory_version is not None:

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.refs import ObjectKey, ObjectRef
 
 _NAMED = 3
-
-ObjectKey = tuple[str, str, str, str]
-"""Group, kind, namespace and name; the API version does not identify an object."""
-
-
-def object_key(ref: ObjectRef) -> ObjectKey:
-    """Return the identity of an object, independent of its API version."""
-    return (ref.kind.group, ref.kind.kind, ref.namespace, ref.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +19,14 @@ class AcceptedObjects:
     @staticmethod
     def of(objects: Iterable[tuple[ObjectRef, str]]) -> AcceptedObjects:
         """Collect references with their uids."""
-        return AcceptedObjects(frozenset((object_key(ref), uid) for ref, uid in objects))
+        return AcceptedObjects(frozenset((ref.key, uid) for ref, uid in objects))
 
     def __or__(self, other: AcceptedObjects) -> AcceptedObjects:
         return AcceptedObjects(self.uids | other.uids)
 
     def has(self, ref: ObjectRef, uid: str) -> bool:
         """Return whether the plan displayed exactly this object."""
-        return (object_key(ref), uid) in self.uids
+        return (ref.key, uid) in self.uids
 
 
 def summarize_names(refs: Iterable[ObjectRef]) -> str:

@@ -147,7 +147,7 @@ def adoptable_row(row: ModuleRow | None, name: str, version: str = "") -> Module
     return row
 
 
-def is_downgrade(installed: str, wanted: str) -> bool:
+def is_lower_version(installed: str, wanted: str) -> bool:
     """Return whether the wanted version is lower than the installed one."""
     return (
         bool(installed and wanted)

@@ -7,11 +7,9 @@ from functools import partial
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectKey, ObjectRef
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import NamespacedKind, Object, Snapshot
-
-Name = tuple[str, str, str, str]
 
 _PARTIAL = frozenset({"kymas", "workloads", "definitions", "owned"})
 """Lists whose objects are decoded in part, or joined from two clusters (a runtime's Kyma)."""
@@ -25,12 +23,12 @@ class _Part:
 
     def __init__(self, objects: Iterable[Object], whole: bool = True) -> None:
         self.whole = whole
-        self.named: dict[Name, Object] = {}
+        self.named: dict[ObjectKey, Object] = {}
         self.owned: dict[str, list[Object]] = {}
         self.definitions: dict[tuple[str, str], Object] = {}
         for raw in objects:
             ref = read_ref(raw)
-            self.named.setdefault(name_of(ref), raw)
+            self.named.setdefault(ref.key, raw)
             if ref.kind.kind == "CustomResourceDefinition":
                 spec = JsonReader(raw).child("spec")
                 self.definitions[spec.text("group"), spec.child("names").text("kind")] = raw
@@ -55,7 +53,7 @@ class ObjectIndex:
 
     def find(self, ref: ObjectRef) -> Object | None:
         """Return the observed object, None if absent."""
-        name = name_of(ref)
+        name = ref.key
         for part in self._parts:
             found = part.named.get(name)
             if found is not None:
@@ -64,7 +62,7 @@ class ObjectIndex:
 
     def whole(self, ref: ObjectRef) -> Object | None:
         """Return the object if all of its fields are watched, else None."""
-        name = name_of(ref)
+        name = ref.key
         return next((part.named[name] for part in self._parts if part.whole and name in part.named), None)
 
     def definition_of(self, kind: GroupVersionKind) -> Object | None:
@@ -76,11 +74,6 @@ class ObjectIndex:
         """Return the objects that name this object as an owner."""
         uid = uid_of(raw)
         return [child for part in self._parts for child in part.owned.get(uid, ())] if uid else []
-
-
-def name_of(ref: ObjectRef) -> Name:
-    """Return the identity of a reference without its version."""
-    return ref.kind.group, ref.kind.kind, ref.namespace, ref.name
 
 
 def uid_of(raw: Object) -> str:

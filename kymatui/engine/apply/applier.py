@@ -15,7 +15,7 @@ from kymatui.engine.apply.prune import CascadeLosses, foreign_claim, phases
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.finalizers import deletion_blocker
-from kymatui.engine.cluster.kind_order import defined_kinds, is_definition, is_namespace, versionless_key
+from kymatui.engine.cluster.kind_order import defined_kinds, is_definition, is_namespace
 from kymatui.engine.cluster.ports import NAMESPACE, Object
 from kymatui.engine.dryrun.field_takeover import HELM, take_over_fields
 from kymatui.engine.dryrun.preview import conflicts_of, is_yielding, observe
@@ -237,7 +237,7 @@ class _Application:
                 self.run.cluster.forget_kinds()
 
     def _write(self, step: Step) -> None:
-        body = self._bodies[versionless_key(step.ref)]
+        body = self._bodies[step.ref.key]
         with self.run.step(step.action.value, step.ref):
             if step.part in (BundlePart.DEFINITION, BundlePart.NAMESPACE, BundlePart.RESOURCE):
                 self._create(body)
@@ -352,9 +352,9 @@ class _Application:
 
     def _left(self, inventory: Inventory) -> tuple[InventoryItem, ...]:
         """Return the items that are installed now, without deleted ones."""
-        kept = {versionless_key(step.ref) for step in self.plan.of(Action.KEEP)}
+        kept = {step.ref.key for step in self.plan.of(Action.KEEP)}
         wanted = set(self._bodies) | kept
-        return tuple(item for item in inventory.items if versionless_key(item.ref) in wanted)
+        return tuple(item for item in inventory.items if item.ref.key in wanted)
 
     # messages
 
@@ -391,8 +391,7 @@ class _Application:
 def _bodies(plan: Plan) -> Mapping[tuple[str, str, str, str], Object]:
     bundle: Bundle = plan.bundle
     return {
-        versionless_key(read_ref(body)): body
-        for body in (own_namespace(bundle), *bundle.defaults, *bundle.objects, *bundle.crds)
+        read_ref(body).key: body for body in (own_namespace(bundle), *bundle.defaults, *bundle.objects, *bundle.crds)
     }
 
 

@@ -16,7 +16,7 @@ from kymatui.engine.apply.prune import prune_steps
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.bundles.chart_location import ChartLocation, chart_location
 from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
-from kymatui.engine.cluster.kind_order import install_waves, versionless_key
+from kymatui.engine.cluster.kind_order import install_waves
 from kymatui.engine.cluster.kyma_guard import refuse_kyma_managed
 from kymatui.engine.cluster.ports import FIELD_MANAGER, NAMESPACE, Clock, Cluster, Object
 from kymatui.engine.cluster.retries import DEFAULT_RETRY, RetryingCluster, RetryPolicy
@@ -184,13 +184,13 @@ class Planner:
 
     def _entries(self) -> list[_Entry]:
         bundle = self._bundle
-        definitions = {versionless_key(read_ref(body)) for body in bundle.crds}
+        definitions = {read_ref(body).key for body in bundle.crds}
         own = self._own_namespace()
         owned = {id(body) for body in own}
         found = []
         for number, wave in enumerate(install_waves((*bundle.crds, *own, *bundle.objects))):
             for body in wave:
-                key = versionless_key(read_ref(body))
+                key = read_ref(body).key
                 part = (
                     BundlePart.DEFINITION
                     if key in definitions
@@ -260,7 +260,7 @@ class Planner:
                 return []  # they are then read one by one
 
         for found in run_for_each(kinds, read, self._cancel, self._width):
-            self._seen |= {versionless_key(read_ref(body)): body for body in found}
+            self._seen |= {read_ref(body).key: body for body in found}
 
     def _step(self, entry: _Entry, coming: frozenset[str]) -> Step:
         ref = entry.ref
@@ -301,7 +301,7 @@ class Planner:
                 return ApplyPreview(Action.SAME, live, reason="it is there, and never changed")
         if is_deleted_when_done(entry.body) and self._has_run() and self._cluster.get(entry.ref) is None:
             return ApplyPreview(Action.SAME, None, reason="it has run, and was gone afterwards")
-        seen = self._seen.get(versionless_key(entry.ref))
+        seen = self._seen.get(entry.ref.key)
         new = self._previous is None
         adopt = self._intent.adopt
         return preview_apply(

@@ -16,7 +16,6 @@ from kymatui.engine.cluster.kind_order import (
     is_definition,
     is_namespace,
     is_system_namespace,
-    versionless_key,
 )
 from kymatui.engine.cluster.namespace_contents import list_foreign_contents
 from kymatui.engine.cluster.ports import Cluster, Object
@@ -75,8 +74,8 @@ def prune_steps(
     """Return the steps for items that the bundle no longer has: to delete, or to keep with the reason."""
     if not items:
         return PruneResult((), {})
-    wanted = {versionless_key(read_ref(body)) for body in (*bundle.crds, *bundle.objects)}
-    gone = [item for item in items if versionless_key(item.ref) not in wanted and not _is_own_place(item, previous)]
+    wanted = {read_ref(body).key for body in (*bundle.crds, *bundle.objects)}
+    gone = [item for item in items if item.ref.key not in wanted and not _is_own_place(item, previous)]
     live = run_for_each(gone, lambda item: cluster.get(item.ref), cancel, width)
     observed = {item.ref: observe(body) for item, body in zip(gone, live, strict=True)}
     mine = bundle_owner(bundle)

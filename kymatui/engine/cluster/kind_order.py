@@ -148,12 +148,7 @@ def unique_objects(objects: Iterable[Object]) -> Iterator[Object]:
     """Yield each object once; two versions of a kind are the same object."""
     seen: set[tuple[str, str, str, str]] = set()
     for body in objects:
-        key = versionless_key(read_ref(body))
+        key = read_ref(body).key
         if key not in seen:
             seen.add(key)
             yield body
-
-
-def versionless_key(ref: ObjectRef) -> tuple[str, str, str, str]:
-    """Return the identity of an object without its API version."""
-    return ref.kind.group, ref.kind.kind, ref.namespace, ref.name

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kymatui.domain.kubernetes.managed_fields import Path, field_writers, value_at
+from kymatui.domain.kubernetes.managed_fields import Path, field_writers, owned_value
 from kymatui.domain.kubernetes.object_meta import read_kind
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Cluster, Object
@@ -41,7 +41,7 @@ def leftover_fields(
     found = {
         cut
         for path in helms
-        if path[0] != _STATUS and (cut := _lacking(path, wanted, others)) and value_at(live, cut) is not None
+        if path[0] != _STATUS and (cut := _lacking(path, wanted, others)) and owned_value(live, cut) is not None
     }
     return tuple(sorted(found))
 

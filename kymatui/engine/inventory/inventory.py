@@ -12,7 +12,6 @@ import msgspec
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.engine.bundles.bundle import Origin
-from kymatui.engine.cluster.kind_order import versionless_key
 from kymatui.errors import ConfigurationError
 
 SCHEMA: Final = "kymatui.io/inventory/v1"
@@ -87,8 +86,8 @@ class Inventory:
         return self.state is InventoryState.PENDING and self.digest == digest
 
     def item(self, ref: ObjectRef) -> InventoryItem | None:
-        wanted = versionless_key(ref)
-        return next((item for item in self.items if versionless_key(item.ref) == wanted), None)
+        wanted = ref.key
+        return next((item for item in self.items if item.ref.key == wanted), None)
 
     def holds(self, ref: ObjectRef) -> bool:
         return self.item(ref) is not None
@@ -103,11 +102,11 @@ def reset_if_deleting(inventory: Inventory | None) -> Inventory | None:
 
 def merge_items(old: Iterable[InventoryItem], new: Iterable[InventoryItem]) -> tuple[InventoryItem, ...]:
     """Return both lists without duplicates; an old item keeps its flags, with the new API version."""
-    before = {versionless_key(item.ref): item for item in old}
+    before = {item.ref.key: item for item in old}
     found: dict[tuple[str, str, str, str], InventoryItem] = {}
     for item in new:
-        known = before.get(versionless_key(item.ref))
-        found[versionless_key(item.ref)] = replace(known, ref=item.ref) if known is not None else item
+        known = before.get(item.ref.key)
+        found[item.ref.key] = replace(known, ref=item.ref) if known is not None else item
     for key, item in before.items():
         found.setdefault(key, item)
     return tuple(found.values())

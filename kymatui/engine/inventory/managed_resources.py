@@ -12,7 +12,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.modules.module_manager import is_applied_from
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.finalizers import deletion_blocker
-from kymatui.engine.cluster.kind_order import defined_kinds, is_definition, versionless_key
+from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.inventory.inventory import Inventory
 from kymatui.errors import ForbiddenError
@@ -93,9 +93,9 @@ def list_managed_resources(
     inventory: Inventory, cluster: Cluster, kinds: Sequence[GroupKind], cancel: threading.Event, width: int
 ) -> ManagedObjects:
     """Return all objects of the kinds, in all namespaces; kinds that are not served have none."""
-    own = {versionless_key(item.ref) for item in inventory.items}
+    own = {item.ref.key for item in inventory.items}
     if inventory.resource_created:
-        own |= {versionless_key(ref) for ref in inventory.defaults}
+        own |= {ref.key for ref in inventory.defaults}
     return list_instances(own, cluster, kinds, cancel, width)
 
 
@@ -145,7 +145,7 @@ def _instance(gvk: GroupVersionKind, body: Object, own: Iterable[tuple[str, str,
     return ManagedObject(
         ref,
         str(metadata.get("uid") or ""),
-        versionless_key(ref) in own,
+        ref.key in own,
         parse_time(str(metadata.get("creationTimestamp") or "")),
         tuple(metadata.get("finalizers") or ()),
         deletion_blocker(body) if metadata.get("deletionTimestamp") else "",

@@ -8,7 +8,7 @@ from difflib import unified_diff
 
 from kymatui.actions.modules.install_choices import InstallStatus, is_lower
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.plans.direct_install import is_downgrade
+from kymatui.domain.plans.direct_install import is_lower_version
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 from kymatui.engine.apply.deletion_backup import describe_backup
 from kymatui.engine.apply.plan_refusals import group_reasons
@@ -41,7 +41,7 @@ def install_title(plans: Sequence[Plan], installed: str = "") -> str:
     installed = installed or first.intent.adopted_version
     if verb == "upgrade" and installed and installed == version:
         return f"install {first.bundle.name} {version} again"
-    if verb == "upgrade" and is_downgrade(installed, version):
+    if verb == "upgrade" and is_lower_version(installed, version):
         verb = "downgrade"
     way = f"{installed} → {version}" if installed and installed != version else version
     return f"{verb} {first.bundle.name} {way}".strip()
