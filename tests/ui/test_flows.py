@@ -13,6 +13,7 @@ from textual.widgets import TextArea
 from kymatui.adapters.sessions.cluster.catalog_session import open_session
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.cli.main import main
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.jobs import JobState
 from kymatui.engine.cluster.ports import Cluster
@@ -222,6 +223,25 @@ async def test_43_what_lifecycle_manager_manages_is_not_installed_directly_and_t
         await person.until(lambda: bool(app.problems))
         assert "istio is managed by lifecycle-manager, which would undo what is installed here" in app.problems[0]
         assert not app.desk.jobs
+
+
+async def test_the_plan_of_an_edit_says_that_what_kymatui_installed_changes_hands(
+    options: SessionOptions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = ("--kubeconfig", options.kubeconfig or "")
+    name = "connectivity-proxy"
+    assert main(["install", name, "--direct", "--yes", "--no-wait", *at]) == 0
+    capsys.readouterr()
+    assert main(["enable", name, "--dry-run", *at]) == 0
+    assert "installed by kymatui: new owner lifecycle-manager, nothing is deleted" in capsys.readouterr().err
+    app = KymatuiApp(lambda: open_session(options))
+    async with app.run_test(size=SIZE) as pilot:
+        person = Person(pilot)
+        await person.at(name)
+        await person.types(f"enable {name} default")
+        await person.sees(PlanScreen)
+        assert "installed by kymatui: new owner lifecycle-manager, nothing is deleted" in drawn(app)
+    assert main(["delete", name, "--yes", "--no-backup", "--cascade", *at]) == 0
 
 
 async def test_what_kubectl_installed_is_adopted_and_upgraded_by_one_plan(options: SessionOptions) -> None:

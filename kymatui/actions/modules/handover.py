@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma_edit.module_edit import ModuleEdit
+from kymatui.errors import ForbiddenError
 
 if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
@@ -49,6 +51,24 @@ def handover_summary(known: Inventory, ended: HandoverResult) -> str:
         kept = ", and so its Helm release stays" if known.chart else ""
         return f"{words}; lifecycle-manager has not taken up {', '.join(map(str, ended.left))}{kept}"
     return f"{words}; the Helm release {known.namespace}/{known.name} is forgotten" if known.chart else words
+
+
+def planned_handover(cluster: Cluster, toggle: ModuleEdit) -> str:
+    """What becomes of what kymatui installed when the edit is made; "" where it installed nothing."""
+    try:
+        known = find_handover(cluster, toggle.module)
+    except ForbiddenError as error:
+        return f"{toggle.module}: it is not known whether kymatui installed it: {error}"
+    return f"{toggle.module} {known.version}: {handover_notice(known)}" if known is not None else ""
+
+
+def complete_handover(cluster: Cluster, toggle: ModuleEdit) -> str:
+    """What kymatui installed belongs to lifecycle-manager once that has applied it; "" where it installed nothing."""
+    try:
+        known = find_handover(cluster, toggle.module)
+    except ForbiddenError:  # the plan said that it is not known
+        return ""
+    return handover_summary(known, hand_over(cluster, known)) if known is not None else ""
 
 
 def hand_over(cluster: Cluster, known: Inventory) -> HandoverResult:

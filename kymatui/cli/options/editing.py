@@ -121,27 +121,6 @@ def require_rights(session: ListedSession, toggling: ClusterKymaEdits, proposal:
         )
 
 
-def print_handover_notice(session: ListedSession, toggle: ModuleEdit) -> None:
-    """What becomes of what kymatui installed, before anybody is asked."""
-    from kymatui.actions.modules.handover import find_handover, handover_notice
-
-    if toggle.verb in ("enable", "manage"):
-        known = find_handover(session.cluster, toggle.module)
-        if known is not None:
-            say(f"{toggle.module} {known.version}: {handover_notice(known)}", sys.stderr)
-
-
-def complete_handover(session: ListedSession, toggle: ModuleEdit) -> str:
-    """What kymatui had installed belongs to lifecycle-manager once that has applied it; "" where it had nothing."""
-    from kymatui.actions.modules import handover
-
-    if toggle.verb not in ("enable", "manage"):
-        return ""
-    cluster = session.cluster
-    known = handover.find_handover(cluster, toggle.module)
-    return handover.handover_summary(known, handover.hand_over(cluster, known)) if known is not None else ""
-
-
 def plan_json(
     cluster: str,
     proposal: EditProposal,

@@ -51,6 +51,11 @@ class ModuleEdit:
     channel: str | None = None
     policy: Policy | None = None
 
+    @property
+    def takes_up(self) -> bool:
+        """Whether lifecycle-manager installs the module then, over what kymatui may have installed."""
+        return self.verb in (EditVerb.ENABLE, EditVerb.MANAGE)
+
 
 @dataclass(frozen=True, slots=True)
 class EditProposal:

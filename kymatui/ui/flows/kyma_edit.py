@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
+from kymatui.actions.modules.handover import complete_handover, planned_handover
 from kymatui.actions.uninstall import UninstallConsent
 from kymatui.composition.sessions.kyma_edit import StartedEdit
 from kymatui.composition.sessions.runtime_kyma_edit import edits_of
@@ -109,6 +110,10 @@ async def _plan(
     may_write = await desk.aside(lambda: all(_may_write(edits, one) for one in proposals))
     found = await desk.aside(partial(_uninstalls, edits, proposals))
     shown = preview_edit(proposals, app.view.charge, may_write=may_write, left_out=left_out, uninstalls=found)
+    notices = await desk.aside(
+        lambda: [planned_handover(edits.cluster, one.toggle) for one in proposals if one.toggle.takes_up]
+    )
+    shown = replace(shown, warnings=(*shown.warnings, *filter(None, notices)))
     answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
     if answer.is_yes:
         made = [one for one in proposals if one.edit is not None and not one.edit.is_empty]
@@ -225,7 +230,8 @@ def _follow_all(
             try:
                 if end.failed:
                     raise PartlyDoneError(end.failed, hint=f"`kymatui module {one.toggle.module}`")
-                ends += list(_handed_over(one, edits)) or [end.stage.words]
+                handed = complete_handover(edits.cluster, one.toggle) if one.toggle.takes_up else ""
+                ends.append(handed or end.stage.words)
             except KymatuiError as error:
                 errors.append(error)
     finally:
@@ -236,16 +242,6 @@ def _follow_all(
         said = "; ".join(map(str, errors))
         raise PartlyDoneError("; ".join([*ends, f"{len(errors)} not done: {said}"]), hint="plan it again to go on")
     return "; ".join(ends)
-
-
-def _handed_over(one: EditProposal, edits: ClusterKymaEdits) -> Iterator[str]:
-    """What kymatui had installed of it is lifecycle-manager's now."""
-    from kymatui.actions.modules.handover import find_handover, hand_over, handover_summary
-
-    if one.toggle.verb in (EditVerb.ENABLE, EditVerb.MANAGE):
-        known = find_handover(edits.cluster, one.toggle.module)
-        if known is not None:
-            yield handover_summary(known, hand_over(edits.cluster, known))
 
 
 class _Teller:

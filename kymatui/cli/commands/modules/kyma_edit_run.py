@@ -5,19 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from kymatui.actions.modules.handover import complete_handover, planned_handover
 from kymatui.cli.options import uninstalls as uninstalling
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import ProgressPrinter, cancellable
 from kymatui.cli.options.editing import (
     action_words,
-    complete_handover,
     is_in_progress,
     plan_json,
-    print_handover_notice,
     print_stage,
     require_rights,
 )
@@ -101,13 +100,19 @@ class EditRun:
             return self._ended(self._carry_out(legs))
         if not todo:
             return self._answer(legs, "unchanged", _SAME)
+        notices = [
+            planned_handover(self._toggling.cluster, leg.proposal.toggle)
+            for leg in todo
+            if leg.proposal.toggle.takes_up
+        ]
         if self._args.dry_run:
-            return self._answer(legs, "planned")
+            status = self._answer(legs, "planned")
+            _say_all(notices)
+            return status
         for leg in todo:
             require_rights(self._session, self._toggling, leg.proposal)
         say(self._text(legs, "table"), sys.stderr)
-        for leg in todo:
-            print_handover_notice(self._session, leg.proposal.toggle)
+        _say_all(notices)
         following = uninstalling.uninstall_consequence(one for leg in todo for one in leg.uninstalls)
         action = action_words([leg.proposal.toggle for leg in todo])
         confirm(self._session.target, action, following, yes=self._args.yes)
@@ -186,7 +191,8 @@ class EditRun:
                 legs[place] = replace(leg, error=PartlyDoneError(end.failed, hint=hint))
                 continue
             try:
-                handed = complete_handover(self._session, leg.proposal.toggle)
+                toggle = leg.proposal.toggle
+                handed = complete_handover(self._toggling.cluster, toggle) if toggle.takes_up else ""
             except KymatuiError as error:
                 legs[place] = replace(leg, error=error)
                 continue
@@ -258,3 +264,9 @@ class EditRun:
         yield from (
             f"warning: {sanitize(one)}" for one in dict.fromkeys(t for leg in legs for t in leg.proposal.warnings)
         )
+
+
+def _say_all(notices: Iterable[str]) -> None:
+    """Print beside the plan what else becomes of its modules."""
+    for notice in filter(None, notices):
+        say(notice, sys.stderr)
