@@ -42,6 +42,14 @@ class Module:
                         found.append(inner)
         return list({id(node): node for node in found}.values())
 
+    def late_names(self) -> list[str]:
+        """What is imported inside functions: the package's own modules and top-level names of others."""
+        found = []
+        for node in self.late_imports():
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [str(node.module)]
+            found += [name if name.startswith("kymatui") else name.split(".")[0] for name in names]
+        return found
+
     def classes(self) -> list[ast.ClassDef]:
         return [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
 
@@ -152,10 +160,12 @@ def method_counts(files: list[Module]) -> dict[str, tuple[int, int]]:
 
 
 def repeated_classes(files: list[Module]) -> dict[str, list[str]]:
+    """Return class names that exist more than once; private ones and messages inside widgets are no matter."""
     places: dict[str, list[str]] = defaultdict(list)
     for module in files:
         for node in module.classes():
-            if not node.name.startswith("_"):
+            is_message = any(isinstance(base, ast.Name) and base.id == "Message" for base in node.bases)
+            if not node.name.startswith("_") and not is_message:
                 places[node.name].append(module.place)
     return {name: found for name, found in sorted(places.items()) if len(found) > 1}
 

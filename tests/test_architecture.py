@@ -176,3 +176,142 @@ def test_no_one_asks_a_session_which_one_it_is() -> None:
         for module in structure.modules()
         for hit in structure.SESSION_PROBE.finditer(module.text)
     ] == []
+
+
+# Lower folders first; those on one line do not know each other.
+ORDER = {
+    "domain": (
+        ("kubernetes",),
+        ("kyma",),
+        ("snapshot",),
+        ("versions",),
+        ("modules",),
+        ("catalog",),
+        ("remote", "fleet"),
+        ("kyma_edit",),
+        ("plans", "audit"),
+        ("glossary",),
+    ),
+    "engine": (
+        ("cluster",),
+        ("bundles",),
+        ("inventory", "plans"),
+        ("jobs", "sources"),
+        ("dryrun",),
+        ("apply",),
+        ("deletion",),
+        ("controllers",),
+        ("library",),
+    ),
+    "helm": (
+        ("govalues",),
+        ("yaml", "semver"),
+        ("gotime",),
+        ("encodings",),
+        ("language",),
+        ("functions",),
+        ("charts",),
+        ("schemas",),
+        ("rendering",),
+        ("linting",),
+    ),
+}
+
+
+@pytest.mark.parametrize("layer", ORDER)
+def test_a_folder_of_a_layer_imports_only_lower_ones(layer: str) -> None:
+    rank = {name: index for index, names in enumerate(ORDER[layer]) for name in names}
+    wrong = []
+    for source, targets in structure.edges(structure.modules()).items():
+        if source.startswith(f"kymatui.{layer}."):
+            here = source.split(".")[2]
+            there = {target.split(".")[2] for target in targets if target.startswith(f"kymatui.{layer}.")} - {here}
+            wrong += [f"{source} imports {name}" for name in there if rank[name] >= rank[here]]
+    assert wrong == []
+
+
+# Classes of more than 25 methods, or more than 40 with their bases, each with its reason. The list only shrinks.
+LARGE_CLASSES = {
+    "helm/encodings/toml_scanner.py:TomlScanner": "a parser: one method for each production",
+    "helm/gotime/time_parser.py:_Reader": "a parser: one method for each part of a layout",
+    "helm/gotime/times.py:Time": "the methods of Go's Time, which templates call",
+    "helm/language/expressions.py:Expressions": "a compiler: one method for each node",
+    "helm/language/parsing.py:_Parser": "a parser: one method for each production",
+    "sandbox/cel/cel_parser.py:_Parser": "a parser: one method for each production",
+    "adapters/kube/watch/watch.py:Watch": "one state machine of list and watch; to be split",
+    "adapters/sessions/cluster/catalog_session.py:CatalogSession": "to be split by what is asked",
+    "composition/sessions/runtime_session.py:RuntimeSession": "to be split by what is asked",
+}
+# Screens and widgets inherit Textual's handlers, so only methods of their own count. The number only shrinks.
+LARGE_WIDGETS = "ui/"
+LARGE_WIDGETS_LEFT = 7
+
+
+def test_classes_are_small() -> None:
+    counts = structure.method_counts(structure.modules())
+    large = {name for name, (own, whole) in counts.items() if own > 25 or whole > 40}
+    assert {name for name in large if not name.startswith(LARGE_WIDGETS)} <= set(LARGE_CLASSES)
+    widgets = [own for name, (own, _) in counts.items() if name.startswith(LARGE_WIDGETS) and own > 25]
+    assert len(widgets) <= LARGE_WIDGETS_LEFT
+
+
+def test_a_class_name_stands_for_one_thing() -> None:
+    assert structure.repeated_classes(structure.modules()) == {}
+
+
+# Files over 400 lines; the list only shrinks.
+LONG_FILES = {
+    "adapters/kube/watch/watch.py",
+    "adapters/sessions/cluster/catalog_session.py",
+    "composition/sessions/runtime_session.py",
+    "helm/encodings/toml_scanner.py",
+    "helm/govalues/printf.py",
+    "sandbox/schemas/customresources/crd_rules.py",
+}
+
+
+def test_files_have_at_most_400_lines() -> None:
+    assert {module.place for module in structure.modules() if module.text.count("\n") > 400} <= LONG_FILES
+
+
+# Libraries that are slow to import, or not always there: imported by the functions that need them.
+SLOW = {
+    "aiohttp",
+    "cryptography",
+    "ctypes",
+    "difflib",
+    "fcntl",
+    "jsonschema",
+    "kubernetes",
+    "msgspec",
+    "oras",
+    "platformdirs",
+    "pysequoia",
+    "re2",
+    "requests",
+    "textual",
+    "urllib3",
+    "yaml",
+}
+# Modules of these layers that import inside functions what is no such library, each with its reason.
+LATE_IMPORTS = {
+    "engine/__init__.py": "the library, on first use: the screen needs parts of the engine only",
+    "helm/__init__.py": "the public names, on first use: listing charts needs no template language",
+    "helm/charts/glob_patterns.py": "regular expressions: few charts have a .helmignore",
+    "helm/charts/metadata.py": "times: few charts have a creation time",
+    "helm/functions/__init__.py": "the cache's signature, when a cache is asked for",
+    "helm/functions/data.py": "TOML: few charts use it",
+    "helm/language/tables.py": "YAML of .Values.YAML, which few charts call",
+    "helm/language/units.py": "parser and compiler: a chart whose code is cached needs neither",
+    "helm/linting/contents.py": "JSON schemas: few charts have one",
+    "helm/schemas/checking.py": "JSON schemas: few charts have one",
+}
+STRICT = ("domain/", "engine/", "helm/", "ocm/", "sandbox/", "adapters/kube/", "adapters/oci/", "adapters/http/")
+# Late imports of the package's own modules in the other layers. The number only shrinks.
+LATE_IMPORTS_LEFT = 570
+
+
+def test_imports_are_at_the_top_unless_a_start_pays_for_them() -> None:
+    late = {module.place: [name for name in module.late_names() if name not in SLOW] for module in structure.modules()}
+    assert {place for place, names in late.items() if names and place.startswith(STRICT)} <= set(LATE_IMPORTS)
+    assert sum(len(names) for place, names in late.items() if not place.startswith(STRICT)) <= LATE_IMPORTS_LEFT

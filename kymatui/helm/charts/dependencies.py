@@ -14,6 +14,7 @@ from kymatui.helm.charts.metadata import Dependency
 from kymatui.helm.charts.trees import ChartNode
 from kymatui.helm.govalues.printing import format_value
 from kymatui.helm.govalues.types import TypedMap
+from kymatui.helm.semver.constraints import parse_constraint
 from kymatui.helm.semver.versions import SemverError, parse_version
 from kymatui.helm.yaml.conversions import copy_plain
 
@@ -22,8 +23,6 @@ _NOTHING: Final = object()
 
 def is_compatible(constraint: str, version: str) -> bool:
     """Return whether a version is in a range; invalid versions and ranges never match."""
-    from kymatui.helm.semver.constraints import parse_constraint  # many charts have no version constraint
-
     try:
         return parse_constraint(constraint).check(parse_version(version))
     except SemverError:
