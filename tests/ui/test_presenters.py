@@ -17,13 +17,13 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.change_history import ModuleChange
 from kymatui.domain.catalog.object_tree import build_tree
 from kymatui.domain.catalog.rows import ModuleRow as Module
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.modules.state_checks import CheckMode
 from kymatui.domain.modules.status_paths import evaluate_path
 from kymatui.domain.snapshot.object_index import index_objects
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot, namespaced_feed
-from kymatui.domain.versions.messages import format_duration
 from kymatui.domain.versions.version_diff import compare_versions
 from kymatui.errors import UnreachableError
 from kymatui.ui.connection.connection_status import connection_banner, describe_connection

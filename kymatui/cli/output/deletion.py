@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.plan_changes import counts, step_json
 from kymatui.cli.output.printing import markdown, table
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.domain.versions.messages import format_duration
 
 if TYPE_CHECKING:
     from kymatui.domain.kubernetes.refs import ObjectRef

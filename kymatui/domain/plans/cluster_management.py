@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.domain.snapshot.cluster_index import KYMA_FEED, MANIFEST_FEED
 from kymatui.domain.snapshot.missing_lists import UnknownFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.domain.versions.messages import format_duration
 
 OWN_OPERATOR: Final = "kymatui-operator"
 _LIFECYCLE_MANAGERS = ("lifecycle-manager", "module-manager")

@@ -127,12 +127,3 @@ def source_words(source: StateSource) -> str:
         StateSource.PRESENCE: "what there is of the module",
         StateSource.NONE: "nothing",
     }[source]
-
-
-def format_duration(seconds: float) -> str:
-    """Return a duration as kubectl prints it: `42s`, `5m`, `3h`, `12d`."""
-    seconds = max(int(seconds), 0)
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= size * (2 if unit == "m" else 1):
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, Feed, FeedState, is_namespaced_feed
 from kymatui.errors import KymatuiError
@@ -34,10 +35,6 @@ def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiE
     if not states:
         return ConnectionStatus("connecting", "processing")
     if FeedState.STALE in states:
-        from kymatui.domain.versions.messages import (
-            format_duration,  # with all that it has words for: the first paint needs none of them
-        )
-
         stale = [feed for feed in feeds.values() if feed.state is FeedState.STALE]
         since = min(feed.since for feed in stale)
         why = next((feed.message for feed in stale if feed.message), "")

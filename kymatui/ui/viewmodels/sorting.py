@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.ui.viewmodels.row_filter import RowFilter
 from kymatui.ui.viewmodels.row_list import EMPTY, Cell, Row
 
@@ -86,6 +87,4 @@ def _reads_until(since: float, now: float) -> float:
 
 
 def _span(seconds: float) -> str:
-    from kymatui.domain.versions.messages import format_duration  # not before the first paint
-
     return format_duration(seconds)

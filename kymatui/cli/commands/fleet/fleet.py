@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.printing import FORMATS, document, markdown, say, table
 from kymatui.cli.parser import add_cluster_options
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.states import StateSource
 from kymatui.domain.versions.drift import DriftKind
@@ -143,8 +144,6 @@ def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | 
 
 
 def _row(runtime: Runtime, unknown: UnknownFact | None) -> list[str]:
-    from kymatui.domain.versions.messages import format_duration
-
     worst = runtime.worst
     state = f"{runtime.state} (skipped)" if runtime.skipped else runtime.state
     return [

@@ -16,6 +16,7 @@ from kymatui.domain.catalog.module_events import (
     events_availability,
     module_objects,
 )
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.errors import ForbiddenError, ServerError, UnreachableError
 
 if TYPE_CHECKING:
@@ -106,8 +107,6 @@ def _text(row: ModuleRow, snapshot: Snapshot, args: argparse.Namespace) -> str:
 
 
 def _cells(event: Event, now: float) -> tuple[str, ...]:
-    from kymatui.domain.versions.messages import format_duration
-
     subject = f"{event.kind}/{event.name}"
     seen = format_duration(now - event.seen) if event.seen else ""
     return seen, event.type, event.reason, subject, str(event.count or ""), " ".join(event.message.split())

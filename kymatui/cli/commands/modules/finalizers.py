@@ -11,8 +11,8 @@ from kymatui.cli.options.confirmation import confirm_by_typing
 from kymatui.cli.options.direct_install import FORMATS, add_clusters, add_fetching, open_context
 from kymatui.cli.output.plan_header import plan_text
 from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.versions.messages import format_duration
 from kymatui.errors import RefusedError, UsageError
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin
 from kymatui.domain.catalog.rows import ModuleRow as Module
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.states import State, StateSource, state_rank
@@ -15,7 +16,6 @@ from kymatui.domain.kyma.versions import parse_version
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact
 from kymatui.domain.versions.drift import DriftKind
-from kymatui.domain.versions.messages import format_duration
 from kymatui.ui.presenters.catalog.catalog_columns import CatalogView
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.row_list import Cell, Row

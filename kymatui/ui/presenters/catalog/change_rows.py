@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterable
 
 from kymatui.domain.catalog.change_history import ModuleChange
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import parse_state
-from kymatui.domain.versions.messages import format_duration
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column

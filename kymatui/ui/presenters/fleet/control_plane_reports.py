@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kymatui.domain.fleet.maintenance import DowntimeUpgrade, Maintenance, UpgradeStatus
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus
 from kymatui.domain.remote.watcher_chains import ChainLink, LinkHealth, WatcherChain
-from kymatui.domain.versions.messages import format_duration
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, version_cell
 from kymatui.ui.presenters.fleet.runtime_rows import key_text
 from kymatui.ui.viewmodels.columns import Column

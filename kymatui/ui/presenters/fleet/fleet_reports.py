@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from kymatui.domain.fleet.fleet_tracker import MANIFEST, FleetChange
 from kymatui.domain.fleet.pending_actions import PendingAction
 from kymatui.domain.fleet.runtimes import Runtime, VersionCounts, version_matrix
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import parse_state, state_rank
-from kymatui.domain.versions.messages import format_duration
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES
 from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter, key_text, next_actor_of
 from kymatui.ui.terminal.glyphs import SIGNS

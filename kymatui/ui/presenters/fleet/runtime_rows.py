@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.pending_actions import runtime_pending_actions
 from kymatui.domain.fleet.runtimes import Runtime, drift_count, group_name
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import State, parse_state, state_rank
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
-from kymatui.domain.versions.messages import format_duration
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, GAP_TONES, TONES
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column

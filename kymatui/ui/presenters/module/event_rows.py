@@ -13,11 +13,11 @@ from kymatui.domain.catalog.module_events import (
     module_objects,
 )
 from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.domain.versions.messages import format_duration
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Cell
 from kymatui.ui.viewmodels.row_list import Row as Line

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from kymatui.domain.catalog.rows import Catalog, CheckedResource, ModuleRow
 from kymatui.domain.kubernetes.conditions import Condition, read_conditions
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -13,7 +14,7 @@ from kymatui.domain.kyma.states import parse_state
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
 from kymatui.domain.versions.evidence import Evidence
-from kymatui.domain.versions.messages import drift_words, format_duration, note_words, refusal_words, source_words
+from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, source_words
 from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, TONES, format_age, state_cell
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.widgets.fact_list import Fact

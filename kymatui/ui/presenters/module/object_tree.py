@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from kymatui.domain.catalog.object_tree import NodeRole, ObjectTree, ObjectVisibility, TreeNode
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import State, worst_state
-from kymatui.domain.versions.messages import format_duration
 from kymatui.ui.presenters.catalog.catalog_rows import TONES
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
-from kymatui.domain.versions.messages import format_duration
 from kymatui.engine.deletion.deletion_state import (
     DeletionState,
     ManagedBy,

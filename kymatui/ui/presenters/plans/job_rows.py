@@ -6,10 +6,10 @@ import re
 import time
 from collections.abc import Iterable, Iterator
 
+from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import Job, JobState, JobStep, StepState
-from kymatui.domain.versions.messages import format_duration
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Cell, Row
