@@ -20,6 +20,8 @@ _TEMPLATE = GroupVersionKind(_OPERATOR, "v1beta2", "ModuleTemplate")
 _DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
 _PERSON: Final = "kubectl-edit"
 _TRIES: Final = 20
+_HELD: Final = "sandbox.local/held"
+_IGNORE: Final = {"customResourcePolicy": "Ignore"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +51,43 @@ def _merge(cluster: Cluster, ref: ObjectRef, patch: Mapping[str, Any]) -> None:
     cluster.patch(ref, patch, PatchKind.MERGE, manager=_PERSON)
 
 
-def _policy_pending(sandbox: _Sandbox) -> str:
-    """Kyma Ignore, Manifest CreateAndDelete."""
+def _edit_entry(sandbox: _Sandbox, module: str, change: Mapping[str, Any]) -> None:
     kyma = sandbox.runtime.get(_KYMA)
     assert kyma is not None
-    entries = [
-        {**entry, "customResourcePolicy": "Ignore"} if entry["name"] == "nats" else entry
-        for entry in kyma["spec"]["modules"]
-    ]
+    entries = [{**entry, **change} if entry["name"] == module else entry for entry in kyma["spec"]["modules"]]
     _merge(sandbox.runtime, _KYMA, {"spec": {"modules": entries}})
+
+
+def _edit_manifest(sandbox: _Sandbox, module: str, patch: Mapping[str, Any]) -> None:
+    metadata = sandbox.manifest(module)["metadata"]
+    _merge(sandbox.control, ObjectRef(_MANIFEST, metadata["namespace"], metadata["name"]), patch)
+
+
+def _policy_pending(sandbox: _Sandbox) -> str:
+    """Kyma Ignore, Manifest CreateAndDelete."""
+    _edit_entry(sandbox, "nats", _IGNORE)
     return "nats: the Kyma says Ignore, its Manifest CreateAndDelete"
 
 
 def _cr_stays(sandbox: _Sandbox) -> str:
     """Kyma CreateAndDelete, Manifest Ignore, with the finalizer that lifecycle-manager forgets."""
-    metadata = sandbox.manifest("telemetry")["metadata"]
-    ref = ObjectRef(_MANIFEST, metadata["namespace"], metadata["name"])
-    _merge(sandbox.control, ref, {"spec": {"customResourcePolicy": "Ignore"}})
+    _edit_manifest(sandbox, "telemetry", {"spec": _IGNORE})
     return "telemetry: the Kyma says CreateAndDelete, its Manifest Ignore"
+
+
+def _may_not_wait(sandbox: _Sandbox) -> str:
+    """Kyma and Manifest Ignore, and users have objects of the module."""
+    _edit_manifest(sandbox, "serverless", {"spec": _IGNORE})
+    _edit_entry(sandbox, "serverless", _IGNORE)
+    return "serverless: Kyma and Manifest say Ignore, and its objects are in use"
+
+
+def _still_releasing(sandbox: _Sandbox) -> str:
+    """Unmanaged is reported, and a finalizer holds the Manifest."""
+    finalizers = [*(sandbox.manifest("btp-operator")["metadata"].get("finalizers") or []), _HELD]
+    _edit_manifest(sandbox, "btp-operator", {"metadata": {"finalizers": finalizers}})
+    _edit_entry(sandbox, "btp-operator", {"managed": False})
+    return f"btp-operator: Unmanaged is reported, and the finalizer {_HELD} holds its Manifest"
 
 
 def _not_applied(sandbox: _Sandbox) -> str:
@@ -109,14 +130,16 @@ def _kyma_deleted(sandbox: _Sandbox) -> str:
     """The runtime's Kyma is being deleted, held so that it can be looked at."""
     if sandbox.is_one:
         raise RefusedError("one cluster has no runtime's Kyma", hint="start the sandbox with --clusters kcp,skr")
-    _merge(sandbox.runtime, _KYMA, {"metadata": {"finalizers": ["sandbox.local/held"]}})
+    _merge(sandbox.runtime, _KYMA, {"metadata": {"finalizers": [_HELD]}})
     sandbox.runtime.delete(_KYMA)
-    return "the runtime's Kyma is being deleted, held by the finalizer sandbox.local/held"
+    return f"the runtime's Kyma is being deleted, held by the finalizer {_HELD}"
 
 
 _ALL: Final[Mapping[str, Callable[[_Sandbox], str]]] = {
     "policy-pending": _policy_pending,
     "cr-stays": _cr_stays,
+    "may-not-wait": _may_not_wait,
+    "still-releasing": _still_releasing,
     "not-applied": _not_applied,
     "taken-over": _taken_over,
     "kyma-deleted": _kyma_deleted,

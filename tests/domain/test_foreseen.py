@@ -14,7 +14,7 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma_edit.edit_progress import track_edit
 from kymatui.domain.kyma_edit.module_edit import EditProposal, EditVerb, ModuleEdit, propose_edit
-from kymatui.domain.modules.risks import FINALIZER_MODULE_CR, RiskKind
+from kymatui.domain.modules.risks import FINALIZER_MODULE_CR, NOT_RELEASED, RiskKind, unreleased_words
 from kymatui.domain.snapshot.snapshots import Snapshot
 from tests.domain.builders import (
     NOW,
@@ -204,3 +204,22 @@ def test_17_a_runtimes_kyma_that_is_deleted_comes_again_without_its_own_modules(
     (problem,) = [one for one in build_catalog(replace(seen, kymas=(dying,)), NOW).problems if "deleted" in one.message]
     assert "creates the runtime's Kyma again" in problem.message
     assert "requests: mod. Enable them again after that" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        pytest.param(cluster({"managed": False}, state="Ready", made=made(CREATE)), NOT_RELEASED, id="not reported"),
+        pytest.param(cluster({"managed": False}, state="Ready"), NOT_RELEASED, id="not reported, Manifests unreadable"),
+        pytest.param(cluster({"managed": False}, state="Unmanaged"), "", id="released"),
+    ],
+)
+def test_an_unmanaged_module_is_released_only_when_reported(seen: Snapshot, expected: str) -> None:
+    found = row(seen)
+    assert unreleased_words(found.reports.kyma, found.foreseen) == expected
+
+
+def test_an_unmanaged_module_with_a_manifest_is_not_released() -> None:
+    found = row(cluster({"managed": False}, state="Unmanaged", made=made(CREATE)))
+    (risk,) = (one for one in found.foreseen if one.risk is RiskKind.STILL_RELEASING)
+    assert unreleased_words(found.reports.kyma, found.foreseen) == risk.words

@@ -23,7 +23,7 @@ from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.modules.module_manager import owning_manifest
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
-from kymatui.domain.modules.risks import effective_policies
+from kymatui.domain.modules.risks import effective_policies, unreleased_words
 from kymatui.domain.plans.direct_install import unknown_lists
 from kymatui.domain.plans.managed_resources import associated_kinds
 from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster
@@ -233,10 +233,12 @@ def _not_ours(made: DeletionState, row: ModuleRow | None) -> DeletionState:
     if made.charge is ManagedBy.NOBODY:
         return replace(made, refusal=f"{made.module} is not installed in {made.cluster}: nothing is left of it")
     if made.charge is ManagedBy.UNMANAGED:
-        refusal = (
-            f"{made.module} is unmanaged: lifecycle-manager has let go of it, and nothing says what belongs to it; "
+        unreleased = unreleased_words(row.reports.kyma, row.foreseen) if row is not None else ""
+        released = (
+            "lifecycle-manager has let go of it, and nothing says what belongs to it; "
             f"take it over with `kymatui adopt {made.module}`, or let it be managed again"
         )
+        refusal = f"{made.module} is unmanaged: {unreleased or released}"
     else:
         refusal = (
             f"{made.module} is not installed by kymatui in {made.cluster}, and nothing says what belongs to it; "

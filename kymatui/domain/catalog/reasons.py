@@ -19,6 +19,7 @@ from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_fo
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
 from kymatui.domain.modules.readiness import Readiness
 from kymatui.domain.modules.risks import (
+    NOT_RELEASED,
     is_not_applied,
     is_still_releasing,
     is_stuck,
@@ -141,7 +142,7 @@ def _unmanaged(case: ReasonInputs) -> Reason | None:
     if case.presence is not Presence.UNMANAGED:
         return None
     if case.subject.report is not None and case.subject.report.state != State.UNMANAGED:
-        return Reason(f"{KLM} has not let go of it yet: keep the entry until its state is Unmanaged", Actor.KLM)
+        return Reason(NOT_RELEASED, Actor.KLM)
     manifest = case.subject.manifest
     if is_still_releasing(case.subject.report, manifest) and manifest is not None:
         return Reason(still_releasing_words(manifest), Actor.KLM, Severity.WARNING)

@@ -139,6 +139,16 @@ def still_releasing_words(manifest: Manifest) -> str:
     )
 
 
+NOT_RELEASED = "lifecycle-manager has not let go of it yet: keep the entry until its state is Unmanaged"
+
+
+def unreleased_words(reported: str, foreseen: Iterable[ModuleRisk]) -> str:
+    """Return why an unmanaged module is not released yet, "" if it is; `reported` is its state in the Kyma."""
+    if reported != State.UNMANAGED:
+        return NOT_RELEASED
+    return next((one.words for one in foreseen if one.risk is RiskKind.STILL_RELEASING), "")
+
+
 def risks_of_policy(policy: str) -> Iterator[str]:
     """Yield notes for the user before a policy is set."""
     yield f"the policy reaches the Manifest only {_PASSED_ON}, and has no effect before"

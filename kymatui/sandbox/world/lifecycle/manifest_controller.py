@@ -23,6 +23,7 @@ SKIP = f"{PREFIX}/skip-reconciliation"
 DECLARATIVE = "declarative.kyma-project.io/finalizer"
 LABELS = "label-removal-finalizer"
 MODULE_CR = "resource.kyma-project.io/finalizer"
+_OWN = (DECLARATIVE, LABELS, MODULE_CR)
 POLL = 1.0
 
 Target = Callable[[Obj], Installer | None]
@@ -208,8 +209,10 @@ class SimulatedManifestController:
         return others, (found[0], default) if default is not None else None
 
     def _release(self, manifest: Obj, finalizers: list[str]) -> None:
+        """Leave only these of lifecycle-manager's finalizers, and those of others."""
+        others = [name for name in manifest["metadata"].get("finalizers") or [] if name not in _OWN]
         try:
-            self._patch(manifest, {"metadata": {"finalizers": finalizers or None}})
+            self._patch(manifest, {"metadata": {"finalizers": [*finalizers, *others] or None}})
         except StatusError as error:
             if error.reason != "NotFound":
                 raise
