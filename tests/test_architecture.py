@@ -104,6 +104,34 @@ def test_the_global_generator_of_random_numbers_is_left_alone() -> None:
     assert not found
 
 
+# Classes of the screens that are still over the limit: methods of their own, and with their bases. Numbers only shrink.
+LARGE_IN_UI = {
+    "ui/application/fleet_app.py:FleetApp": (22, 49),
+    "ui/application/kymatui_app.py:KymatuiApp": (37, 37),
+    "ui/dialogs/plan_dialog.py:PlanScreen": (26, 32),
+    "ui/screens/catalog_screen.py:CatalogScreen": (28, 54),
+    "ui/screens/control_plane_screens.py:WatchersScreen": (4, 41),
+    "ui/screens/control_plane_screens.py:WindowsScreen": (7, 42),
+    "ui/screens/deletion_screen.py:DeletionScreen": (27, 50),
+    "ui/screens/fleet_list_screens.py:VersionMatrixScreen": (10, 45),
+    "ui/screens/fleet_screen.py:FleetScreen": (34, 54),
+    "ui/screens/fleet_screen.py:RuntimeTable": (0, 48),
+    "ui/screens/module_screen.py:ModuleScreen": (20, 47),
+    "ui/widgets/live_table.py:LiveTable": (18, 48),
+    "ui/widgets/row_table.py:RowTable": (31, 31),
+}
+
+
+def test_screens_have_objects_instead_of_bases() -> None:
+    """A class of the UI has 25 methods at most, and 40 with those of its bases; Textual's are not counted."""
+    found = {}
+    for name, (own, whole) in structure.method_counts(structure.modules()).items():
+        most_own, most_whole = LARGE_IN_UI.get(name, (25, 40))
+        if name.startswith("ui/") and (own > most_own or whole > max(most_whole, 40)):
+            found[name] = (own, whole)
+    assert found == {}
+
+
 # The words of other programs: Kubernetes' in the sandbox, Helm's in its library and its command.
 FOREIGN = ("sandbox/", "helm/", "cli/commands/helm/")
 

@@ -32,7 +32,9 @@ def pressing(*keys: str) -> Walk:
     async def before(pilot: Pilot[Any]) -> None:
         app = pilot.app
         assert isinstance(app, FleetApp)
-        await until(pilot, lambda: app.fleet is not None and app.shown is not None and bool(app.shown.table))
+        await until(
+            pilot, lambda: app.fleet is not None and app.shown is not None and bool(app.shown.filter_line.table)
+        )
         await pilot.pause()
         for key in keys:
             await pilot.press(key)

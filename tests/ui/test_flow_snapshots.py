@@ -67,7 +67,7 @@ class StillScreen(DeletionScreen):
 
     def _look(self) -> None:
         self.seen = SEEN
-        if self.is_whole:
+        if self.frame.is_whole:
             self._draw()
 
 

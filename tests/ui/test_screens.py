@@ -32,7 +32,7 @@ from kymatui.ui.screens.problems_screen import ProblemsScreen
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.document import Document
-from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.live_table import LiveTable, advance_tables
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.top_line import TopLine
 from tests.domain import builders as b
@@ -418,7 +418,7 @@ async def test_ages_advance_while_nothing_changes_and_only_their_lines_are_paint
         before = {row.key: row.cells["age"].text for row in rows(app)}
         painted: list[object] = []
         monkeypatch.setattr(RowTable, "refresh", lambda table, *regions, **more: painted.append(regions))
-        app.shown.advance(began)  # type: ignore[union-attr]
+        advance_tables(app.screen, began)
         assert painted == []
         app.clock = lambda: began + 86_400
         app._tick()

@@ -214,7 +214,7 @@ async def test_tables_in_tabs_are_filtered_and_escape_shows_all_again(
     await pilot.press(*"jjjjj", tab)
     await pilot.pause()
     assert app.shown is not None
-    found = app.shown.table
+    found = app.shown.filter_line.table
     assert found is not None
     everything = len(found.rows)
     await pilot.press("slash", *wanted, "enter")

@@ -75,7 +75,7 @@ def _module(app: FlowApp, words: Sequence[str]) -> None:
 
 
 def _table(app: FlowApp) -> Iterator[ScreenCommand]:
-    table = app.shown.table if app.shown is not None else None
+    table = app.shown.filter_line.table if app.shown is not None else None
     if app.shown is not None:
         yield ScreenCommand(
             "save",
@@ -114,7 +114,7 @@ def _filter(app: FlowApp, text: str) -> None:
 
 
 def _sort(app: FlowApp, words: Sequence[str]) -> None:
-    table = app.shown.table if app.shown is not None else None
+    table = app.shown.filter_line.table if app.shown is not None else None
     column, _, way = (words[0] if words else "").partition(":")
     known = [one.id for one in table.columns] if table is not None else []
     if table is None or column not in known or way not in ("", "asc", "desc"):

@@ -18,6 +18,7 @@ from kymatui.settings.options_schema import ACCENTS
 from kymatui.ui.application.navigator import Navigator
 from kymatui.ui.application.screen_registry import HOME
 from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.base.screen_frame import AsksAgain
 from kymatui.ui.connection.cluster_link import ClusterConnection, ClusterSession, FollowedObjects
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import ConnectionStatus, connection_banner
@@ -31,6 +32,7 @@ from kymatui.ui.terminal.ascii_filter import AsciiFilter
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.terminal.stylesheets import styles_dir
 from kymatui.ui.terminal.themes import THEMES
+from kymatui.ui.widgets.live_table import advance_tables
 from kymatui.ui.widgets.top_line import FrameFacts
 
 if TYPE_CHECKING:
@@ -185,8 +187,8 @@ class KymatuiApp(FlowApp):
             return
         if self.connection.stale_since or self._audit:
             self.show_frame()
-        if self.shown is not None and self.shown.is_whole:
-            self.shown.advance(self.clock())
+        if self.shown is not None and self.shown.frame.is_whole:
+            advance_tables(self.shown, self.clock())
 
     # what arrives from the cluster
 
@@ -262,8 +264,8 @@ class KymatuiApp(FlowApp):
         return self.ways.shown
 
     def show_frame(self) -> None:
-        if self.shown is not None and self.shown.is_whole:
-            self.shown.show_frame(self.frame_facts)
+        if self.shown is not None and self.shown.frame.is_whole:
+            self.shown.frame.show(self.frame_facts)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [*super().get_line_filters(), *([self._ascii] if self._ascii.enabled else [])]
@@ -314,8 +316,9 @@ class KymatuiApp(FlowApp):
 
     def action_reconnect(self) -> None:
         self.view.retry()
-        if self.shown is not None:
-            self.shown.ask_again()
+        screen: object = self.shown
+        if isinstance(screen, AsksAgain):
+            screen.ask_again()
 
     def action_interrupt(self) -> None:
         now = self.clock()

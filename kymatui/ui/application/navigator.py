@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.ui.application.screen_registry import screen_for
 from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.base.screen_frame import HasTabs
 from kymatui.ui.navigation.history import ScreenStep, Trail, VisitHistory
 
 if TYPE_CHECKING:
@@ -48,10 +49,14 @@ class Navigator:
         """Shows another screen above this one; the one that is there stays where it is."""
         framed = self.framed
         if framed and framed[-1].step.same_screen(step):
-            self._app.call_later(framed[-1].show_tab, step.tab)
+            self._show_tab(framed[-1], step.tab)
             return
         self.visits.visit((*(screen.step for screen in framed), step))
         self._app.push_screen(screen_for(step))
+
+    def _show_tab(self, screen: FramedScreen, tab: str) -> None:
+        if isinstance(screen, HasTabs):
+            self._app.call_later(screen.show_tab, tab)
 
     def climb(self) -> None:
         """Up one step."""
@@ -90,6 +95,6 @@ class Navigator:
         for _ in framed[same:]:
             self._app.pop_screen()
         if same == len(trail):
-            self._app.call_later(framed[same - 1].show_tab, trail[-1].tab)
+            self._show_tab(framed[same - 1], trail[-1].tab)
         for step in trail[same:]:
             self._app.push_screen(screen_for(step))

@@ -12,13 +12,14 @@ from kymatui.ui.navigation.command_table import (
     completions,
     find_command,
 )
+from kymatui.ui.widgets.live_table import LiveTable
 
 if TYPE_CHECKING:
     from textual.screen import Screen
     from textual.widget import Widget
 
     from kymatui.ui.base.screen_app import ScreenApp
-    from kymatui.ui.widgets.prompt import Prompt
+    from kymatui.ui.widgets.prompt import Mode, Prompt
 
 _SUGGESTED = 12
 
@@ -44,6 +45,12 @@ class FilterLine:
     def target(self) -> Filterable | None:
         main = self._main_widget()
         return main if isinstance(main, Filterable) else None
+
+    @property
+    def table(self) -> LiveTable | None:
+        """Return the table that filters, orders and exports are about."""
+        main = self._main_widget()
+        return main if isinstance(main, LiveTable) else None
 
     @property
     def text(self) -> str:
@@ -99,7 +106,7 @@ class CommandLine:
     def new_prompt(self) -> Prompt:
         from kymatui.ui.widgets.prompt import Prompt
 
-        self._prompt = Prompt()
+        self._prompt = Prompt(self)
         return self._prompt
 
     async def _mounted(self) -> Prompt:
@@ -110,18 +117,18 @@ class CommandLine:
 
     # what is typed
 
-    def changed(self, event: Prompt.Changed) -> None:
-        event.prompt.note(self._filter.set(event.text) if event.mode == "filter" else self._hint(event.text))
+    def changed(self, prompt: Prompt, mode: Mode, text: str) -> None:
+        prompt.note(self._filter.set(text) if mode == "filter" else self._hint(text))
 
-    def cancelled(self, event: Prompt.Cancelled) -> None:
-        if event.mode == "filter":
+    def cancelled(self, prompt: Prompt, mode: Mode) -> None:
+        if mode == "filter":
             self._filter.set("")
-        self._close(event.prompt)
+        self._close(prompt)
 
-    def submitted(self, event: Prompt.Submitted) -> None:
-        self._close(event.prompt)
-        if event.mode == "command" and event.text.strip():
-            self.run(event.text)
+    def submitted(self, prompt: Prompt, mode: Mode, text: str) -> None:
+        self._close(prompt)
+        if mode == "command" and text.strip():
+            self.run(text)
 
     def _close(self, prompt: Prompt) -> None:
         prompt.close()

@@ -13,16 +13,15 @@ from textual.widgets import Static
 
 from kymatui.ui.base.command_line import CommandLine, FilterLine
 from kymatui.ui.base.disabled_keys import DisabledKeysScreen
+from kymatui.ui.base.screen_frame import ScreenFrame
 from kymatui.ui.base.screen_keys import key_help, why_no_step
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.widgets.key_bar import KeyBar
-from kymatui.ui.widgets.live_table import LiveTable
-from kymatui.ui.widgets.top_line import FrameFacts, TopLine
+from kymatui.ui.widgets.top_line import TopLine
 
 if TYPE_CHECKING:
     from kymatui.ui.base.screen_app import ScreenApp
-    from kymatui.ui.widgets.prompt import Prompt
 
 
 class FramedScreen(DisabledKeysScreen[None]):
@@ -50,6 +49,7 @@ class FramedScreen(DisabledKeysScreen[None]):
 
     def __init__(self) -> None:
         super().__init__()
+        self.frame = ScreenFrame(self)
         self.filter_line = FilterLine(self.main_widget)
         self.command_line = CommandLine(self, self.commands, self.filter_line, lambda: self.main_widget().focus())
 
@@ -75,10 +75,6 @@ class FramedScreen(DisabledKeysScreen[None]):
     def show_catalog(self) -> None:
         """Draws what the app knows now; called whenever that changed."""
 
-    async def show_tab(self, tab: str) -> None:
-        """Opens one of the screen's tabs, where it has any."""
-        del tab
-
     def why_off(self, action: str) -> str:
         """Why an action can do nothing now; empty where it can."""
         no_step = why_no_step(self.kymatui.ways.visits, action)
@@ -86,7 +82,8 @@ class FramedScreen(DisabledKeysScreen[None]):
             return no_step
         if action in self.WRITES:
             return self.kymatui.why_no_writes
-        if action in ("sort_next", "sort_turn") and (self.table is None or self.table.order is None):
+        table = self.filter_line.table
+        if action in ("sort_next", "sort_turn") and (table is None or table.order is None):
             return "this list has an order of its own"
         return ""
 
@@ -94,7 +91,7 @@ class FramedScreen(DisabledKeysScreen[None]):
         """What can be saved here, by the ending of the file's name."""
         from kymatui.ui.viewmodels.table_export import FORMATS, export_table
 
-        table = self.table
+        table = self.filter_line.table
         found: dict[str, Callable[[], str]] = {}
         if table is not None:
             found = {form: partial(export_table, table.columns, table.rows, form) for form in FORMATS}
@@ -114,49 +111,19 @@ class FramedScreen(DisabledKeysScreen[None]):
     def kymatui(self) -> ScreenApp:
         return cast("ScreenApp", self.app)
 
-    @property
-    def table(self) -> LiveTable | None:
-        """The table that filters, orders and exports are about."""
-        main = self.main_widget()
-        return main if isinstance(main, LiveTable) else None
-
     def on_mount(self) -> None:
-        self.show_frame(self.kymatui.frame_facts)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the widgets are there: not yet while the screen is made, and no more while it is taken away.
-
-        Asked for every key that is drawn, so nothing is searched: the frame's widgets are the screen's own children.
-        """
-        return self.is_mounted and {TopLine, KeyBar} <= {type(child) for child in self.children}
-
-    def ask_again(self) -> None:
-        """Asks anew for what is not followed; for screens that have such things."""
+        self.frame.show(self.kymatui.frame_facts)
 
     def catch_up(self) -> None:
         """Shows everything as it is now."""
-        if self.is_whole:
-            self.show_frame(self.kymatui.frame_facts)
+        if self.frame.is_whole:
+            self.frame.show(self.kymatui.frame_facts)
             self.show_catalog()
-
-    def advance(self, now: float) -> None:
-        """Let the ages in the tables advance; nothing else changes while nothing arrives."""
-        for table in self.query(LiveTable):
-            if table.is_on_screen:
-                table.advance(now)
 
     def on_screen_resume(self) -> None:
         """Hidden screens are not drawn while the cluster changes; they catch up when they are seen again."""
         self.catch_up()
         self.refresh_bindings()
-
-    def show_frame(self, facts: FrameFacts) -> None:
-        self.query_one(TopLine).facts = facts.with_trail(*(step.crumb for step in self.kymatui.ways.trail_to(self)))
-        banner = self.query_one("#banner", Static)
-        banner.display = bool(facts.banner)
-        if facts.banner:
-            banner.update(facts.banner)
 
     def on_top_line_chosen(self, event: TopLine.Chosen) -> None:
         """A click on a crumb leads there."""
@@ -172,15 +139,6 @@ class FramedScreen(DisabledKeysScreen[None]):
 
     # filters and commands
 
-    def on_prompt_changed(self, event: Prompt.Changed) -> None:
-        self.command_line.changed(event)
-
-    def on_prompt_cancelled(self, event: Prompt.Cancelled) -> None:
-        self.command_line.cancelled(event)
-
-    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
-        self.command_line.submitted(event)
-
     async def action_filter(self) -> None:
         await self.command_line.open_filter()
 
@@ -188,7 +146,7 @@ class FramedScreen(DisabledKeysScreen[None]):
         await self.command_line.open_command(text)
 
     async def action_save(self) -> None:
-        form = "csv" if self.table is not None else "svg"
+        form = "csv" if self.filter_line.table is not None else "svg"
         await self.command_line.open_command(f"save {self.step.crumb}.{form}")
 
     # help and other screens

@@ -105,7 +105,7 @@ class DeletionScreen(FramedScreen):
         self._look()
 
     def _look(self) -> None:
-        if self._is_due and self.is_whole and self.kymatui.catalog is not None:
+        if self._is_due and self.frame.is_whole and self.kymatui.catalog is not None:
             self._looking, self._wanted = True, False
             self.run_worker(self._look_aside(), exit_on_error=False)
 
@@ -131,7 +131,7 @@ class DeletionScreen(FramedScreen):
             self._error = str(error)
         finally:
             self._looking, self._looked_at = False, time.monotonic()
-        if self.is_whole:
+        if self.frame.is_whole:
             self._draw()
 
     # what is shown

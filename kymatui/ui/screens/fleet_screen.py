@@ -298,10 +298,10 @@ class FleetScreen(FramedScreen):
         if action == "back" and not self._narrowed:
             return "this is the first screen"
         if action == "edit_runtimes":
-            if self._group or not self.is_whole or not self.main_widget().marked:
+            if self._group or not self.frame.is_whole or not self.main_widget().marked:
                 return "mark runtimes first, with space"
             return "" if self.fleet_app.read_only else self.fleet_app.why_no_fleet_writes
-        if action == "compare" and (self._group or not self.is_whole or self.main_widget().cursor_key is None):
+        if action == "compare" and (self._group or not self.frame.is_whole or self.main_widget().cursor_key is None):
             return "there is no runtime under the cursor"
         return super().why_off(action)
 

@@ -60,7 +60,7 @@ class JobListing(ListScreen):
         self.query_one(TargetLine).show_targets(*(found or ((here,) if here is not None else ())))
 
     def why_off(self, action: str) -> str:
-        job = self.job if self.is_whole else None
+        job = self.job if self.frame.is_whole else None
         if action == "cancel_job":
             return "there is no job" if job is None else "it has ended" if job.is_over else ""
         if action == "again" and (job is None or flow_app(self).desk.again(job.number) is None):

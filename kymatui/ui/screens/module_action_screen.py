@@ -28,7 +28,7 @@ class ModuleActionScreen(FramedScreen):
         return ()
 
     def why_off(self, action: str) -> str:
-        if action in ("act", "manage", "upgrade", "install", "delete") and not (self.is_whole and self.targets):
+        if action in ("act", "manage", "upgrade", "install", "delete") and not (self.frame.is_whole and self.targets):
             return "there is no module under the cursor"
         return super().why_off(action)
 

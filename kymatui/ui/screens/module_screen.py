@@ -116,7 +116,7 @@ class ModuleScreen(ModuleActionScreen):
     @on(LiveTable.Arranged)
     def _show_tabs(self) -> None:
         note = self.pane.note if self.pane is not None else ""
-        table = self.table
+        table = self.filter_line.table
         main = self.main_widget()
         if isinstance(main, Document) and main.filter_text:
             note = f"/{main.filter_text}  {main.place}"
@@ -171,7 +171,7 @@ class ModuleScreen(ModuleActionScreen):
         await self.action_tab(TABS[event.number].label)
 
     def why_off(self, action: str) -> str:
-        if action == "filter" and self.is_mounted and self.table is None and self._tab != DocumentsPane.TITLE:
+        if action == "filter" and self.is_mounted and self.filter_line.target is None:
             return "there is nothing to filter on this tab"
         return super().why_off(action)
 

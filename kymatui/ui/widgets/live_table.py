@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.ui.viewmodels.columns import Column
@@ -155,3 +156,10 @@ class LiveTable(RowTable):
 
         self.app.copy_to_clipboard(export_table(self.columns, self.rows, "tsv"))
         self.notify(f"copied {format_count(len(self.rows), 'row')}", timeout=2)
+
+
+def advance_tables(screen: Screen[Any], now: float) -> None:
+    """Let the ages in the tables advance; nothing else changes while nothing arrives."""
+    for table in screen.query(LiveTable):
+        if table.is_on_screen:
+            table.advance(now)

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.message import Message
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static
 
 Mode = Literal["filter", "command"]
 SIGNS: dict[Mode, str] = {"filter": "/", "command": ":"}
+
+
+class PromptUser(Protocol):
+    """Takes what is typed; called where the screen handles its own events."""
+
+    def changed(self, prompt: Prompt, mode: Mode, text: str) -> None: ...
+
+    def submitted(self, prompt: Prompt, mode: Mode, text: str) -> None: ...
+
+    def cancelled(self, prompt: Prompt, mode: Mode) -> None: ...
 
 
 class Prompt(Horizontal):
@@ -25,34 +34,9 @@ class Prompt(Horizontal):
         Binding("tab", "complete", "Complete", id="prompt.complete", priority=True),
     ]
 
-    class Changed(Message):
-        """Each keystroke."""
-
-        def __init__(self, prompt: Prompt, mode: Mode, text: str) -> None:
-            super().__init__()
-            self.prompt = prompt
-            self.mode: Mode = mode
-            self.text = text
-
-    class Submitted(Message):
-        """Enter."""
-
-        def __init__(self, prompt: Prompt, mode: Mode, text: str) -> None:
-            super().__init__()
-            self.prompt = prompt
-            self.mode: Mode = mode
-            self.text = text
-
-    class Cancelled(Message):
-        """Escape; a filter that was typed is to be dropped."""
-
-        def __init__(self, prompt: Prompt, mode: Mode) -> None:
-            super().__init__()
-            self.prompt = prompt
-            self.mode: Mode = mode
-
-    def __init__(self) -> None:
+    def __init__(self, user: PromptUser) -> None:
         super().__init__(id="prompt")
+        self._user = user
         self._mode: Mode = "filter"
         self.display = False
 
@@ -88,15 +72,15 @@ class Prompt(Horizontal):
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
         event.stop()
-        self.post_message(self.Changed(self, self._mode, event.value))
+        self.screen.call_later(self._user.changed, self, self._mode, event.value)
 
     @on(Input.Submitted)
     def _sent(self, event: Input.Submitted) -> None:
         event.stop()
-        self.post_message(self.Submitted(self, self._mode, event.value))
+        self.screen.call_later(self._user.submitted, self, self._mode, event.value)
 
     def action_cancel(self) -> None:
-        self.post_message(self.Cancelled(self, self._mode))
+        self.screen.call_later(self._user.cancelled, self, self._mode)
 
     def action_complete(self) -> None:
         self.query_one(Input).action_cursor_right()

@@ -79,7 +79,7 @@ async def _look_at_fleet(patience: float, app: FleetApp) -> None:
         while time.monotonic() < deadline:
             if app.failure is not None:
                 raise app.failure
-            table = app.shown.table if app.shown is not None else None
+            table = app.shown.filter_line.table if app.shown is not None else None
             known = len(app.fleet.picture.runtimes) if app.fleet is not None else 0
             if known and app.connection.word == "live" and table is not None and len(table.rows) == known:
                 return
@@ -90,5 +90,5 @@ async def _look_at_fleet(patience: float, app: FleetApp) -> None:
 def _agree(app: KymatuiApp, screen: CatalogScreen) -> bool:
     """Whether the table has the rows that the catalog has."""
     wanted = {row.name for row in app.catalog.rows} if app.catalog is not None else set()
-    table = screen.table
+    table = screen.filter_line.table
     return bool(wanted) and table is not None and {row.key for row in table.rows} == wanted

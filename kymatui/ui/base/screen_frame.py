@@ -1,0 +1,52 @@
+"""The frame around every full screen: top line, banner and keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+
+from textual.widgets import Static
+
+from kymatui.ui.widgets.key_bar import KeyBar
+from kymatui.ui.widgets.top_line import FrameFacts, TopLine
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from kymatui.ui.base.screen_app import ScreenApp
+
+
+@runtime_checkable
+class HasTabs(Protocol):
+    """A screen with tabs that a step can name."""
+
+    async def show_tab(self, tab: str) -> None: ...
+
+
+@runtime_checkable
+class AsksAgain(Protocol):
+    """A screen that shows what is not followed, and reads it again on request."""
+
+    def ask_again(self) -> None: ...
+
+
+class ScreenFrame:
+    """The frame of one screen."""
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self._screen = screen
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether the widgets exist: not yet while the screen is composed, and no more while it is removed.
+
+        Read for every key that is drawn, so nothing is searched: the frame's widgets are the screen's own children.
+        """
+        return self._screen.is_mounted and {TopLine, KeyBar} <= {type(child) for child in self._screen.children}
+
+    def show(self, facts: FrameFacts) -> None:
+        trail = cast("ScreenApp", self._screen.app).ways.trail_to(self._screen)
+        self._screen.query_one(TopLine).facts = facts.with_trail(*(step.crumb for step in trail))
+        banner = self._screen.query_one("#banner", Static)
+        banner.display = bool(facts.banner)
+        if facts.banner:
+            banner.update(facts.banner)
