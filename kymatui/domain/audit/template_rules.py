@@ -11,6 +11,7 @@ from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, MalformedObj
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma import module_templates as reading
 from kymatui.domain.kyma import release_metas
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.module_templates import ModuleTemplate, TemplateGeneration, read_template
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.modules.state_check_lint import lint_rules
@@ -85,7 +86,6 @@ CHECKS_DIFFER = AuditRule(
     "Lifecycle-manager evaluates the rules otherwise than they are documented, and the state is not the one meant.",
     "Give each path of the rules a value in the resource, or take the rule away.",
 )
-_KYMA = "kyma-system"
 RULES = (
     MALFORMED,
     SCHEMA,
@@ -140,7 +140,7 @@ def _sources(template: ModuleTemplate) -> Iterator[AuditFinding]:
     lifecycle-manager finds its own new templates in the registry, by the component in their ModuleReleaseMeta.
     """
     where, module = str(template.ref), template.module
-    of_kyma = template.meta.labels.get(LABEL_MANAGED_BY) == "kyma" or template.meta.namespace == _KYMA
+    of_kyma = template.meta.labels.get(LABEL_MANAGED_BY) == "kyma" or template.meta.namespace == KYMA_NAMESPACE
     if not template.links and not template.component and not of_kyma:
         yield AuditFinding(
             NO_SOURCE, "it has neither links nor a descriptor", module, where, "spec", actor=Actor.CATALOG

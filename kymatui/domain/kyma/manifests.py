@@ -22,10 +22,10 @@ from kymatui.domain.kubernetes.object_meta import (
     read_ref,
 )
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 
 _FNV_OFFSET, _FNV_PRIME, _FNV_MASK = 0x811C9DC5, 0x01000193, 0xFFFFFFFF
 _NAME_LIMIT = 63  # as in lifecycle-manager, which cuts longer names to 62 characters
-_SYNC_NAMESPACE = "kyma-system"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def manifest_name(kyma: str, component: str, module: str) -> str:
 
 
 def default_resource(
-    data: Mapping[str, Any], manifest: str, *, cluster_scoped: bool = False, namespace: str = _SYNC_NAMESPACE
+    data: Mapping[str, Any], manifest: str, *, cluster_scoped: bool = False, namespace: str = KYMA_NAMESPACE
 ) -> ObjectRef:
     """Return the reference of a module's default CR; empty name and namespace get defaults."""
     ref = read_ref(data)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kymatui.domain.catalog.rows import NAMING_LISTS, Catalog, CatalogOrigin, ModuleRow
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.template_index import TemplateIndex
@@ -18,7 +19,6 @@ from kymatui.domain.versions.offers import AmbiguousOffer, NoSuchModule, NoSuchV
 from kymatui.errors import RefusedError
 
 RAW_MANIFEST = "rawManifest"
-DEFAULT_NAMESPACE = "kyma-system"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def choose_template(shelf: TemplateIndex, module: str, version: str = "", namesp
             if not address:
                 return f"{found.ref} names no {RAW_MANIFEST}: only lifecycle-manager can install it"
             manager = found.manager.namespace if found.manager is not None else ""
-            return InstallChoice(found, address, manager or DEFAULT_NAMESPACE)
+            return InstallChoice(found, address, manager or KYMA_NAMESPACE)
 
 
 def _the_same(shelf: TemplateIndex, several: AmbiguousOffer) -> ModuleTemplate | None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kymatui.domain.catalog.assessment import ANNOTATION_STATE_CHECK
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME, OPERATOR
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.manifests import Manifest, default_resource, default_resource_body
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.problems import Actor
@@ -17,7 +18,6 @@ from kymatui.domain.kyma.states import State
 
 Json = dict[str, Any]
 API_VERSION: Final = f"{OPERATOR}/v1beta2"
-NAMESPACE: Final = "kyma-system"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def manifest_body(
     labels = {LABEL_MODULE_NAME: template.module}
     if kyma is not None:
         labels[LABEL_KYMA_NAME] = kyma[1]
-    metadata: Json = {"name": name, "namespace": namespace or NAMESPACE, "labels": labels}
+    metadata: Json = {"name": name, "namespace": namespace or KYMA_NAMESPACE, "labels": labels}
     if template.rules:
         rules = [{"jsonPath": one.path, "value": one.value, "mappedState": one.mapped_state} for one in template.rules]
         metadata["annotations"] = {ANNOTATION_STATE_CHECK: json.dumps(rules)}
