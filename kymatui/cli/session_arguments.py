@@ -13,9 +13,8 @@ from kymatui.settings.config_file import Settings, load_settings
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.composition.sessions.pair_session import PairSession
-    from kymatui.composition.sessions.remote_session import RemoteOptions
+    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
+    from kymatui.adapters.sessions.control_plane.pair_session import PairSession
 
 
 def session_options_of(
@@ -119,8 +118,7 @@ def remote_options_of(
 ) -> tuple[RemoteOptions, Settings]:
     """The control plane and perhaps one runtime. What forbids writing to either of the two forbids it for both."""
     from kymatui.adapters.sessions.cluster.cluster_access import context_name
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.composition.sessions.remote_session import RemoteOptions
+    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
 
     options, settings = session_options_of(args)
     control = replace(
@@ -159,7 +157,7 @@ def open_configured_pair(
     `elsewhere` says that --namespace is one of the runtime, and not that of the control plane's Kymas; `once`, that
     nobody waits for a change of what is listed.
     """
-    from kymatui.composition.sessions.pair_session import open_pair
+    from kymatui.adapters.sessions.control_plane.pair_session import open_pair
 
     options, _ = remote_options_of(args, runtime, read_only=read_only)
     control = replace(options.control, once=once, namespace="" if elsewhere else options.control.namespace)

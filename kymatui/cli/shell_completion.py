@@ -230,7 +230,7 @@ def _labels(_: Typed) -> Iterable[str]:
 
 
 def _runtimes(typed: Typed) -> Iterable[str]:
-    from kymatui.composition.sessions.runtime_completion import find_runtime_names
+    from kymatui.composition.completion import find_runtime_names
 
     return find_runtime_names(_options(typed, remote=True))
 
@@ -252,8 +252,7 @@ _PROVIDERS: dict[str, Callable[[Typed], Iterable[str]]] = {
 
 
 def _names(typed: Typed) -> CompletionNames:
-    from kymatui.adapters.sessions.cluster.completion_cache import find_names
-    from kymatui.composition.sessions.runtime_completion import find_module_names
+    from kymatui.composition.completion import find_module_names, find_names
 
     runtime = typed.options.get("remote", "")
     return find_module_names(_options(typed, remote=True), runtime) if runtime else find_names(_options(typed))

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.control_plane.fleet_session import MANIFESTS, FleetSession
 from kymatui.composition.sandbox import start_sandbox
-from kymatui.composition.sessions.fleet_session import MANIFESTS, FleetSession
 from kymatui.domain.snapshot.snapshots import FeedState
 
 EVENTS_A_SECOND = 50

@@ -11,9 +11,9 @@ import sys
 import time
 from itertools import cycle, islice
 
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 from kymatui.composition.sandbox import start_sandbox
-from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
 from kymatui.ui.application.fleet_app import FleetApp
 from tests.benchmarks.drawing import Writes, at, drawn, key_to_paint, keys_to_paint, stalls
 from tests.benchmarks.fleet_following import EVENTS_A_SECOND, WATCHED_SECONDS, memory

@@ -200,8 +200,8 @@ def _in_child(words: Sequence[str], prepare: Callable[[], None], seed: int, out:
 async def _screen(seed: int, *, fleet: bool) -> None:
     """Opens the screen, and presses keys that it offers, for some seconds."""
     from kymatui.adapters.sessions.cluster.catalog_session import open_session
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
+    from kymatui.adapters.sessions.control_plane.remote_session import open_remote
     from kymatui.settings.config_file import Settings
     from kymatui.ui.application.fleet_app import FleetApp
     from kymatui.ui.application.kymatui_app import KymatuiApp

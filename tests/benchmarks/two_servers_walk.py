@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 from kymatui.composition.sandbox import start_sandbox
-from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.settings.config_file import Settings

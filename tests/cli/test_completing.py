@@ -28,11 +28,11 @@ from kymatui.adapters.sessions.cluster.completion_cache import (
     save_names,
     save_session_names,
 )
+from kymatui.adapters.sessions.control_plane.runtime_completion import save_runtime_names
 from kymatui.cli import shell_completion
 from kymatui.cli.commands.program import completion
 from kymatui.cli.main import main
 from kymatui.cli.shell_completion import FILES, bash_candidates, candidates, quoted, split_line
-from kymatui.composition.sessions.runtime_completion import save_runtime_names
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from tests.domain.builders import community_template, meta, snapshot, template
 

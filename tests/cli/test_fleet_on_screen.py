@@ -10,8 +10,8 @@ import pytest
 
 from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MODULE_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind

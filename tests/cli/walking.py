@@ -18,8 +18,8 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen, Screen
 
 from kymatui.adapters.sessions.cluster.catalog_session import open_session
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
+from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 from kymatui.settings.config_file import Settings
 from kymatui.ui import screens
 from kymatui.ui.application.fleet_app import FleetApp

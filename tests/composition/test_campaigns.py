@@ -11,10 +11,9 @@ from unittest.mock import Mock, create_autospec
 import pytest
 
 from kymatui.adapters.files.campaign_journal import CampaignJournal
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
 from kymatui.composition.sessions.campaign import Campaign, CampaignPace
-from kymatui.composition.sessions.remote_session import RemoteOptions
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 

@@ -7,7 +7,7 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from kymatui.composition.sessions.pair_session import PairSession
+from kymatui.adapters.sessions.control_plane.pair_session import PairSession
 from kymatui.composition.sessions.runtime_kyma_edit import RuntimeKymaEdits
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots

@@ -20,10 +20,10 @@ import pytest
 import yaml
 
 from kymatui.adapters.kube.api.client import PatchType
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession, open_remote
+from kymatui.adapters.sessions.control_plane.runtime_session import RuntimeSession
 from kymatui.composition.reports.fleet_audit import AuditProgress, audit_fleet
-from kymatui.composition.sessions.remote_session import RemoteOptions, RemoteSession, open_remote
-from kymatui.composition.sessions.runtime_session import RuntimeSession
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, FeedState

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from kymatui.adapters.kube.api.client import PatchType
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 from kymatui.cli.main import main
-from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
 from kymatui.sandbox.world.story.sample_fleet import access_secret
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp

@@ -17,9 +17,9 @@ from kymatui.adapters.kube.watch.watch import WatchTiming
 from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.control_plane.fleet_session import FleetSession
+from kymatui.adapters.sessions.control_plane.runtime_session import RuntimeSession
 from kymatui.cli.main import main
-from kymatui.composition.sessions.fleet_session import FleetSession
-from kymatui.composition.sessions.runtime_session import RuntimeSession
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState
 from kymatui.errors import KymatuiError
 from kymatui.sandbox.fault_client import FaultClient

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from kymatui.adapters.kube.api.client import PatchType
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.sessions.remote_session import RemoteOptions, RemoteSession, open_remote
+from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession, open_remote
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
 from kymatui.domain.fleet.pending_actions import pending_actions
 from kymatui.domain.fleet.runtimes import version_matrix

@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kymatui.actions.uninstall import UninstallConsent
-from kymatui.composition.sessions.campaign import Campaign, CampaignPace
+from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, RuntimeKey
 from kymatui.domain.fleet.manifest_summary import ManifestSummary, read_summary
 from kymatui.domain.fleet.runtimes import build_fleet
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
-from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.domain.remote.runtime_pair import RuntimePair
 from kymatui.domain.remote.watcher_chains import WatcherChain
@@ -228,8 +226,9 @@ class StillFleet:
     def chains(self) -> tuple[WatcherChain, ...]:
         return Parts().chains()
 
-    def campaign(self, toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None = None) -> Campaign:
-        raise AssertionError(f"nobody plans {toggle} here, in {pace}")
+    @property
+    def options(self) -> RemoteOptions:
+        raise AssertionError("no edit over many runtimes is planned here")
 
     def change(self, *kymas: b.Json, gone: Sequence[RuntimeKey] = ()) -> None:
         """Kymas that changed, and those that went."""

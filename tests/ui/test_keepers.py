@@ -15,10 +15,10 @@ import yaml
 
 from kymatui.adapters.files.backups import backups_folder, cluster_identity
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
+from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 from kymatui.cli.main import main
 from kymatui.composition.modules.manifest_controller import FetchOptions, manifest_controller_context
-from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.jobs import JobState

@@ -37,7 +37,7 @@ def require_in_fleet(control: SessionOptions, modules: Sequence[str], channels: 
     To be asked only where a name chose nothing: it lists the whole control plane.
     """
     from kymatui.adapters.sessions.cluster.cluster_access import context_name
-    from kymatui.composition.sessions.fleet_lists import fleet_names
+    from kymatui.adapters.sessions.control_plane.fleet_lists import fleet_names
 
     known = fleet_names(control) if [*modules, *channels] else None
     if known is None:

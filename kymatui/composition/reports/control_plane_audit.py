@@ -14,10 +14,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
+from kymatui.adapters.sessions.control_plane.fleet_lists import list_kind
+from kymatui.adapters.sessions.control_plane.pair_session import kyma_resource
+from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
-from kymatui.composition.sessions.fleet_lists import list_kind
-from kymatui.composition.sessions.pair_session import kyma_resource
-from kymatui.composition.sessions.watcher_chains import read_control_side
 from kymatui.domain.audit.findings import AuditFinding, AuditInput
 from kymatui.domain.audit.fleet_rules import chain_findings, orphan_secret_finding
 from kymatui.domain.audit.kyma_rules import check as check_feeds

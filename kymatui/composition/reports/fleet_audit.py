@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.audit import inspect_modules, is_access_error
 from kymatui.adapters.sessions.cluster.cluster_access import cluster_of, open_cluster
+from kymatui.adapters.sessions.control_plane.runtime_session import GIVE_UP_SECONDS, RuntimeSession
+from kymatui.adapters.sessions.control_plane.watcher_objects import read_runtime_side
 from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
 from kymatui.composition.reports.control_plane_audit import ControlPlaneAudit
-from kymatui.composition.sessions.runtime_session import GIVE_UP_SECONDS, RuntimeSession
-from kymatui.composition.sessions.watcher_chains import read_runtime_side
 from kymatui.domain.audit.findings import AuditFinding
 from kymatui.domain.audit.fleet_rules import ACCESS, UNREACHED, unreached_finding
 from kymatui.domain.audit.kyma_rules import UNREAD
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.composition.sessions.remote_session import RemoteOptions
+    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
     from kymatui.domain.audit.ignores import IgnoreEntry
     from kymatui.domain.audit.inspection import Inspection
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey

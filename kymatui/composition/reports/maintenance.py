@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
+from kymatui.adapters.sessions.control_plane.fleet_lists import list_kind
+from kymatui.adapters.sessions.control_plane.pair_session import find_runtime
 from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
-from kymatui.composition.sessions.fleet_lists import list_kind
-from kymatui.composition.sessions.pair_session import find_runtime
 from kymatui.domain.fleet.maintenance import Maintenance, runtime_maintenance
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
@@ -21,8 +21,7 @@ from kymatui.errors import ForbiddenError, NotFoundError
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.composition.sessions.remote_session import RemoteOptions
+    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
 
 _KYMAS, _TEMPLATES, _METAS, _ = KYMA_KINDS
 

@@ -17,13 +17,14 @@ from kymatui.actions.plans import Uninstall
 from kymatui.actions.uninstall import UninstallConsent
 from kymatui.adapters.files.campaign_journal import CampaignJournal
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
+from kymatui.adapters.sessions.control_plane.pair_session import PairSession
 from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
 from kymatui.composition.sessions.kyma_edit import StartedEdit
-from kymatui.composition.sessions.pair_session import PairSession
 from kymatui.composition.sessions.runtime_kyma_edit import RuntimeKymaEdits
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, waves
 from kymatui.errors import (
     CancelledError,
+    ConfigurationError,
     ForbiddenError,
     KymatuiError,
     OutdatedError,
@@ -32,7 +33,7 @@ from kymatui.errors import (
 )
 
 if TYPE_CHECKING:
-    from kymatui.composition.sessions.remote_session import RemoteOptions
+    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
@@ -51,6 +52,15 @@ class CampaignPace:
     at_once: int = 4
     wait: bool = True
     timeout: float = 300.0
+
+
+def open_campaign(
+    options: RemoteOptions, toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None = None
+) -> Campaign:
+    """Return one edit over many runtimes. Raise ConfigurationError where one runtime's cluster was named by hand."""
+    if options.by_hand is not None:
+        raise ConfigurationError("the second cluster is named by hand: there is no way to the other runtimes")
+    return Campaign(replace(options, runtime=""), toggle, pace, consent)
 
 
 class Campaign:

@@ -236,9 +236,7 @@ class KymatuiApp(FlowApp):
         connection = self.connection
         counts = ""
         if self.catalog is not None:
-            from kymatui.ui.presenters.catalog.problem_rows import (
-                count_problems as catalog_counts,  # not before the first paint
-            )
+            from kymatui.ui.presenters.catalog.problem_rows import count_problems as catalog_counts
 
             counts = catalog_counts(self.catalog)
         going, session = len(self.desk.going), self.view.session

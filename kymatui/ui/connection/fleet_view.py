@@ -21,11 +21,9 @@ from kymatui.ui.connection.connection_status import ConnectionStatus, describe_c
 from kymatui.ui.connection.mailbox import Mailbox, MailSlot
 
 if TYPE_CHECKING:
-    from kymatui.actions.uninstall import UninstallConsent
-    from kymatui.composition.sessions.campaign import Campaign, CampaignPace
+    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
     from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
-    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.remote.watcher_chains import WatcherChain
     from kymatui.ui.viewmodels.row_list import Row
@@ -51,7 +49,8 @@ class FleetSource(ConnectionSource, Protocol):
 
     def chains(self) -> Sequence[WatcherChain]: ...
 
-    def campaign(self, toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None = None) -> Campaign: ...
+    @property
+    def options(self) -> RemoteOptions: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.uninstall import UninstallConsent
-from kymatui.composition.sessions.campaign import MAX_PARALLEL, Campaign, CampaignPace
+from kymatui.composition.sessions.campaign import MAX_PARALLEL, Campaign, CampaignPace, open_campaign
 from kymatui.domain.fleet.campaigns import CampaignStep, format_outcomes, waves
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Policy
@@ -70,7 +70,7 @@ async def plan_runtimes(
     source = app.fleet_view.fleet_link.session
     if source is None:
         raise ConfigurationError("there is no connection to the control plane yet")
-    campaign = source.campaign(toggle, pace, consent)
+    campaign = open_campaign(source.options, toggle, pace, consent)
     app.notify(f"planning {format_count(len(runtimes), 'runtime')}, {MAX_PARALLEL} at once", timeout=3)
     legs = await app.desk.aside(lambda: campaign.plan(runtimes))
     answer = await app.push_screen_wait(PlanScreen(preview_campaign(legs, toggle, pace.canaries, pace.at_once)))

@@ -8,12 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kymatui.actions.jobs import JobReport, JobSpec
-from kymatui.actions.modules.install_choices import (
-    InstallAction,
-    InstallSelection,
-    InstallStatus,
-    newest_version,
-)
+from kymatui.actions.modules.install_choices import InstallAction, InstallSelection, InstallStatus, newest_version
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest
 from kymatui.composition.modules.install_port import SessionInstallPort
 from kymatui.domain.kyma.kymas import Policy

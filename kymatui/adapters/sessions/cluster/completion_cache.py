@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
     from kymatui.domain.snapshot.snapshots import Snapshot
 
 LIFETIME: Final = 86400.0
 """Seconds for which names are offered without asking the cluster for newer ones."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,127}")
 _MOST: Final = 10_000
-_PATIENCE: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,29 +111,3 @@ def kubeconfig_contexts(kubeconfig: str = "") -> tuple[str, ...]:
 
     config = read_kubeconfig(kubeconfig)
     return tuple(sorted(config.contexts)) if config is not None else ()
-
-
-def find_names(options: SessionOptions) -> CompletionNames:
-    """Names for a command line: those that are kept, or else of a cluster that answers within a second.
-
-    Raises KymatuiError where there is no usable kubeconfig.
-    """
-    from kymatui.adapters.kube.auth.kubeconfig import read_kubeconfig
-
-    config = read_kubeconfig(options.kubeconfig)
-    known, young = load_names(config.context(options.context).key) if config is not None else (CompletionNames(), False)
-    return known if young else _asked(options) or known
-
-
-def _asked(options: SessionOptions) -> CompletionNames | None:
-    from dataclasses import replace
-
-    from kymatui.adapters.sessions.cluster.catalog_session import open_session
-
-    session = open_session(replace(options, read_only=True, once=True))
-    try:
-        session.start(lambda: None)
-        session.wait_complete(_PATIENCE)
-        return names_in(session.snapshot())
-    finally:
-        session.close()

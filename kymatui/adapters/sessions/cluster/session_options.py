@@ -22,3 +22,12 @@ class SessionOptions:
     maintenance_policy: str = ""
     restricted_modules: tuple[str, ...] = ()
     once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteOptions:
+    """The control plane, and if one was named, a runtime: its name, and its cluster where that is named by hand."""
+
+    control: SessionOptions
+    runtime: str = ""
+    by_hand: SessionOptions | None = None

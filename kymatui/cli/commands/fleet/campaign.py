@@ -19,7 +19,7 @@ from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, Refuse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kymatui.composition.sessions.remote_session import RemoteOptions
+    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
     from kymatui.domain.fleet.campaigns import CampaignStep
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget

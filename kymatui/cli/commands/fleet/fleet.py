@@ -77,7 +77,7 @@ FLEET, MATRIX = FleetCommand(), FleetCommand(matrix=True)
 
 def read_selected_fleet(options: SessionOptions, selector: str) -> tuple[str, Fleet, tuple[str, ...]]:
     """As `read_fleet`, of what the server selects; UsageError for what it does not take as a selector."""
-    from kymatui.composition.sessions.fleet_lists import read_fleet
+    from kymatui.adapters.sessions.control_plane.fleet_lists import read_fleet
 
     try:
         return read_fleet(options, labels=selector)

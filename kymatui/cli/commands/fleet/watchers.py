@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kymatui.cli.session_arguments import remote_options_of
-    from kymatui.composition.sessions.watcher_chains import read_chains
+    from kymatui.composition.reports.watcher_report import read_chains
     from kymatui.domain.remote.watcher_chains import LinkHealth
 
     if args.timeout <= 0:

@@ -14,7 +14,7 @@ from kymatui.errors import UsageError
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.composition.sessions.remote_session import RemoteSession
+    from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,9 +48,10 @@ def _show(args: argparse.Namespace) -> int:
     """
     from tempfile import TemporaryDirectory
 
+    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
+    from kymatui.adapters.sessions.control_plane.remote_session import open_remote
     from kymatui.cli.commands.program.screen import show
     from kymatui.composition.sandbox import start_sandbox
-    from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
 
     options, settings = session_options_of(args)
     fleet = _is_fleet(args)
@@ -80,10 +81,11 @@ def _check(args: argparse.Namespace) -> int:
 
     An installation without its stylesheets, or whose screen does not show the modules, fails.
     """
+    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
+    from kymatui.adapters.sessions.control_plane.remote_session import open_remote
     from kymatui.cli.commands.program.screen_check import PATIENCE_SECONDS, require_fleet, require_screen
     from kymatui.cli.main import main
     from kymatui.composition.sandbox import start_sandbox
-    from kymatui.composition.sessions.remote_session import RemoteOptions, open_remote
     from kymatui.ui.terminal.stylesheets import styles_dir
 
     styles_dir()  # what is missing here is told before a cluster is started

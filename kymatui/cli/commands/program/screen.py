@@ -24,7 +24,7 @@ from kymatui.settings.options_schema import THEME_NAMES
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.composition.sessions.remote_session import RemoteSession
+    from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession
     from kymatui.ui.application.kymatui_app import KymatuiApp
 
 
@@ -68,7 +68,7 @@ def _connected(args: argparse.Namespace, options: SessionOptions, settings: Sett
 
 
 def _show_fleet(args: argparse.Namespace) -> int:
-    from kymatui.composition.sessions.remote_session import open_remote
+    from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 
     options, settings = remote_options_of(args)
     return show(args, settings, lambda: open_remote(options), options.control, fleet=True)

@@ -5,35 +5,23 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
-from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
+from kymatui.adapters.sessions.control_plane.fleet_session import FleetSession
 from kymatui.adapters.sessions.control_plane.runtime_clients import owner_kyma
-from kymatui.composition.sessions.fleet_session import FleetSession
-from kymatui.composition.sessions.runtime_session import RuntimeSession
+from kymatui.adapters.sessions.control_plane.runtime_session import RuntimeSession
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
-from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.errors import KymatuiError
 
 if TYPE_CHECKING:
-    from kymatui.actions.uninstall import UninstallConsent
     from kymatui.adapters.kube.watch.watch import WatchTiming
     from kymatui.adapters.sessions.cluster.controller_rules import FoundRules
-    from kymatui.composition.sessions.campaign import Campaign, CampaignPace
-    from kymatui.domain.kyma_edit.module_edit import ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.remote.watcher_chains import WatcherChain
     from kymatui.domain.snapshot.snapshots import Feed
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteOptions:
-    """The control plane, and where somebody says so, one runtime: its name, and its cluster named by hand."""
-
-    control: SessionOptions
-    runtime: str = ""
-    by_hand: SessionOptions | None = None
 
 
 def open_remote(options: RemoteOptions, timing: WatchTiming | None = None) -> RemoteSession:
@@ -45,7 +33,7 @@ class RemoteSession:
     """The fleet's session with a way to each runtime."""
 
     def __init__(self, options: RemoteOptions, timing: WatchTiming | None = None) -> None:
-        self._options, self._timing = options, timing
+        self.options, self._timing = options, timing
         self.home = open_cluster(options.control)
         self._fleet = FleetSession(self.home, options.control.namespace, timing)
         self._rules: dict[str, FoundRules] = {}
@@ -88,7 +76,7 @@ class RemoteSession:
     def start(self, on_change: Callable[[], None]) -> None:
         """Begins to follow the fleet. Whose cluster was named by hand is asked on the way."""
         self._fleet.start(on_change)
-        if self._options.by_hand is not None:
+        if self.options.by_hand is not None:
             threading.Thread(target=self._ask_owner, args=(on_change,), name="runtime-owner", daemon=True).start()
 
     def picture(self) -> FleetSnapshot:
@@ -107,20 +95,20 @@ class RemoteSession:
     @property
     def wanted(self) -> str:
         """The one runtime that was asked for, in the words in which it was; "" where the fleet is wanted."""
-        return self._options.runtime or self._by_hand_owner
+        return self.options.runtime or self._by_hand_owner
 
     def runtime(self, key: RuntimeKey) -> RuntimeSession:
         """A session with one runtime; nothing is sent before its `start`."""
         from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
 
-        by_hand = self._options.by_hand if self._straight in (None, key) else None
+        by_hand = self.options.by_hand if self._straight in (None, key) else None
         return RuntimeSession(
             self.home,
             key,
-            self._options.control,
+            self.options.control,
             by_hand=by_hand,
             timing=self._timing,
-            rules=lambda: read_controller_rules(self.home, key[0], self._options.control),
+            rules=lambda: read_controller_rules(self.home, key[0], self.options.control),
         )
 
     def rules(self, namespace: str) -> FoundRules:
@@ -131,23 +119,15 @@ class RemoteSession:
         from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
 
         if namespace not in self._rules:
-            self._rules[namespace] = read_controller_rules(self.home, namespace, self._options.control)
+            self._rules[namespace] = read_controller_rules(self.home, namespace, self.options.control)
         return self._rules[namespace]
 
     def chains(self) -> tuple[WatcherChain, ...]:
         """Every Watcher's chain as far as it is in the control plane; raises what keeps it from being read."""
-        from kymatui.composition.sessions.watcher_chains import read_control_side
+        from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side
         from kymatui.domain.remote.watcher_chains import build_chains
 
         return build_chains(read_control_side(self.home), None)
-
-    def campaign(self, toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None = None) -> Campaign:
-        """One edit over many runtimes; ConfigurationError where the one runtime's cluster was named by hand."""
-        from kymatui.composition.sessions.campaign import Campaign
-
-        if self._options.by_hand is not None:
-            raise ConfigurationError("the second cluster is named by hand: there is no way to the other runtimes")
-        return Campaign(replace(self._options, runtime=""), toggle, pace, consent)
 
     def retry(self) -> None:
         self._rules.clear()
@@ -165,9 +145,9 @@ class RemoteSession:
         self._fleet.require_kymas()
 
     def _ask_owner(self, on_change: Callable[[], None]) -> None:
-        assert self._options.by_hand is not None
+        assert self.options.by_hand is not None
         with contextlib.suppress(KymatuiError):  # it is asked, and told, again when somebody looks at a runtime
-            cluster = open_cluster(replace(self._options.by_hand, read_only=True))
+            cluster = open_cluster(replace(self.options.by_hand, read_only=True))
             try:
                 self._by_hand_owner = owner_kyma(cluster.client)
             finally:

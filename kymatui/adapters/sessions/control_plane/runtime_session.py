@@ -170,7 +170,7 @@ class RuntimeSession:
     def chains(self) -> tuple[WatcherChain, ...]:
         """Every Watcher's chain to its end in the runtime; asks both clusters, and raises what keeps it from that."""
         from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
-        from kymatui.composition.sessions.watcher_chains import read_control_side, read_runtime_side
+        from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
         from kymatui.domain.remote.watcher_chains import build_chains
 
         return build_chains(read_control_side(self.home), read_runtime_side(cluster_of(self.client)))

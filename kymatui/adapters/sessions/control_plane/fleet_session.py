@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
+from kymatui.adapters.sessions.control_plane.runtime_completion import save_runtime_names
 from kymatui.adapters.sessions.feeds.feeds import Feeds
 from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
-from kymatui.composition.sessions.runtime_completion import save_runtime_names
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, FleetTracker, RuntimeKey
 from kymatui.domain.fleet.manifest_summary import read_summary
 from kymatui.domain.fleet.runtimes import metas_by_module, read_runtime

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
+from kymatui.adapters.sessions.control_plane.runtime_completion import save_runtime_names
 from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, OPERATOR, WatchedKind
-from kymatui.composition.sessions.runtime_completion import save_runtime_names
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact

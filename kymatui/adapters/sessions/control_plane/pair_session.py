@@ -12,9 +12,9 @@ from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
 from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
 from kymatui.adapters.sessions.control_plane.runtime_clients import owner_kyma
+from kymatui.adapters.sessions.control_plane.runtime_completion import save_pair_names
+from kymatui.adapters.sessions.control_plane.runtime_session import GIVE_UP_SECONDS, RuntimeSession
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS
-from kymatui.composition.sessions.runtime_completion import save_pair_names
-from kymatui.composition.sessions.runtime_session import GIVE_UP_SECONDS, RuntimeSession
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.objects.api_resource import ApiResource
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
     from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
-    from kymatui.composition.sessions.remote_session import RemoteOptions
     from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
     from kymatui.domain.plans.cluster_target import ClusterTarget

@@ -6,25 +6,15 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from kymatui.adapters.sessions.cluster.cluster_access import cluster_of, open_cluster
 from kymatui.adapters.sessions.feeds.watched_kinds import WatchedKind
-from kymatui.composition.sessions.pair_session import open_pair
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
-from kymatui.domain.remote.watcher_chains import (
-    TLS_SECRET,
-    WEBHOOK,
-    ControlPlaneObjects,
-    RuntimeObjects,
-    WatcherChain,
-    build_chains,
-)
+from kymatui.domain.remote.watcher_chains import TLS_SECRET, WEBHOOK, ControlPlaneObjects, RuntimeObjects
 from kymatui.errors import ClusterError, NotFoundError
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.composition.sessions.remote_session import RemoteOptions
     from kymatui.domain.snapshot.snapshots import Object
 
 _ISTIO: Final = "networking.istio.io"
@@ -36,23 +26,6 @@ _HOOKS: Final = GroupVersionKind("admissionregistration.k8s.io", "v1", "Validati
 _DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
 _SECRET: Final = GroupVersionKind("", "v1", "Secret")
 _METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-
-
-def read_chains(options: RemoteOptions, timeout: float) -> tuple[WatcherChain, ...]:
-    """Every Watcher's chain; with a runtime also its end of them. Raises what keeps either from being reached."""
-    if options.runtime or options.by_hand is not None:
-        pair = open_pair(options)
-        try:
-            pair.start(lambda: None)
-            pair.wait_connected(timeout)
-            return build_chains(read_control_side(pair.home), read_runtime_side(cluster_of(pair.client)))
-        finally:
-            pair.close()
-    home = open_cluster(options.control)
-    try:
-        return build_chains(read_control_side(home), None)
-    finally:
-        home.client.transport.close()
 
 
 def read_control_side(home: KubeCluster) -> ControlPlaneObjects:

@@ -1,0 +1,71 @@
+"""The names that a shell completes: from the cache, or from a cluster that answers within a second."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kymatui.adapters.sessions.cluster.completion_cache import CompletionNames, load_names, names_in
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+
+_PATIENCE: Final = 0.8
+_ALL: Final = "runtimes"
+
+
+def find_names(options: SessionOptions) -> CompletionNames:
+    """Names for a command line: those that are kept, or else of a cluster that answers within a second.
+
+    Raises KymatuiError where there is no usable kubeconfig.
+    """
+    from kymatui.adapters.kube.auth.kubeconfig import read_kubeconfig
+
+    config = read_kubeconfig(options.kubeconfig)
+    known, young = load_names(config.context(options.context).key) if config is not None else (CompletionNames(), False)
+    return known if young else _asked(options) or known
+
+
+def _asked(options: SessionOptions) -> CompletionNames | None:
+    from kymatui.adapters.sessions.cluster.catalog_session import open_session
+
+    session = open_session(replace(options, read_only=True, once=True))
+    try:
+        session.start(lambda: None)
+        session.wait_complete(_PATIENCE)
+        return names_in(session.snapshot())
+    finally:
+        session.close()
+
+
+def find_runtime_names(options: SessionOptions) -> tuple[str, ...]:
+    """The runtimes of a control plane: those that are kept, or else of one that answers within a second.
+
+    Raises KymatuiError where there is no usable kubeconfig, and what listing the Kymas raises.
+    """
+    from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+    from kymatui.adapters.sessions.control_plane.pair_session import list_runtimes
+    from kymatui.adapters.sessions.control_plane.runtime_completion import save_runtime_names
+
+    home = open_cluster(replace(options, read_only=True))
+    try:
+        place = (_ALL, home.client.transport.connection.key)
+        known, young = load_names(place)
+        if not young:
+            save_runtime_names(home.client, list_runtimes(home))
+            known, _ = load_names(place)
+        return tuple(known.modules)
+    finally:
+        home.client.transport.close()
+
+
+def find_module_names(options: SessionOptions, runtime: str) -> CompletionNames:
+    """Names for a command about a runtime: its own where they are kept, else those of its control plane."""
+    from kymatui.adapters.kube.auth.kubeconfig import read_kubeconfig
+
+    config = read_kubeconfig(options.kubeconfig)
+    if config is not None:
+        known, _ = load_names((runtime.rpartition("/")[2], config.context(options.context).key))
+        if known.modules:
+            return known
+    return find_names(options)
