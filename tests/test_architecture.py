@@ -155,19 +155,11 @@ def texts_in(tree: ast.Module) -> Iterator[str]:
             yield node.value
 
 
-# Circles between files that are left, each named by its first file. The list only shrinks.
-CIRCLES_LEFT = {
-    "kymatui.adapters.sessions.cluster.catalog_session",
-    "kymatui.composition.sessions.campaign",
-    "kymatui.composition.sessions.deletion_port",
-}
-
-
 def test_files_and_folders_import_in_no_circle() -> None:
     """Imports under TYPE_CHECKING and inside functions count."""
     files = structure.modules()
     graph = structure.edges(files)
-    assert {circle[0] for circle in structure.circles(graph)} <= CIRCLES_LEFT
+    assert structure.circles(graph) == []
     packages = {module.name for module in files if module.path.name == "__init__.py"}
     assert structure.circles(structure.folder_graph(graph, packages)) == []
 

@@ -8,6 +8,7 @@ from unittest.mock import create_autospec
 import pytest
 
 from kymatui.adapters.sessions.control_plane.pair_session import PairSession
+from kymatui.composition.sessions.kyma_edits import deletions_of
 from kymatui.composition.sessions.runtime_kyma_edit import RuntimeKymaEdits
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.remote.runtime_pair import RuntimePair, join_snapshots
@@ -28,7 +29,7 @@ def toggling(runtime: Snapshot | None) -> RuntimeKymaEdits:
     session, pair = create_autospec(PairSession, instance=True), RuntimePair("one", CONTROL, runtime)
     session.key = ("kcp-system", "one")
     session.pair.return_value, session.snapshot.return_value = pair, join_snapshots(pair)
-    return RuntimeKymaEdits(session)
+    return RuntimeKymaEdits(session, deletions_of)
 
 
 @pytest.mark.parametrize(

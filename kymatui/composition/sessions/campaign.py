@@ -19,8 +19,8 @@ from kymatui.adapters.files.campaign_journal import CampaignJournal
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
 from kymatui.adapters.sessions.control_plane.pair_session import PairSession
 from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane
-from kymatui.composition.sessions.kyma_edit import StartedEdit
-from kymatui.composition.sessions.runtime_kyma_edit import RuntimeKymaEdits
+from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits, StartedEdit
+from kymatui.composition.sessions.kyma_edits import edits_of
 from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, waves
 from kymatui.errors import (
     CancelledError,
@@ -113,7 +113,7 @@ class Campaign:
         except KymatuiError as error:
             return CampaignStep(name, CampaignOutcome.UNREACHED, str(error))
         try:
-            toggling = RuntimeKymaEdits(session)
+            toggling = edits_of(session)
             proposal = self._proposed(toggling)
             found = self._with_uninstalls(_leg(name, proposal), toggling, proposal)
             found = replace(found, server=session.target.server)
@@ -123,7 +123,7 @@ class Campaign:
         finally:
             session.close()
 
-    def _with_uninstalls(self, leg: CampaignStep, toggling: RuntimeKymaEdits, proposal: EditProposal) -> CampaignStep:
+    def _with_uninstalls(self, leg: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """With what has to be deleted before the modules that go; refused where that, or the look, is not allowed."""
         if leg.outcome is not CampaignOutcome.PLANNED or not leg.uninstalls:
             return leg
@@ -135,12 +135,12 @@ class Campaign:
         self._uninstalls[leg.runtime] = found
         return replace(leg, blocking=blocking)
 
-    def _proposed(self, toggling: RuntimeKymaEdits) -> EditProposal:
+    def _proposed(self, toggling: ClusterKymaEdits) -> EditProposal:
         """As for one runtime, but that what is disabled already is done, and not refused."""
         found = toggling.propose(self._toggle)
         return replace(found, refusals=()) if found.gone else found
 
-    def _standing(self, leg: CampaignStep, toggling: RuntimeKymaEdits, proposal: EditProposal) -> CampaignStep:
+    def _standing(self, leg: CampaignStep, toggling: ClusterKymaEdits, proposal: EditProposal) -> CampaignStep:
         """Of a Kyma that says so already, whether what it sets off has come to its end: a failure is none the less one
         because the edit was made by an earlier run."""
         if not proposal.known:
@@ -223,8 +223,8 @@ class Campaign:
         session.start_telling(changed.set)
         try:
             if leg.outcome is CampaignOutcome.UNDER_WAY:
-                return self._followed(leg, RuntimeKymaEdits(session), changed, cancel, book)
-            return self._run(leg, RuntimeKymaEdits(session), changed, cancel, book)
+                return self._followed(leg, edits_of(session), changed, cancel, book)
+            return self._run(leg, edits_of(session), changed, cancel, book)
         except KymatuiError as error:
             return replace(leg, outcome=CampaignOutcome.FAILED, words=str(error))
         finally:
@@ -233,7 +233,7 @@ class Campaign:
     def _followed(
         self,
         leg: CampaignStep,
-        toggling: RuntimeKymaEdits,
+        toggling: ClusterKymaEdits,
         changed: threading.Event,
         cancel: threading.Event,
         book: CampaignJournal,
@@ -247,7 +247,7 @@ class Campaign:
     def _run(
         self,
         leg: CampaignStep,
-        toggling: RuntimeKymaEdits,
+        toggling: ClusterKymaEdits,
         changed: threading.Event,
         cancel: threading.Event,
         book: CampaignJournal,
@@ -276,7 +276,7 @@ class Campaign:
     def _until_done(
         self,
         leg: CampaignStep,
-        toggling: RuntimeKymaEdits,
+        toggling: ClusterKymaEdits,
         proposal: EditProposal,
         generation: int,
         changed: threading.Event,

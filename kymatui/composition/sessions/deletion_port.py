@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kymatui.composition.sessions.runtime_kyma_edit import edits_of
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions, gather_inputs
 from kymatui.domain.catalog.rows import ModuleRow
@@ -49,8 +48,9 @@ class SessionDeletions:
     Manifests are where they are watched: on the control plane, where the session is with a runtime and its own.
     """
 
-    def __init__(self, session: Session, cluster: Cluster | None = None) -> None:
+    def __init__(self, session: Session, edits: Callable[[], ClusterKymaEdits], cluster: Cluster | None = None) -> None:
         self._session = session
+        self._edits = edits
         self._cluster = cluster if cluster is not None else session.cluster
         self.manifests_on: Cluster = session.home if session.kyma is not None else self._cluster
         self._stop = threading.Event()
@@ -191,7 +191,7 @@ class SessionDeletions:
 
     @property
     def edits(self) -> ClusterKymaEdits:
-        return edits_of(self._session)
+        return self._edits()
 
     def snapshot(self) -> Snapshot:
         return self._session.snapshot()

@@ -15,6 +15,7 @@ from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall
+    from kymatui.actions.ports import DeletionPort
     from kymatui.actions.session import Session
     from kymatui.actions.uninstall import UninstallConsent
     from kymatui.domain.catalog.effects import Effect
@@ -35,8 +36,9 @@ _LOOK = 1.0  # seconds between two looks where nothing changes, so that a deadli
 class ClusterKymaEdits:
     """One session's edits. `follow` needs a session that was started, and one thread at a time."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, deletions: Callable[[Session], DeletionPort]) -> None:
         self._session = session
+        self._deletions = deletions
 
     @property
     def cluster(self) -> Cluster:
@@ -61,12 +63,11 @@ class ClusterKymaEdits:
         from kymatui.actions.plans import DeletionRequest
         from kymatui.actions.uninstall import plan_uninstall
         from kymatui.adapters.files.backups import backup_path
-        from kymatui.composition.sessions.deletion_port import SessionDeletions
 
         found = tuple(dict.fromkeys(modules))
         if not found:
             return ()
-        port, made = SessionDeletions(self._session), []
+        port, made = self._deletions(self._session), []
         for module in found:
             path = consent.backup or backup_path(port.cluster.name, module, time.time())
             made.append(
@@ -123,10 +124,9 @@ class ClusterKymaEdits:
     ) -> None:
         """Deletes what blocks the deletion of modules, as far as the plans displayed it and allow it."""
         from kymatui.actions.uninstall import prepare_uninstalls
-        from kymatui.composition.sessions.deletion_port import SessionDeletions
 
         if planned:
-            prepare_uninstalls(SessionDeletions(self._session), planned, tell, cancel)
+            prepare_uninstalls(self._deletions(self._session), planned, tell, cancel)
 
     def may_write(self, proposal: EditProposal | LabelProposal) -> bool:
         """Whether the user may patch the Kyma of a proposal."""

@@ -11,6 +11,9 @@ from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.remote.kyma_sync import owner_kyma
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kymatui.actions.ports import DeletionPort
     from kymatui.actions.session import Session
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.label_edit import LabelProposal, Labels
@@ -21,11 +24,6 @@ if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
 
 
-def edits_of(session: Session) -> ClusterKymaEdits:
-    """The edits of a cluster, or of a runtime with its control plane."""
-    return ClusterKymaEdits(session) if session.kyma is None else RuntimeKymaEdits(session)
-
-
 class RuntimeKymaEdits(ClusterKymaEdits):
     """As `ClusterKymaEdits`, on both sides of one runtime.
 
@@ -33,8 +31,8 @@ class RuntimeKymaEdits(ClusterKymaEdits):
     plane's, which lifecycle-manager reads.
     """
 
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
+    def __init__(self, session: Session, deletions: Callable[[Session], DeletionPort]) -> None:
+        super().__init__(session, deletions)
         self._pair, self._kyma = session, session.kyma or ()
 
     @property

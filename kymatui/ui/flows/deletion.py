@@ -13,6 +13,7 @@ from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
 from kymatui.adapters.files.backups import backup_path
 from kymatui.composition.sessions.deletion_port import SessionDeletions
+from kymatui.composition.sessions.kyma_edits import deletions_of
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, join_previews
@@ -41,7 +42,7 @@ def delete_action(app: FlowApp) -> SessionDeletions:
     session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
-    return SessionDeletions(session)
+    return deletions_of(session)
 
 
 async def start_deletion(app: FlowApp, names: Sequence[str]) -> None:

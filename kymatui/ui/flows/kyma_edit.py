@@ -12,7 +12,7 @@ from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.modules.handover import complete_handover, planned_handover
 from kymatui.actions.uninstall import UninstallConsent
 from kymatui.composition.sessions.kyma_edit import StartedEdit
-from kymatui.composition.sessions.runtime_kyma_edit import edits_of
+from kymatui.composition.sessions.kyma_edits import edits_of
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.kymas import Policy

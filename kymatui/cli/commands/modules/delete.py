@@ -103,10 +103,10 @@ class _Deletions:
     """One run of `kymatui delete`."""
 
     def __init__(self, place: CommandContext) -> None:
-        from kymatui.composition.sessions.deletion_port import SessionDeletions
+        from kymatui.composition.sessions.kyma_edits import deletions_of
 
         self._place, self._args = place, place.args
-        self._departing: SessionDeletions = SessionDeletions(place.session, place.cluster)
+        self._departing: SessionDeletions = deletions_of(place.session, place.cluster)
 
     def go(self, names: Sequence[str]) -> int:
         legs = self._planned(names)

@@ -38,12 +38,12 @@ class FinalizersCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.actions.finalizers import blocked_objects, remove_finalizer
-        from kymatui.composition.sessions.deletion_port import SessionDeletions
+        from kymatui.composition.sessions.kyma_edits import deletions_of
 
         if bool(args.object) != bool(args.remove):
             raise UsageError("--object and --remove belong together", hint="one finalizer of one object")
         with open_context(args, once=True) as place:
-            seen = SessionDeletions(place.session, place.cluster).look(args.name, place.namespace)
+            seen = deletions_of(place.session, place.cluster).look(args.name, place.namespace)
             place.require_module(seen)
             found = blocked_objects(seen, place.cluster)
             if not args.remove:

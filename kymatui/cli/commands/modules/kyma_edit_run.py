@@ -85,7 +85,7 @@ class EditRun:
         session: ListedSession,
         changed: threading.Event,
     ) -> None:
-        from kymatui.composition.sessions.runtime_kyma_edit import edits_of
+        from kymatui.composition.sessions.kyma_edits import edits_of
 
         self._args, self._toggles = args, toggles
         self._session, self._changed = session, changed

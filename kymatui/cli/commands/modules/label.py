@@ -75,7 +75,7 @@ class _Run:
     changed: threading.Event
 
     def go(self) -> int:
-        from kymatui.composition.sessions.runtime_kyma_edit import edits_of
+        from kymatui.composition.sessions.kyma_edits import edits_of
 
         toggling = edits_of(self.session)
         proposal = toggling.propose_labels(self.labels)
