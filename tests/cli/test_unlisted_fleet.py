@@ -83,3 +83,16 @@ def test_a_fleet_states_nothing_that_a_forbidden_list_would_tell(
         assert found["unknown"]["drift"]["state"] == "forbidden"
         assert found["counts"]["withProblems"] is None
         assert {one["drift"] for runtime in found["runtimes"] for one in runtime["modules"]} == {"unknown"}
+
+
+@pytest.mark.parametrize("hidden", KINDS)
+def test_an_audit_states_no_expected_version_that_it_cannot_know(
+    kubeconfig: Path, hidden: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, found, err = read(grant(kubeconfig, hidden), capsys, "audit")
+    assert status == 2, err
+    unread = {one["object"] for one in found["findings"] if one["rule"] == "access.unread"}
+    assert f"{hidden}.{_GROUP}" in unread
+    drifts = [one["message"] for one in found["findings"] if one["rule"] == "drift.unknown"]
+    assert drifts
+    assert [words for words in drifts if "nothing should" in words] == []

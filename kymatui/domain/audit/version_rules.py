@@ -58,7 +58,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
     for row in case.catalog.rows:
         rule = _KINDS.get(row.drift.kind)
         if rule is not None:
-            message = f"{row.installed or 'an unknown version'} runs, {row.desired or 'nothing'} should"
+            message = f"{row.installed or 'an unknown version'} runs, {row.desired or 'an unknown version'} should"
             words = drift_words(row.drift)
             yield AuditFinding(
                 rule,
