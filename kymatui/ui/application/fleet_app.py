@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.snapshot.cluster_index import KYMA_FEED
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.connection.cluster_view import ClusterView
@@ -18,7 +19,7 @@ from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.flow_app import FleetFlowApp
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
-from kymatui.ui.screens.fleet_screen import KYMA_FEED, FleetScreen
+from kymatui.ui.screens.fleet_screen import FleetScreen
 from kymatui.ui.widgets.top_line import FrameFacts
 
 if TYPE_CHECKING:

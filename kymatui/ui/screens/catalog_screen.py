@@ -13,20 +13,17 @@ from textual.content import Content
 from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.base.notice_box import show_notice
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.catalog.catalog_columns import (
     ALL_MODULES,
-    COLUMNS,
-    OFFERED,
     CatalogView,
     catalog_views,
-    choose_columns,
-    columns_of,
 )
-from kymatui.ui.presenters.catalog.table_notices import TableNotice, table_notice
+from kymatui.ui.presenters.catalog.table_notices import table_notice
+from kymatui.ui.screens.column_choice import COLUMN_NAMES, ColumnChoice
 from kymatui.ui.screens.module_action_screen import ModuleActionScreen
-from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
@@ -37,8 +34,6 @@ from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
-
-COLUMN_NAMES = tuple(column.id for column in COLUMNS)
 
 
 class CatalogScreen(ModuleActionScreen):
@@ -73,7 +68,7 @@ class CatalogScreen(ModuleActionScreen):
         self._begin_at = module
         self._runtime = runtime
         self._view: CatalogView = ALL_MODULES
-        self._columns: tuple[Column, ...] = ()  # as chosen by the user; the view may add one
+        self._columns = ColumnChoice(self.main_widget)
         self._only_problems = False
         self._can = (False, False)
 
@@ -83,10 +78,10 @@ class CatalogScreen(ModuleActionScreen):
 
     def body(self) -> ComposeResult:
         settings = self.kymatui.settings
-        self._columns = choose_columns(settings.columns)
+        self._columns.choose(settings.columns)
         yield ViewTabs(id="views")
         with Container(id="catalog-body"):
-            yield LiveTable(self._columns, id="modules", sort=SortOrder(settings.sort), copied="name")
+            yield LiveTable(self._columns.chosen, id="modules", sort=SortOrder(settings.sort), copied="name")
             yield Static("", id="notice")
         yield StatusLine(id="reason")
 
@@ -115,7 +110,7 @@ class CatalogScreen(ModuleActionScreen):
         offered = catalog_views(app.catalog)
         if self._view.label not in {view.label for view in offered}:
             self._view = ALL_MODULES
-        self._show_columns()
+        self._columns.show(self._view)
         self.main_widget().show(self._rows(app.catalog) if app.catalog is not None else ())
         self._begin()
         self._show_around()
@@ -126,18 +121,9 @@ class CatalogScreen(ModuleActionScreen):
             self.main_widget().move_to(self._begin_at)
             self._begin_at = ""
 
-    def _show_columns(self) -> None:
-        """Show the columns of the view; an order by a column that is gone ends with it."""
-        table, wanted = self.main_widget(), columns_of(self._view, self._columns)
-        if tuple(table.columns) == wanted:
-            return
-        table.set_columns(wanted)
-        if OFFERED not in wanted and table.order is not None and table.order.column == OFFERED.id:
-            table.set_order(SortOrder())
-
     def _choose_columns(self, names: Sequence[str]) -> None:
-        self._columns = choose_columns(names)
-        self._show_columns()
+        self._columns.choose(names)
+        self._columns.show(self._view)
 
     def _rows(self, catalog: Catalog) -> list[Row]:
         from kymatui.ui.presenters.catalog.catalog_rows import table_rows  # not before the first paint
@@ -153,9 +139,8 @@ class CatalogScreen(ModuleActionScreen):
         tabs = [Tab(view.key, view.label) for view in catalog_views(app.catalog)]
         self.query_one(ViewTabs).show(tabs, self._view.label, self._note(table))
         filtered = bool(table.filter) or self._only_problems or self._view != ALL_MODULES
-        self._show_notice(
-            table_notice(app.snapshot, app.catalog, app.failure, shown=len(table.rows), filtered=filtered)
-        )
+        found = table_notice(app.snapshot, app.catalog, app.failure, shown=len(table.rows), filtered=filtered)
+        show_notice(self.query_one("#catalog-body"), found)
         self._show_reason()
         can = (bool(table.rows), self._narrowed)
         if can != self._can:  # the keys that need a row, and the one that leads back
@@ -169,14 +154,6 @@ class CatalogScreen(ModuleActionScreen):
         if parts:
             parts.append(f"{len(table.rows)} of {len(self.kymatui.catalog.rows) if self.kymatui.catalog else 0}")
         return "  ".join(parts)
-
-    def _show_notice(self, found: TableNotice | None) -> None:
-        self.query_one("#catalog-body").set_class(found is not None, "-notice")
-        if found is not None:
-            lines = [with_tone(found.title, found.tone, bold=True)]
-            lines += [Content(f"\n{found.body}")] if found.body else []
-            lines += [Content.styled(f"\n\n{found.hint}", "$foreground-muted")] if found.hint else []
-            self.query_one("#notice", Static).update(Content.assemble(*lines))
 
     @on(RowTable.Highlighted)
     def _show_reason(self) -> None:
@@ -250,7 +227,7 @@ class CatalogScreen(ModuleActionScreen):
     async def action_columns(self) -> None:
         from kymatui.ui.screens.catalog_columns_dialog import ColumnsScreen
 
-        names = await self.app.push_screen_wait(ColumnsScreen([column.id for column in self._columns]))
+        names = await self.app.push_screen_wait(ColumnsScreen([column.id for column in self._columns.chosen]))
         if names is not None:
             self._choose_columns(names)
 

@@ -13,12 +13,12 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Static
 
-from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.base.notice_box import show_notice
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
-from kymatui.ui.presenters.catalog.table_notices import TableNotice
+from kymatui.ui.presenters.fleet.fleet_notices import fleet_notice
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from kymatui.ui.flows.flow_app import FleetFlowApp
     from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter
 
-KYMA_FEED = "kymas.operator.kyma-project.io"
 GROUPS = ("", "plan", "region", "platform-region", "channel", "state", "account")
 BY_STATE = SortOrder("state")
 
@@ -184,7 +183,10 @@ class FleetScreen(FramedScreen):
         table, seen = self.main_widget(), self.fleet_app.fleet
         tabs = [Tab(str(n), name or "runtimes") for n, name in enumerate(GROUPS)]
         self.query_one(ViewTabs).show(tabs, self._group or "runtimes", self._note(table))
-        self._show_notice(self._notice(seen, len(table.rows)))
+        found = fleet_notice(
+            seen.picture if seen is not None else None, self.fleet_app.fleet_view.failure, len(table.rows)
+        )
+        show_notice(self.query_one("#catalog-body"), found)
         self._show_reason()
         self.refresh_bindings()
 
@@ -198,37 +200,6 @@ class FleetScreen(FramedScreen):
             seen = self.fleet_app.fleet
             parts.append(f"{len(table.rows)} of {len(seen.picture.runtimes) if seen is not None else 0}")
         return "  ".join(parts)
-
-    def _notice(self, seen: FleetReading | None, shown: int) -> TableNotice | None:
-        failure = self.fleet_app.fleet_view.failure
-        if failure is not None and seen is None:
-            return TableNotice("No connection", sanitize(str(failure)), sanitize(failure.hint), "error")
-        if shown:
-            return None
-        if seen is None:
-            return TableNotice("Connecting …", tone="processing")
-        feed = seen.picture.feeds.get(KYMA_FEED)
-        if seen.picture.runtimes:
-            return TableNotice(
-                "Nothing matches", f"{format_count(len(seen.picture.runtimes), 'runtime')} hidden.", "esc shows them"
-            )
-        if feed is None or feed.state is FeedState.SYNCING:
-            return TableNotice("Loading …", "the Kymas of the control plane are listed", tone="processing")
-        words = {
-            FeedState.ABSENT: ("No Kyma on this cluster", "is it a control plane? name another with --kcp-context"),
-            FeedState.FORBIDDEN: ("Not allowed to look", "ask for get, list and watch of Kymas"),
-            FeedState.FAILED: ("The control plane does not answer", "ctrl-r asks again"),
-        }
-        title, hint = words.get(feed.state, ("No runtimes", "this control plane has no Kyma"))
-        return TableNotice(title, sanitize(feed.message), hint, "warning" if feed.state in words else "muted")
-
-    def _show_notice(self, found: TableNotice | None) -> None:
-        self.query_one("#catalog-body").set_class(found is not None, "-notice")
-        if found is not None:
-            lines = [with_tone(found.title, found.tone, bold=True)]
-            lines += [Content(f"\n{found.body}")] if found.body else []
-            lines += [Content.styled(f"\n\n{found.hint}", "$foreground-muted")] if found.hint else []
-            self.query_one("#notice", Static).update(Content.assemble(*lines))
 
     @on(RowTable.Highlighted)
     def _show_reason(self) -> None:

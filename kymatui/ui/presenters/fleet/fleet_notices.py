@@ -1,0 +1,38 @@
+"""What is displayed instead of the runtimes: loading, none there, none that matches, not allowed, no connection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.snapshot.cluster_index import KYMA_FEED
+from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.ui.presenters.catalog.table_notices import TableNotice
+
+if TYPE_CHECKING:
+    from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
+    from kymatui.errors import KymatuiError
+
+
+def fleet_notice(fleet: FleetSnapshot | None, failure: KymatuiError | None, shown: int) -> TableNotice | None:
+    """Return None where there are rows to show."""
+    if failure is not None and fleet is None:
+        return TableNotice("No connection", sanitize(str(failure)), sanitize(failure.hint), "error")
+    if shown:
+        return None
+    if fleet is None:
+        return TableNotice("Connecting …", tone="processing")
+    feed = fleet.feeds.get(KYMA_FEED)
+    if fleet.runtimes:
+        return TableNotice(
+            "Nothing matches", f"{format_count(len(fleet.runtimes), 'runtime')} hidden.", "esc shows them"
+        )
+    if feed is None or feed.state is FeedState.SYNCING:
+        return TableNotice("Loading …", "the Kymas of the control plane are listed", tone="processing")
+    words = {
+        FeedState.ABSENT: ("No Kyma on this cluster", "is it a control plane? name another with --kcp-context"),
+        FeedState.FORBIDDEN: ("Not allowed to look", "ask for get, list and watch of Kymas"),
+        FeedState.FAILED: ("The control plane does not answer", "ctrl-r asks again"),
+    }
+    title, hint = words.get(feed.state, ("No runtimes", "this control plane has no Kyma"))
+    return TableNotice(title, sanitize(feed.message), hint, "warning" if feed.state in words else "muted")
