@@ -62,7 +62,7 @@ async def measure(kubeconfig: str, count: int) -> None:
 
 async def until(app: FleetApp, wanted: int) -> None:
     while True:
-        table = app.shown.table if app.shown is not None else None
+        table = app.shown.filter_line.table if app.shown is not None else None
         if table is not None and len(table.rows) >= wanted:
             return
         await asyncio.sleep(0.02)

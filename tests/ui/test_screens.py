@@ -389,6 +389,7 @@ def test_the_first_paint_waits_for_no_part_of_the_domain_that_it_does_not_need()
         "kymatui.domain.catalog",
         "kymatui.domain.catalog.catalog_columns",
         "kymatui.domain.kubernetes",
+        "kymatui.domain.kubernetes.durations",
         "kymatui.domain.kubernetes.refs",
         "kymatui.domain.kubernetes.terminal_text",
     }
