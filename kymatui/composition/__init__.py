@@ -1,3 +1,3 @@
-"""Build adapters and hand them to actions. Until the cuts in the map are made, also use cases that still know a
-session's class.
+"""Build adapters and hand them to actions, with the use cases that still build adapters themselves. The sandbox of the
+demo starts here.
 """

@@ -1,3 +1,1 @@
-"""The circle between sessions with a control plane and edits of a Kyma; the cuts send one half of it to adapters,
-the other to actions.
-"""
+"""Edits of a Kyma, deletions and campaigns over sessions. The sessions themselves are in `adapters.sessions`."""
