@@ -191,11 +191,7 @@ def test_folders_have_five_to_fifteen_files() -> None:
 
 def test_no_one_asks_a_session_which_one_it_is() -> None:
     """Sessions are one Protocol (kymatui/actions/session.py): no isinstance, hasattr, getattr or cast on one."""
-    assert [
-        f"{module.place}: {hit[0]}"
-        for module in structure.modules()
-        for hit in structure.SESSION_PROBE.finditer(module.text)
-    ] == []
+    assert structure.session_probes(structure.modules()) == []
 
 
 # Lower folders first; those on one line do not know each other.
