@@ -1,1 +1,1 @@
-"""The terminal UI on Textual. The only asynchronous part."""
+"""Terminal UI on Textual, the only asynchronous part of kymatui."""

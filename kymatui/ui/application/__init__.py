@@ -1,3 +1,1 @@
-"""The two applications, the registry of their screens, and the commands that work everywhere. Nothing else imports
-this folder.
-"""
+"""The two applications, their screen registry and the global commands; no other folder imports them."""

@@ -1,4 +1,4 @@
-"""The commands that work on every screen."""
+"""Commands that work on every screen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABS = ("overview", "resources", "checks", "versions", "events", "yaml", "histor
 
 
 def commands(app: FlowApp) -> tuple[ScreenCommand, ...]:
-    """In the order in which the help shows them."""
+    """Return the commands in the order in which the help displays them."""
     from kymatui.ui.application.module_commands import commands as acting
 
     return (*_places(app), *acting(app), *_table(app), *_program(app))

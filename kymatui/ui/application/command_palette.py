@@ -1,4 +1,4 @@
-"""The command palette: every key of the screen, every command and every module, found by what they are called."""
+"""Command palette: fuzzy search over the keys of the screen, the commands and the modules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOVING = ("table.", "document.")  # keys that everybody tries before he looks f
 
 @dataclass(frozen=True, slots=True)
 class PaletteEntry:
-    """What is found, what it does in words, and the doing; `first` are shown before anything is typed."""
+    """An entry of the palette with its help and callback; `first` entries are listed before you type."""
 
     text: str
     help: str
@@ -34,7 +34,7 @@ class PaletteEntry:
 
 
 class CommandProvider(Provider):
-    """Keys that are off are found too, with the reason: choosing them says it."""
+    """Palette provider that also lists disabled keys; choosing a disabled key displays the reason."""
 
     async def discover(self) -> Hits:
         for entry in self._entries():

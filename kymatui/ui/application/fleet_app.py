@@ -1,4 +1,4 @@
-"""The application on a control plane: the fleet is its first screen, and each runtime has a catalog below it."""
+"""Application on a control plane: the first screen is the fleet, below it each runtime has a catalog."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ANYWHERE = {
 
 
 class FleetApp(KymatuiApp, FleetFlowApp):
-    """Which cluster is on show follows from the screens above each other: the runtime of the nearest catalog."""
+    """Application whose displayed cluster is the runtime of the nearest catalog on the screen stack."""
 
     HOME: ClassVar[ScreenStep] = FLEET
 
@@ -70,7 +70,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
             await resuming.look_around(self, context)
 
     def _is_busy(self, key: RuntimeKey) -> bool:
-        """Whether a job is at work on a runtime: what it works with must not be let go of."""
+        """Return whether a job uses the runtime, so that its session must stay open."""
         view = self.runtimes.known(key)
         place = view.place if view is not None else None
         return place is not None and any(job.place == place.name for job in self.desk.going)
@@ -79,12 +79,12 @@ class FleetApp(KymatuiApp, FleetFlowApp):
 
     @property
     def fleet(self) -> FleetReading | None:
-        """The fleet, once there is something of it."""
+        """Return the latest reading of the fleet; None before the first."""
         return self.fleet_view.seen
 
     @property
     def runtime_key(self) -> RuntimeKey | None:
-        """The runtime that the screens are about; None where they are about the fleet."""
+        """Return the runtime that the screens are about; None where they are about the fleet."""
         from kymatui.ui.presenters.fleet.runtime_rows import key_of
 
         steps = (screen.step for screen in reversed(self.ways.framed))
@@ -109,7 +109,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
             self._go_straight(self.fleet)
 
     def _go_straight(self, seen: FleetReading) -> None:
-        """To the runtime that was asked for; that there is none is said when all are known."""
+        """Open the requested runtime; report that it does not exist once all runtimes are listed."""
         if seen.straight_to is not None:
             self._went_straight = True
             if len(self.ways.framed) == 1:
@@ -119,14 +119,14 @@ class FleetApp(KymatuiApp, FleetFlowApp):
             self.problem(f"this control plane has no runtime {sanitize(seen.wanted)}, or several of that name")
 
     def look_at(self, key: RuntimeKey, module: str = "") -> None:
-        """Shows a runtime's catalog, with the cursor on a module."""
+        """Open the catalog of a runtime with the cursor on a module."""
         from kymatui.ui.presenters.fleet.runtime_rows import key_text
 
         self.ways.open(ScreenStep("modules", key_text(key), module))
 
     @property
     def runtime_feed(self) -> Feed | None:
-        """How the runtime on show itself is doing, apart from its control plane; None where none is on show."""
+        """Return the feed of the displayed runtime's own connection; None where no runtime is displayed."""
         key = self.runtime_key
         return self.runtimes.feeds().get(key) if key is not None else None
 
@@ -163,7 +163,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
 
     @property
     def why_no_fleet_writes(self) -> str:
-        """Why many runtimes cannot be edited from here; "" where they can."""
+        """Return why kymatui cannot edit several runtimes; "" where it can."""
         if self.read_only:
             return self.why_read_only
         if not self.may_edit_fleet:
@@ -173,7 +173,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
         return "" if self.fleet is not None else "the control plane has not answered yet"
 
     def commands(self) -> Sequence[ScreenCommand]:
-        """Those of the fleet, and those of every screen."""
+        """Return the commands of the fleet, then those of every screen."""
         own = [ScreenCommand("fleet", "all runtimes", lambda _: self.ways.climb_to(0))]
         own += [ScreenCommand(kind, text, partial(self._place_of, kind)) for kind, text in PLACES.items()]
         own.append(

@@ -1,4 +1,4 @@
-"""The application: one connection, a stack of screens, themes, problems. Screens have the rest."""
+"""Application with one connection, a stack of screens, themes and problems."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _palette() -> type[Provider]:
 
 
 class KymatuiApp(FlowApp):
-    """`connect` opens the session; it is called in a thread after the first paint."""
+    """Textual application; it calls `connect` in a thread after the first paint to open the session."""
 
     TITLE = "kymatui"
     CSS_PATH = [styles_dir() / "app.tcss"]  # noqa: RUF012 (Textual declares it so)
@@ -103,8 +103,11 @@ class KymatuiApp(FlowApp):
         self.has_begun = False
 
     def _start_with(self, theme: str) -> None:
-        """The look before anything is drawn. Assigning a theme parses all styles a second time before the first paint;
-        dark ones, whose terminal colours are those that an app begins with, are put in place instead."""
+        """Set the theme before the first paint.
+
+        Assigning a theme makes Textual parse all styles a second time before the first paint. Dark themes with the
+        terminal colours that an app has at the start are therefore put in place directly.
+        """
         look = self.available_themes[theme]
         if not look.dark or look.ansi:
             self.theme = theme
@@ -124,12 +127,12 @@ class KymatuiApp(FlowApp):
     # what is known of the cluster on show
 
     def first_view(self, connect: Callable[[], ClusterSession], mailbox: Mailbox) -> ClusterView:
-        """What the app begins with."""
+        """Return the view of the cluster that the app starts with."""
         return ClusterView(connect, mailbox, self.clock)
 
     @property
     def view(self) -> ClusterView:
-        """The cluster that the screens are about."""
+        """Return the cluster that the screens are about."""
         return self._view
 
     @property
@@ -161,7 +164,7 @@ class KymatuiApp(FlowApp):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        """Behind the first paint: everything that it need not wait for."""
+        """Start after the first paint everything that the first paint need not wait for."""
         self.has_begun = True
         for screen in self.ways.framed:
             screen.call_later(screen.command_line.prepare)
@@ -177,11 +180,11 @@ class KymatuiApp(FlowApp):
         self._view.close()
 
     def follow(self, looker: object, looks: FollowedObjects) -> None:
-        """A screen says what it shows; nothing ends that. The last to come is served first."""
+        """Follow the objects that a screen displays; the latest request is served first."""
         self.view.follow(looker, looks)
 
     def _tick(self) -> None:
-        """Let time pass on the screen; a picture in which no age reads otherwise costs nothing."""
+        """Advance the ages on the screen; do nothing while every age reads the same."""
         if self.desk.going and self.shown is not None and self.shown.step.kind in ("jobs", "job"):
             self.shown.catch_up()
             return
@@ -205,7 +208,7 @@ class KymatuiApp(FlowApp):
             self.shown.catch_up()
 
     def _arrive(self, place: ClusterConnection) -> None:
-        """The accent of the context colours the frame, so that production looks like production."""
+        """Colour the frame in the accent of the context, so that production is recognisable."""
         self._place = place.context
         self._namespace, self.read_only = place.namespace, place.read_only
         self.look_back(place)
@@ -214,11 +217,11 @@ class KymatuiApp(FlowApp):
             self.set_class(name == accent, f"-accent-{name}")
 
     def look_back(self, place: ClusterConnection) -> None:
-        """Tells what an earlier run left unfinished there."""
+        """Report what an earlier run left unfinished on this cluster."""
         self.desk.beside(self._look_back(place.name))
 
     async def _look_back(self, context: str) -> None:
-        """Whether an earlier run left something unfinished here; what reads it is imported beside the first rows."""
+        """Report unfinished jobs of an earlier run; import the journal reader only after the first rows."""
         resuming = await self.desk.aside(lambda: import_module("kymatui.ui.flows.resume"))
         await resuming.look_back(self, context)
 
@@ -258,7 +261,7 @@ class KymatuiApp(FlowApp):
 
     @property
     def shown(self) -> FramedScreen | None:
-        """The screen that is seen, perhaps behind a question."""
+        """Return the topmost framed screen, even behind a dialog."""
         return self.ways.shown
 
     def show_frame(self) -> None:
@@ -269,7 +272,7 @@ class KymatuiApp(FlowApp):
         return [*super().get_line_filters(), *([self._ascii] if self._ascii.enabled else [])]
 
     def _check_keys(self) -> None:
-        """Says once what is wrong with the configured keys."""
+        """Report once what is wrong with the configured keys."""
         from kymatui.ui.application.screen_registry import key_scopes
         from kymatui.ui.navigation.keymaps import keymap_problems
 
@@ -280,14 +283,14 @@ class KymatuiApp(FlowApp):
 
     @property
     def why_read_only(self) -> str:
-        """Why this session never writes, which no other reason precedes; empty where it may."""
+        """Return why this session never writes; "" where it may. No other reason precedes this reason."""
         if not self.read_only:
             return ""
         return "kymatui runs as an audit, which only reads" if self._audit else "kymatui runs read-only"
 
     @property
     def why_no_writes(self) -> str:
-        """Why nothing can be written now; empty where it can."""
+        """Return why nothing can be written now; "" where writes are possible."""
         if self.read_only:
             return self.why_read_only
         if self.connection.stale_since or self.failure is not None:
@@ -295,18 +298,21 @@ class KymatuiApp(FlowApp):
         return "" if self.catalog is not None else "the cluster has not answered yet"
 
     def commands(self) -> Sequence[ScreenCommand]:
-        """The commands that work on every screen."""
+        """Return the commands that work on every screen."""
         from kymatui.ui.application.app_commands import commands
 
         return commands(self)
 
     def problem(self, text: str, *, seconds: float | None = None) -> None:
-        """Notify the person of what went wrong, for so many seconds, else for the usual time."""
+        """Notify the user of a problem, for `seconds` or for the default time."""
         self.problems.append(text)
         self.notify(text, severity="warning", markup=False, timeout=seconds)
 
     def action_command_palette(self) -> None:
-        """Not where there is no room for its list: paging through it would end the program."""
+        """Open the palette unless the terminal is too small for its list.
+
+        Paging through a list without room would end the program.
+        """
         if self.size.height < _PALETTE_LINES:
             self.problem("the terminal is too low for the palette; `:` takes commands")
         else:
@@ -331,7 +337,7 @@ class KymatuiApp(FlowApp):
         self.leave()
 
     def leave(self) -> None:
-        """Ends the program; with jobs under way only after a yes."""
+        """Quit the program; ask first while jobs are running."""
         if self.desk.going:
             self.desk.flow(self.desk.leave())
         else:

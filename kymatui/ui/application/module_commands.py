@@ -1,4 +1,4 @@
-"""The commands behind `:` that lead to a plan. None of them writes before the plan is accepted."""
+"""Commands behind `:` that lead to a plan. No command writes before you accept the plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HELP = {
 
 
 def commands(app: FlowApp) -> Iterator[ScreenCommand]:
-    """Without a name they are about the modules that the screen is about."""
+    """Yield the module commands; without a name they apply to the modules that the screen is about."""
     for verb, (text, usage) in _HELP.items():
         names = partial(_names, app)
         yield ScreenCommand(verb.value, text, partial(_toggle, app, verb), usage=usage, arguments=names)
@@ -105,7 +105,10 @@ def _names(app: FlowApp) -> list[str]:
 
 
 def target_modules(app: FlowApp, words: Sequence[str]) -> list[str]:
-    """The modules of a command line, or else those that the screen is about; none where a word is no module."""
+    """Return the modules named on a command line, else those of the screen.
+
+    Empty if a word is not the name of a module.
+    """
     if words:
         known = set(_names(app))
         return list(dict.fromkeys(words)) if known.issuperset(words) else []

@@ -1,4 +1,4 @@
-"""The ways between screens: down into one, up again, back and forward."""
+"""Navigation between screens: into an object, up, back and forward."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Navigator:
-    """Puts screens on the app's stack and takes them away; every way is remembered."""
+    """Navigator that pushes and pops the screens of the app and records each visit."""
 
     def __init__(self, app: App[int], home: ScreenStep) -> None:
         self._app = app
@@ -23,12 +23,12 @@ class Navigator:
 
     @property
     def framed(self) -> list[FramedScreen]:
-        """The screens above each other, without those that ask something."""
+        """Return the screens on the stack without the dialogs."""
         return [screen for screen in self._app.screen_stack if isinstance(screen, FramedScreen)]
 
     @property
     def shown(self) -> FramedScreen | None:
-        """The screen that is seen, perhaps behind a question."""
+        """Return the topmost framed screen, even behind a dialog."""
         framed = self.framed
         return framed[-1] if framed else None
 
@@ -46,7 +46,7 @@ class Navigator:
         return tuple(steps)
 
     def open(self, step: ScreenStep) -> None:
-        """Shows another screen above this one; the one that is there stays where it is."""
+        """Open a screen above the current screen."""
         framed = self.framed
         if framed and framed[-1].step.same_screen(step):
             self._show_tab(framed[-1], step.tab)
@@ -59,18 +59,18 @@ class Navigator:
             self._app.call_later(screen.show_tab, tab)
 
     def climb(self) -> None:
-        """Up one step."""
+        """Close the current screen and return to the screen below."""
         self.climb_to(len(self.framed) - 2)
 
     def climb_to(self, number: int) -> None:
-        """Up to a crumb."""
+        """Close screens down to a crumb of the trail."""
         framed = self.framed
         if 0 <= number < len(framed) - 1:
             self.visits.visit(tuple(screen.step for screen in framed[: number + 1]))
             self._restore(self.visits.current)
 
     def climb_to_catalog(self) -> None:
-        """Up to the catalog that the screens are about."""
+        """Close screens down to the catalog that the screens are about."""
         places = [number for number, screen in enumerate(self.framed) if screen.step.kind == "modules"]
         self.climb_to(places[-1] if places else 0)
 
@@ -81,11 +81,11 @@ class Navigator:
         self._restore(self.visits.go(1))
 
     def toggle(self) -> None:
-        """Between the last two places."""
+        """Switch between the last two trails."""
         self._restore(self.visits.toggle())
 
     def _restore(self, trail: Trail) -> None:
-        """Shows a trail that was visited; screens that are there already stay as they are."""
+        """Restore a visited trail; keep the screens that are already open."""
         framed = self.framed
         same = 0
         for screen, step in zip(framed, trail, strict=False):

@@ -1,4 +1,4 @@
-"""From a step to its screen. Screens are imported when somebody goes there: the first paint waits for none of them."""
+"""Registry from step to screen. Screens are imported on demand, so the first paint waits for none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = ("modules", "module", "object", "channels", "problems", "changes", "jobs
 
 
 def key_scopes(app: type) -> Iterator[KeyScope]:
-    """The keys that work at the same time: those of each screen, with those of its tables and tabs."""
+    """Yield the keys that are active together: those of each screen with its tables and tabs."""
     from kymatui.ui.base.help_screen import HelpScreen
     from kymatui.ui.dialogs.action_menu import MenuScreen
     from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
@@ -73,7 +73,7 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
 
 
 def screen_for(step: ScreenStep) -> FramedScreen:
-    """A new screen; a step that leads nowhere is a defect."""
+    """Return a new screen for the step; a step without a screen is a defect."""
     if step.kind == "modules":
         from kymatui.ui.screens.catalog_screen import CatalogScreen
 

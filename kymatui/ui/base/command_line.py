@@ -1,4 +1,4 @@
-"""The line at the bottom of a screen: a filter (`/`) acts while it is typed, a command (`:`) when it is sent."""
+"""Prompt at the bottom of a screen: a filter (`/`) applies on each key, a command (`:`) on Enter."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _SUGGESTED = 12
 
 @runtime_checkable
 class Filterable(Protocol):
-    """A widget that a filter narrows or searches: a table hides rows, a document marks what matches."""
+    """Widget with a filter: a table hides rows, a document marks matches."""
 
     @property
     def filter_text(self) -> str: ...
 
     def set_filter(self, text: str) -> str:
-        """Apply a filter; return what is wrong with it, or nothing."""
+        """Apply a filter; return the problem with it, or ""."""
 
 
 class FilterLine:
-    """The filter of whichever widget has the keyboard when nothing else asks for it."""
+    """Filter of the focused widget, or of the default widget."""
 
     def __init__(self, main_widget: Callable[[], Widget]) -> None:
         self._main_widget = main_widget
@@ -48,7 +48,7 @@ class FilterLine:
 
     @property
     def table(self) -> LiveTable | None:
-        """Return the table that filters, orders and exports are about."""
+        """Return the table that filters, orders and exports apply to."""
         main = self._main_widget()
         return main if isinstance(main, LiveTable) else None
 
@@ -57,12 +57,12 @@ class FilterLine:
         return self.target.filter_text if self.target is not None else ""
 
     def set(self, text: str) -> str:
-        """Apply a filter; return what is wrong with it, or nothing."""
+        """Apply a filter; return the problem with it, or ""."""
         return self.target.set_filter(text) if self.target is not None else ""
 
 
 class CommandLine:
-    """The prompt of one screen, and the commands that it runs."""
+    """Prompt of one screen with the commands that it runs."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class CommandLine:
         filter_line: FilterLine,
         leave: Callable[[], object],
     ) -> None:
-        """`commands` are those of the screen alone; `leave` gives the keyboard back."""
+        """Take `commands` of the screen alone; `leave` returns the focus."""
         self._screen = screen
         self._own_commands = commands
         self._filter = filter_line
@@ -83,12 +83,12 @@ class CommandLine:
         return cast("ScreenApp", self._screen.app)
 
     def commands(self) -> Sequence[ScreenCommand]:
-        """Return every command that can be typed here."""
+        """Return every command of the screen and of the app."""
         return [*self._own_commands(), *self._app.commands()]
 
     @property
     def is_typing(self) -> bool:
-        """Return whether keys go into a text."""
+        """Return whether a text input has the focus."""
         focused = self._screen.focused
         return focused is not None and focused.has_class("typing")
 
@@ -135,7 +135,7 @@ class CommandLine:
         self._leave()
 
     def _hint(self, line: str) -> str:
-        """Return how the command is used, or what may be meant."""
+        """Return the usage of the command, or similar commands."""
         commands = self.commands()
         offered = completions(commands, line)
         if len(offered) > 1:
@@ -145,7 +145,7 @@ class CommandLine:
         return "" if isinstance(found, UnknownCommand) else found[0].usage or found[0].help
 
     def run(self, line: str) -> None:
-        """Run one command line; a wrong one is reported and changes nothing."""
+        """Run one command line; report a wrong line and change nothing."""
         found = find_command(self.commands(), line)
         if isinstance(found, UnknownCommand):
             self._app.problem(str(found))

@@ -1,4 +1,4 @@
-"""Screens whose keys never do nothing in silence: one that is off says why."""
+"""Screens that report why a disabled key does nothing."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _SILENT: Final = frozenset({"back"})  # escape on the first screen is pressed to
 
 
 class DisabledKeysScreen(FirstPaintScreen[ScreenResultType]):
-    """Subclasses give the reason of an action that is off; its key is found by the binding."""
+    """Screen that finds the disabled action by its binding; subclasses return the reason."""
 
     def why_off(self, action: str) -> str:
-        """Why an action can do nothing now; empty where it can."""
+        """Return why an action is disabled now; "" where it is enabled."""
         del action
         return ""
 
     def on_key(self, event: events.Key) -> None:
-        """Say the reason; keys that are on go their way."""
+        """Report the reason of a disabled key; pass enabled keys on."""
         active = self.active_bindings.get(event.key)
         if active is None or active.enabled or not isinstance(active.node, Screen):
             return

@@ -1,4 +1,4 @@
-"""What all screens have in common: the frame, the way to other screens and back, and a help that is complete."""
+"""Base of all screens: the frame, navigation to other screens and back, and a complete help."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class FramedScreen(DisabledKeysScreen[None]):
-    """A screen with the frame. Subclasses give their `step`, a `body`, and say why an action is off."""
+    """Screen with the frame; subclasses return `step`, `body` and why an action is disabled."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "Filter", id="app.filter", priority=True),
@@ -57,26 +57,26 @@ class FramedScreen(DisabledKeysScreen[None]):
 
     @property
     def step(self) -> ScreenStep:
-        """What leads here again."""
+        """Return the step that opens this screen again."""
         raise AssertionError(f"{type(self).__name__} has no step")
 
     def body(self) -> ComposeResult:
-        """The widgets between the top line and the keys."""
+        """Yield the widgets between the top line and the key bar."""
         raise AssertionError(f"{type(self).__name__} has no body")
 
     def main_widget(self) -> Widget:
-        """What has the keyboard when nothing else asks for it."""
+        """Return the widget that has the focus by default."""
         return self
 
     def commands(self) -> Sequence[ScreenCommand]:
-        """Commands of this screen alone; those of the app come on top."""
+        """Return the commands of this screen without those of the app."""
         return ()
 
     def show_catalog(self) -> None:
-        """Draws what the app knows now; called whenever that changed."""
+        """Draw the current state of the app; called after every change."""
 
     def why_off(self, action: str) -> str:
-        """Why an action can do nothing now; empty where it can."""
+        """Return why an action is disabled now; "" where it is enabled."""
         no_step = why_no_step(self.kymatui.ways.visits, action)
         if no_step:
             return no_step
@@ -88,7 +88,7 @@ class FramedScreen(DisabledKeysScreen[None]):
         return ""
 
     def exports(self) -> Mapping[str, Callable[[], str]]:
-        """What can be saved here, by the ending of the file's name."""
+        """Return the exports of this screen by file suffix."""
         from kymatui.ui.viewmodels.table_export import FORMATS, export_table
 
         table = self.filter_line.table
@@ -115,23 +115,25 @@ class FramedScreen(DisabledKeysScreen[None]):
         self.frame.show(self.kymatui.frame_facts)
 
     def catch_up(self) -> None:
-        """Shows everything as it is now."""
+        """Draw everything as it is now."""
         if self.frame.is_whole:
             self.frame.show(self.kymatui.frame_facts)
             self.show_catalog()
 
     def on_screen_resume(self) -> None:
-        """Hidden screens are not drawn while the cluster changes; they catch up when they are seen again."""
+        """Draw the changes that came while the screen was hidden; hidden screens are not drawn."""
         self.catch_up()
         self.refresh_bindings()
 
     def on_top_line_chosen(self, event: TopLine.Chosen) -> None:
-        """A click on a crumb leads there."""
+        """Go to the crumb that was clicked."""
         self.kymatui.ways.climb_to(event.number)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The keys that open the prompt come before all others, so that what is typed right behind them is not lost;
-        where a text is being typed they are part of it."""
+        """Give the prompt keys priority over all other keys, except while a text input has the focus.
+
+        Text that is typed right after such a key would be lost otherwise.
+        """
         del parameters
         if action in ("filter", "command") and self.command_line.is_typing:
             return False
@@ -164,7 +166,7 @@ class FramedScreen(DisabledKeysScreen[None]):
         self.kymatui.ways.toggle()
 
     def action_back(self) -> None:
-        """A filter is taken away first; then up one step. On the first screen there is nothing above."""
+        """Clear the filter, else close the screen; do nothing on the first screen."""
         if self.filter_line.text:
             self.filter_line.set("")
         else:

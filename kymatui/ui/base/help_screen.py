@@ -1,4 +1,4 @@
-"""Every key that does something here, grouped, with the reason where one is off; and every command."""
+"""Help: every key by group with the reason if disabled, and every command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kymatui.ui.widgets.scrolling import TextScroll
 
 
 class HelpScreen(FirstPaintModal[None]):
-    """Closed by the key that opened it."""
+    """Help screen; the key that opened it closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark,escape,q", "dismiss", "Close", id="help.close"),
@@ -47,7 +47,7 @@ class HelpScreen(FirstPaintModal[None]):
             yield commands
 
     def action_ids(self) -> None:
-        """Behind each key stands its id, as the configuration's `keys` wants it; again, and it is its meaning."""
+        """Toggle between the meaning of each key and its id, as the configuration's `keys` expects it."""
         self._ids = not self._ids
         for facts, (_, keys) in zip(self.query(Facts), group_keys(self._keys), strict=False):
             facts.show(_key(key, ids=self._ids) for key in keys)

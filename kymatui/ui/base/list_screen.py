@@ -1,4 +1,4 @@
-"""Screens that are one table."""
+"""Base of screens with a single table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kymatui.ui.widgets.live_table import LiveTable
 
 
 class ListScreen(FramedScreen):
-    """Its table has the keyboard, and is what filters, orders and exports are about."""
+    """Screen whose table has the focus and takes filters, orders and exports."""
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -20,7 +20,7 @@ class ListScreen(FramedScreen):
         return self.query_one(LiveTable)
 
     def open_module(self, name: str, tab: str) -> None:
-        """Goes to a module, unless it is not in the catalog any more."""
+        """Open a module unless it has left the catalog."""
         catalog = self.kymatui.catalog
         if catalog is not None and catalog.row(name) is not None:
             self.kymatui.ways.open(ScreenStep("module", name, tab))

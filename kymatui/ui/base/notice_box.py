@@ -1,4 +1,4 @@
-"""The notice that a table gives way to when it has no rows."""
+"""Notice that replaces a table without rows."""
 
 from __future__ import annotations
 

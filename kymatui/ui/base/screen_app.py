@@ -1,4 +1,4 @@
-"""What screens ask of the application that displays them, so that no screen needs to import it."""
+"""Protocols of the application for screens, so that no screen imports the application."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class Navigation(Protocol):
-    """The ways between screens: down into one, up again, back and forward."""
+    """Navigation between screens: into an object, up, back and forward."""
 
     visits: VisitHistory
 
     @property
     def depth(self) -> int:
-        """Return how many screens stand above each other, without those that ask something."""
+        """Return the number of screens on the stack without dialogs."""
 
     def trail_to(self, screen: Screen[Any]) -> Trail: ...
 
@@ -52,7 +52,7 @@ class Navigation(Protocol):
 
 
 class ScreenApp(App[int]):
-    """The application as a screen knows it; `KymatuiApp` gives all of this."""
+    """The application as a screen uses it; `KymatuiApp` implements it."""
 
     if TYPE_CHECKING:
         settings: Settings
@@ -69,7 +69,7 @@ class ScreenApp(App[int]):
 
         @property
         def flow_target(self) -> ClusterTarget | None:
-            """Return the cluster of the flow under way, else the displayed one."""
+            """Return the cluster of the running flow, else the displayed cluster."""
 
         @property
         def snapshot(self) -> Snapshot | None: ...

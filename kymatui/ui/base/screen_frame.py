@@ -1,4 +1,4 @@
-"""The frame around every full screen: top line, banner and keys."""
+"""Frame around every full screen: top line, banner and key bar."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class HasTabs(Protocol):
-    """A screen with tabs that a step can name."""
+    """Screen with tabs that a step can name."""
 
     async def show_tab(self, tab: str) -> None: ...
 
 
 @runtime_checkable
 class AsksAgain(Protocol):
-    """A screen that shows what is not followed, and reads it again on request."""
+    """Screen with unwatched content, which it reads again on request."""
 
     def ask_again(self) -> None: ...
 
@@ -37,9 +37,9 @@ class ScreenFrame:
 
     @property
     def is_whole(self) -> bool:
-        """Return whether the widgets exist: not yet while the screen is composed, and no more while it is removed.
+        """Return whether the frame's widgets exist; False during composition and removal.
 
-        Read for every key that is drawn, so nothing is searched: the frame's widgets are the screen's own children.
+        Called for every key that is drawn, so it searches nothing: the widgets are children of the screen.
         """
         return self._screen.is_mounted and {TopLine, KeyBar} <= {type(child) for child in self._screen.children}
 

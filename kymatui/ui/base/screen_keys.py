@@ -1,4 +1,4 @@
-"""The keys of a screen: which of them lead through the history, and what the help says of each."""
+"""Keys of a screen: history keys and the text of the help."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def why_no_step(visits: VisitHistory, action: str) -> str:
-    """Return why a step through the history is impossible; "" for what is possible or no such step."""
+    """Return why a history step is impossible; "" where it is possible or `action` is no such step."""
     if action == "history_back":
         return "" if visits.can_go(-1) else "there is nothing before this"
     if action == "history_forward":
@@ -25,7 +25,7 @@ def why_no_step(visits: VisitHistory, action: str) -> str:
 
 
 def key_help(screen: Screen[Any], name: str, why_off: Callable[[str], str]) -> list[KeyHelp]:
-    """Return one line an action; bindings of one action are joined. `name` is the screen's own group."""
+    """Return one help line per action with its bindings joined; `name` is the screen's own group."""
     found: dict[tuple[str, str, str], tuple[list[str], str]] = {}
     for key, active in screen.active_bindings.items():
         binding = active.binding

@@ -1,3 +1,1 @@
-"""The link of the UI to one cluster or a fleet: threads, the mailbox to the event loop, and the latest view of each
-cluster.
-"""
+"""Connection of the UI to a cluster or fleet: threads, the mailbox and the latest view of each cluster."""

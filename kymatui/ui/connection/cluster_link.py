@@ -1,6 +1,6 @@
-"""The screen's connection to one cluster: a thread that turns snapshots into catalogs and hands them to the mailbox.
+"""Connection to one cluster: a thread that turns snapshots into catalogs and mails them to the UI.
 
-Nothing of the Kubernetes client is imported before the first paint: `connect` is called in the thread.
+No Kubernetes client is imported before the first paint: the thread calls `connect`.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _BURST_SECONDS = 0.02  # changes come several at a time
 
 
 class ConnectionSource(Protocol):
-    """What every connection offers to a front end."""
+    """Interface of every connection for a front end."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def title(self) -> str:
-        """Return the name for plans, journals and backups where that is not `name`, else ""."""
+        """Return the name for plans, journals and backups if it differs from `name`, else ""."""
 
     @property
     def namespace(self) -> str: ...
@@ -59,7 +59,7 @@ class ConnectionSource(Protocol):
 
 
 class ClusterSession(ConnectionSource, Session, Protocol):
-    """What a connection to one cluster, or to a runtime, offers to the screen."""
+    """Interface of a session on one cluster or runtime for the screens."""
 
     @property
     def is_connected(self) -> bool:
@@ -67,10 +67,13 @@ class ClusterSession(ConnectionSource, Session, Protocol):
 
     @property
     def kymas(self) -> Sequence[Object]:
-        """Return the Kymas that are edited."""
+        """Return the Kymas that edits apply to."""
 
     def read(self, ref: ObjectRef) -> Object:
-        """Return one object whole, from the side that displays it. Raise what its server answers."""
+        """Return one whole object from the displayed side.
+
+        Raises the error of its server.
+        """
 
 
 S = TypeVar("S", bound=ConnectionSource)
@@ -78,7 +81,7 @@ S = TypeVar("S", bound=ConnectionSource)
 
 @dataclass(frozen=True, slots=True)
 class ClusterConnection:
-    """Which cluster the screen is on, and whether it may be written to."""
+    """The displayed cluster and whether kymatui may write to it."""
 
     context: str
     namespace: str
@@ -93,7 +96,7 @@ class ClusterConnection:
 
 @dataclass(frozen=True, slots=True)
 class ClusterReading:
-    """One look at the cluster: what was observed, and what the domain makes of it."""
+    """One reading of the cluster: the snapshot and the catalog made from it."""
 
     snapshot: Snapshot
     catalog: Catalog
@@ -101,7 +104,7 @@ class ClusterReading:
 
 @dataclass(frozen=True, slots=True)
 class FollowedObjects:
-    """The objects whose events are shown, and those whose Pods and the like are."""
+    """Objects with displayed events, and objects with displayed Pods and other owned objects."""
 
     events: tuple[ObjectRef, ...] = ()
     owned: tuple[ObjectRef, ...] = ()
@@ -111,7 +114,7 @@ class FollowedObjects:
 
 
 class ConnectionLink(Generic[S]):
-    """Owns a session and its thread; `close` returns at once, the thread ends by itself."""
+    """Owner of a session and its thread; `close` returns at once and the thread ends by itself."""
 
     def __init__(
         self,
@@ -133,14 +136,14 @@ class ConnectionLink(Generic[S]):
 
     @property
     def session(self) -> S | None:
-        """The session, once there is one."""
+        """Return the session; None before it is open."""
         return self._session
 
     def start(self) -> None:
         self._thread.start()
 
     def listen(self, changed: threading.Event) -> None:
-        """The event is set, too, whenever something changes, until `forget`."""
+        """Set the event on every change as well, until `forget`."""
         self._listeners = (*self._listeners, changed)
 
     def forget(self, changed: threading.Event) -> None:
@@ -152,12 +155,12 @@ class ConnectionLink(Generic[S]):
             one.set()
 
     def retry(self) -> None:
-        """Asks the server again now instead of after the back-off."""
+        """Query the server again now instead of after the back-off."""
         if self._session is not None:
             threading.Thread(target=self._session.retry, name="cluster-retry", daemon=True).start()
 
     def follow(self, looks: FollowedObjects) -> None:
-        """Asks for what belongs to these objects, instead of those that were looked at before."""
+        """Follow what belongs to these objects instead of the previous ones."""
         if looks != self._looked_at:
             self._looked_at = looks
             self._changed.set()
@@ -181,7 +184,7 @@ class ConnectionLink(Generic[S]):
                 self._session.close()
 
     def _follow(self, session: S) -> None:
-        """A burst of changes is read once: whoever sets the event within the pause is served by the next look."""
+        """Read once for a burst of changes; a change during the pause is part of the next reading."""
         while not self._closed.is_set():
             self._changed.clear()
             began = time.monotonic()
@@ -192,12 +195,12 @@ class ConnectionLink(Generic[S]):
             time.sleep(max(_BURST_SECONDS, began + pause - time.monotonic()))
 
     def look(self, session: S) -> bool:
-        """Takes what there is; whether lists are still coming, so that the next look is worth more."""
+        """Read the current state; return whether lists are still loading, so a new reading is worthwhile."""
         raise AssertionError(f"{type(self).__name__} does not look")
 
 
 class ClusterLink(ConnectionLink[ClusterSession]):
-    """The link to one cluster."""
+    """Connection to one cluster with a catalog."""
 
     def __init__(
         self,
@@ -211,7 +214,7 @@ class ClusterLink(ConnectionLink[ClusterSession]):
         self._read = read
 
     def look(self, session: ClusterSession) -> bool:
-        """A defect that one object brings to light must not end the session: the next look may be a good one."""
+        """Read the catalog; report a defect that one object causes and keep the session open."""
         if self._followed != self._looked_at:
             self._followed = self._looked_at
             session.follow_events(self._followed.events)
@@ -225,7 +228,7 @@ class ClusterLink(ConnectionLink[ClusterSession]):
 
 
 def as_defect_error(error: Exception) -> KymatuiError:
-    """What no cluster can be blamed for, as an error that says so."""
+    """Return an unexpected exception as an error that names a defect of kymatui."""
     text = f"{type(error).__name__}: {error}"
     return KymatuiError(text, hint="this is a defect of kymatui; please report it")
 

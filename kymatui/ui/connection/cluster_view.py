@@ -1,4 +1,4 @@
-"""What the screens know of one cluster, and the link that tells it. An app may have several, one of them on show."""
+"""State of one cluster in the UI with its link. An app may have several and displays one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ClusterView:
-    """`name` tells its values from those of other views in the one mailbox; what comes under another is not its."""
+    """View of one cluster; `name` separates its values from those of other views in the shared mailbox."""
 
     locations: ObjectIndex
 
@@ -53,37 +53,37 @@ class ClusterView:
 
     @property
     def session(self) -> ClusterSession | None:
-        """The connection, once it is open."""
+        """Return the session; None before it is open."""
         return self.link.session
 
     @property
     def target(self) -> ClusterTarget | None:
-        """The cluster, as plans and questions name it; None before there is a session."""
+        """Return the cluster as plans and questions name it; None before the session is open."""
         return self.link.session.target if self.link.session is not None else None
 
     @property
     def writing(self) -> ClusterSession | None:
-        """What flows read before they write, and write to; None where nothing can be written."""
+        """Return the session that flows read and write; None where nothing can be written."""
         return self.session
 
     @property
     def kymas(self) -> Sequence[Object]:
-        """The Kymas as they are where they are edited."""
+        """Return the Kymas from the side where they are edited."""
         return self.snapshot.kymas if self.snapshot is not None else ()
 
     def start(self) -> None:
-        """Connects, in a thread."""
+        """Start the connection in a thread."""
         self.link.start()
 
     def retry(self) -> None:
         self.link.retry()
 
     def close(self) -> None:
-        """Returns at once."""
+        """Close the connection; return at once."""
         self.link.close()
 
     def _read(self, snapshot: Snapshot) -> Catalog:
-        """Runs in the link's thread, and so do the imports, which the first paint must not wait for."""
+        """Read a catalog in the link's thread, which also imports what the first paint must not wait for."""
         from kymatui.domain.catalog.catalog import build_catalog
         from kymatui.domain.catalog.change_history import ChangeHistory
         from kymatui.domain.plans.cluster_management import detect_management
@@ -99,7 +99,7 @@ class ClusterView:
         return found
 
     def _operator(self) -> Operator | None:
-        """kymatui's operator; asked for only where it has left traces, in the link's thread."""
+        """Return kymatui's operator, queried in the link's thread and only where it has left traces."""
         from kymatui.actions.operator_lease import OperatorWatch
 
         if self.link.session is None:
@@ -109,7 +109,7 @@ class ClusterView:
         return self._operators.of(self.link.session.home)
 
     def follow(self, looker: object, looks: FollowedObjects) -> None:
-        """A screen says what it shows; nothing ends that. The last to come is served first."""
+        """Follow the objects that a screen displays; the latest request is served first."""
         if self._looked_at.get(looker, FollowedObjects()) == looks:
             return
         self._looked_at.pop(looker, None)
@@ -120,7 +120,7 @@ class ClusterView:
         self.link.follow(FollowedObjects(events, tuple(ref for found in newest for ref in found.owned)))
 
     def deliver(self, values: Mapping[str, object]) -> tuple[ClusterConnection | None, KymatuiError | None]:
-        """Takes what came out of the mailbox; the place where it is told for the first time, and the last failure."""
+        """Store values from the mailbox; return a newly connected cluster and the last failure."""
         mine = self._hole.mine(values)
         place, seen = mine.get(CLUSTER), mine.get(CATALOG)
         if isinstance(place, ClusterConnection):

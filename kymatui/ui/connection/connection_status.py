@@ -1,4 +1,4 @@
-"""How current the picture is, in one word and a tone."""
+"""How current the displayed data is, as a word and a tone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kymatui.errors import KymatuiError
 
 @dataclass(frozen=True, slots=True)
 class ConnectionStatus:
-    """`stale_since` is set where rows are of the past, with the reason; they are dimmed and writes are locked."""
+    """Connection status; `stale_since` locks writes and dims the rows."""
 
     word: str
     tone: str
@@ -22,9 +22,9 @@ class ConnectionStatus:
 
 
 def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiError | None = None) -> ConnectionStatus:
-    """The worst that matters: stale, then loading, then live; what is forbidden or absent is a problem, not stale.
+    """Return the worst status: stale, then loading, then live.
 
-    Catalogs from outside say nothing of the cluster.
+    Forbidden and absent kinds are problems and not stale. Catalogs from outside the cluster are ignored.
     """
     if failure is not None:
         return ConnectionStatus("offline", "error")
@@ -50,7 +50,7 @@ def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiE
 
 
 def connection_banner(connection: ConnectionStatus, failure: KymatuiError | None) -> str:
-    """The line above everything where what is shown may not be true any more; empty where it is."""
+    """Return the banner for data that may be outdated; "" where it is current."""
     if failure is not None:
         return sanitize(f"▲ what you see is not current: {failure}")
     if connection.stale_since:

@@ -1,4 +1,4 @@
-"""What the screens know of a fleet, and of those of its runtimes that somebody looked at."""
+"""State of a fleet in the UI, with the runtimes that were opened."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_RUNTIMES: Final = 8
 
 
 class FleetSource(ConnectionSource, Protocol):
-    """What a connection to a control plane offers."""
+    """Interface of a connection to a control plane."""
 
     def picture(self) -> FleetSnapshot: ...
 
@@ -55,7 +55,7 @@ class FleetSource(ConnectionSource, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FleetReading:
-    """One look at the fleet, its rows, and the runtime that somebody asked for by a name."""
+    """One reading of the fleet with its rows and the runtime requested by name."""
 
     picture: FleetSnapshot
     rows: Mapping[RuntimeKey, Row]
@@ -64,7 +64,7 @@ class FleetReading:
 
 
 class FleetLink(ConnectionLink[FleetSource]):
-    """Makes rows in its thread: the screen only shows them."""
+    """Connection that builds the rows of the fleet in its thread."""
 
     def __init__(
         self, connect: Callable[[], FleetSource], mailbox: Mailbox | MailSlot, clock: Callable[[], float]
@@ -87,7 +87,7 @@ class FleetLink(ConnectionLink[FleetSource]):
 
 
 class FleetView(ClusterView):
-    """The control plane as a place on the screen: it has a fleet, and no catalog of its own."""
+    """View of the control plane: a fleet without a catalog."""
 
     def __init__(self, connect: Callable[[], FleetSource], mailbox: Mailbox, clock: Callable[[], float]) -> None:
         super().__init__(_no_cluster, mailbox, clock)
@@ -128,31 +128,31 @@ def _no_cluster() -> ClusterSession:
 
 
 class RuntimeView(ClusterView):
-    """A runtime as a place on the screen: what is written goes to the runtime itself, and not to its control plane."""
+    """View of a runtime; writes go to the runtime itself and not to its control plane."""
 
     @property
     def session(self) -> ClusterSession | None:
-        """The runtime's own session, once it is connected."""
+        """Return the runtime's own session; None before it is connected."""
         found = super().session
         return found if found is not None and found.is_connected else None
 
     @property
     def writing(self) -> ClusterSession | None:
-        """Both sides, since what is written to the runtime is decided by its control plane."""
+        """Return a session on both sides, since the control plane decides on writes to the runtime."""
         return self.link.session if self.session is not None else None
 
     @property
     def kymas(self) -> Sequence[Object]:
-        """The runtime's own: what its control plane has of it is a copy."""
+        """Return the runtime's own Kymas; its control plane has a copy."""
         found = super().session
         return found.kymas if found is not None else ()
 
 
 class RuntimeViews:
-    """The runtimes that somebody looked at, by key: eight are kept, and those that nobody used for longest go.
+    """Views of opened runtimes by key: up to eight, the least recently used is closed.
 
-    One that is `busy`, for a job is at work there, stays until that has ended. How one was that is let go of is
-    remembered, in the state "absent" where it was well.
+    A `busy` runtime with a running job stays open until the job has ended. The last feed of a closed view is saved,
+    in the state "absent" if it was healthy.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class RuntimeViews:
         self._past: dict[RuntimeKey, Feed] = {}
 
     def of(self, key: RuntimeKey, source: FleetSource) -> ClusterView:
-        """The view of a runtime; it connects when it is asked for the first time."""
+        """Return the view of a runtime; connect on the first call."""
         view = self._views.get(key)
         if view is None:
             name = "/".join(key)
@@ -187,12 +187,12 @@ class RuntimeViews:
         return self._views.get(key)
 
     def deliver(self, values: Mapping[str, object]) -> list[ClusterConnection]:
-        """Takes what came; the places that are told for the first time."""
+        """Store values from the mailbox; return the newly connected clusters."""
         found = [view.deliver(values)[0] for view in self._views.values()]
         return [place for place in found if place is not None]
 
     def feeds(self) -> dict[RuntimeKey, Feed]:
-        """How the runtimes are doing that are kept, and how those were that were let go of."""
+        """Return the feeds of open runtimes and the last feeds of closed runtimes."""
         return {**self._past, **{key: self._feed(view) for key, view in self._views.items()}}
 
     def _feed(self, view: ClusterView) -> Feed:
@@ -202,7 +202,7 @@ class RuntimeViews:
         return feeds.get(RUNTIME_FEED, Feed(FeedState.SYNCING))
 
     def close(self) -> None:
-        """Returns at once."""
+        """Close all views; return at once."""
         for view in self._views.values():
             view.close()
         self._views.clear()

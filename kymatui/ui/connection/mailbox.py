@@ -1,7 +1,7 @@
-"""The one crossing from worker threads to the event loop.
+"""Mailbox from worker threads to the event loop.
 
-Values that arrive under the same key between two drains replace each other, so a burst of watch events costs one paint.
-A `put` is a dictionary store under a lock (0.3 µs); only the first after a drain wakes the loop.
+Values under the same key replace each other between two drains, so a burst of watch events costs one paint. A `put`
+stores into a dictionary under a lock (0.3 µs); only the first put after a drain wakes the loop.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 
 class Mailbox:
-    """Collects the latest value a key; `deliver(values)` runs on the loop at most once in `interval` seconds."""
+    """Latest value per key; calls `deliver(values)` on the loop at most once in `interval` seconds."""
 
     def __init__(self, deliver: Callable[[Mapping[str, object]], None], *, interval: float = 0.25) -> None:
         self._deliver = deliver
@@ -26,7 +26,7 @@ class Mailbox:
         self._drained_at = float("-inf")
 
     def open(self) -> None:
-        """Binds to the running loop; values that were put before are delivered now."""
+        """Bind to the running loop and deliver the values stored before."""
         self._loop = asyncio.get_running_loop()
         # Else what is delivered would run in the context of the thread that put it, where there is no app.
         self._context = contextvars.copy_context()
@@ -34,13 +34,13 @@ class Mailbox:
             self._wake()
 
     def close(self) -> None:
-        """Drops what is left and takes nothing more."""
+        """Drop all values and accept no more."""
         with self._lock:
             self._loop = None
             self._values.clear()
 
     def put(self, key: str, value: object) -> None:
-        """May be called from any thread; never blocks on the loop."""
+        """Store a value from any thread; never block on the loop."""
         with self._lock:
             self._values[key] = value
             wake = not self._scheduled and self._loop is not None
@@ -75,18 +75,18 @@ class Mailbox:
 
 
 class MailSlot:
-    """A part of a mailbox: what is put in under a name of its own, so that several can share one crossing."""
+    """Part of a mailbox with its own key prefix, so that several parts share the mailbox."""
 
     def __init__(self, mailbox: Mailbox, name: str) -> None:
         self._mailbox = mailbox
         self._prefix = f"{name}\n" if name else ""
 
     def put(self, key: str, value: object) -> None:
-        """May be called from any thread; never blocks on the loop."""
+        """Store a value from any thread; never block on the loop."""
         self._mailbox.put(self._prefix + key, value)
 
     def mine(self, values: Mapping[str, object]) -> Mapping[str, object]:
-        """Of what was delivered that which was put in here, by the keys it was put in under."""
+        """Return the delivered values of this slot by their keys."""
         if not self._prefix:
             return {key: value for key, value in values.items() if "\n" not in key}
         length = len(self._prefix)

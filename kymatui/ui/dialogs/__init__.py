@@ -1,3 +1,1 @@
-"""Modal screens that ask and return the answer: choice, confirmation, form, menu, plan. The caller decides what
-follows.
-"""
+"""Modal screens that return an answer: choice, confirmation, form, menu, plan. The caller acts on it."""

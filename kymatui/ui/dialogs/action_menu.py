@@ -1,4 +1,4 @@
-"""What can be done with the modules that are marked, or with the one under the cursor; what is off says why."""
+"""Menu of actions for the marked modules or the module under the cursor, with reasons if disabled."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _AROUND, _WORDS, _LEAST = 9, 4, 4  # lines: frame and reason; who is in charge; 
 
 @dataclass(frozen=True, slots=True)
 class MenuItem:
-    """One action; `off` says why it can do nothing now, `key` opens it without the menu.
+    """One action; `off` gives the reason if disabled, `key` starts it without the menu.
 
-    What `destroys` is never where the cursor is at first: enter pressed twice must not lead to it.
+    The cursor never starts on an action that `destroys`, so that pressing Enter twice cannot delete.
     """
 
     id: str
@@ -40,7 +40,7 @@ class MenuItem:
 
 
 class MenuScreen(FirstPaintModal[str | None]):
-    """Gives the id of what was chosen, or None."""
+    """Menu that returns the id of the chosen action, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "take", "Choose", id="menu.take"),
@@ -72,7 +72,7 @@ class MenuScreen(FirstPaintModal[str | None]):
         self._show_off()
 
     def on_resize(self) -> None:
-        """The list scrolls where there is no room for all of it: what is below it says why something is off."""
+        """Scroll the list if it has no room, so that the reason below it stays visible."""
         words = self.query_one("#menu-words")
         words.display = self.app.size.height >= len(self._items) + _AROUND + _WORDS
         room = self.app.size.height - _AROUND - (_WORDS if words.display else 0)
@@ -84,7 +84,7 @@ class MenuScreen(FirstPaintModal[str | None]):
 
     @on(RowTable.Highlighted)
     def _show_off(self) -> None:
-        """The whole reason: in the list it may be cut."""
+        """Display the whole reason, which the list may clip."""
         item = self._chosen
         said = (
             with_tone(as_screen_commands(sanitize(f"off: {item.off}")), "warning")
@@ -100,7 +100,7 @@ class MenuScreen(FirstPaintModal[str | None]):
 
 
 def _columns(items: Iterable[MenuItem]) -> tuple[Column, ...]:
-    """What can be done is never cut; of the reasons there is as much as fits beside it."""
+    """Return columns that never clip the action; reasons get the remaining width."""
     label = max((len(item.label) for item in items), default=0)
     return (Column("key", "", 6), Column("label", "", label), Column("off", "", 12, flex=1, priority=1))
 

@@ -1,4 +1,4 @@
-"""A few questions with a few answers each: which channel, which policy. The line under the cursor is the answer."""
+"""Questions with a few answers each, such as channel or policy; the cursor marks the answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AROUND, _LEAST = 7, 4  # lines around the questions, and of the shortest list: 
 
 
 class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
-    """`await app.push_screen_wait(ChoiceScreen("enable keda", questions))`: values by the questions' ids, or None."""
+    """Dialog that returns the chosen values by question id, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "take", "Go on", id="choice.take"),
@@ -55,7 +55,7 @@ class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
         self.query(PlanTable).first().focus()
 
     def on_resize(self) -> None:
-        """Every question stays in sight: where there is no room for all answers, the longest lists scroll."""
+        """Keep every question visible: scroll the longest lists if there is no room for all answers."""
         tables = list(self.query(PlanTable))
         heights = [len(question.options) + 2 for question in self._questions]
         while sum(heights) > self.app.size.height - _AROUND and max(heights) > _LEAST:
@@ -66,7 +66,7 @@ class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
 
     @on(RowTable.Highlighted)
     def _tell(self) -> None:
-        """The whole note of the answer under the cursor, where the list cuts it."""
+        """Display the whole note of the answer under the cursor, which the list may clip."""
         for question, table in zip(self._questions, self.query(PlanTable), strict=False):
             if table.has_focus:
                 note = next((one.note for one in question.options if one.value == table.cursor_key), "")

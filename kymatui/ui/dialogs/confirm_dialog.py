@@ -1,4 +1,4 @@
-"""One question that is answered by y; enter is no answer, so that nobody agrees by pressing it twice."""
+"""Confirmation that only y accepts; Enter does not, so that pressing it twice confirms nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ConfirmScreen(FirstPaintModal[bool]):
-    """`await app.push_screen_wait(ConfirmScreen("Quit?", "one job still runs"))`; every key but y is a no."""
+    """`await app.push_screen_wait(ConfirmScreen("Quit?", "1 job is running"))`: True only for y."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "Yes", id="confirm.yes"),
@@ -48,7 +48,7 @@ class ConfirmScreen(FirstPaintModal[bool]):
         self.dismiss(answer)
 
     def on_key(self, event: events.Key) -> None:
-        """Whatever is no yes."""
+        """Answer no to every key but y."""
         if event.key not in ("y", "n", "escape", "ctrl+c"):
             event.stop()
             self.dismiss(False)

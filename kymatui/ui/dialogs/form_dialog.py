@@ -1,6 +1,6 @@
-"""A document to be filled in: as a form that was made of its schema, and as YAML for everything else.
+"""Editor of a document: a form built from its schema, and YAML for all other fields.
 
-document = await app.push_screen_wait(FormScreen("resource of keda", fields, document))     # None: gone back
+document = await app.push_screen_wait(FormScreen("resource of keda", fields, document))     # None: cancelled
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 class FormScreen(FirstPaintModal[Json | None]):
-    """Gives the document as it was filled in; what is wrong is said while it is typed, and keeps it from going on."""
+    """Form that returns the edited document; it reports errors while you type and blocks until fixed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+g", "take", "Go on", id="form.take"),
@@ -77,7 +77,7 @@ class FormScreen(FirstPaintModal[Json | None]):
     # what is wrong
 
     def _tell(self) -> None:
-        """What is wrong, or else what the field under the cursor is for."""
+        """Display the error, else the description of the field under the cursor."""
         said = self._wrong()
         about = (
             "" if said else self._about() if self._fields else "its schema declares no fields: it is filled in as YAML"
@@ -96,7 +96,10 @@ class FormScreen(FirstPaintModal[Json | None]):
         return ""
 
     def _filled(self) -> Json:
-        """The document as it stands there. Raises ValueError with what is wrong with it."""
+        """Return the document as edited.
+
+        Raises ValueError with the problem.
+        """
         return self._from_form() if self._shows_form else self._from_yaml()
 
     def _from_form(self) -> Json:
@@ -132,7 +135,7 @@ class FormScreen(FirstPaintModal[Json | None]):
     # what the person does
 
     def action_turn(self) -> None:
-        """The other way to look at it; only what is right goes along."""
+        """Switch between form and YAML; an invalid document blocks the switch."""
         if self._shows_form and self._wrong():
             self._tell()
             return

@@ -40,7 +40,7 @@ _LOOKS = 0.5  # seconds between two looks at whether the plan still holds
 
 
 class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswer]):
-    """`outdated` tells why the plan does not hold any more, "" as long as it does; it is asked while it is shown."""
+    """Plan dialog; it polls `outdated` for the reason why the plan is no longer valid, "" while it is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", "Carry out (asks)", id="plan.accept", priority=True),
@@ -108,7 +108,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self.set_interval(_LOOKS, self._look)
 
     def _to_first_change(self) -> None:
-        """What stays the same may be many lines, and nobody comes for them."""
+        """Move the cursor to the first change, past the unchanged lines."""
         first = next(
             (place for place, line in enumerate(self.preview.lines) if line.mark is not PlannedChange.SAME), None
         )
@@ -142,7 +142,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self.query_one(DiffView).show_line(self.preview.lines[int(key)] if key is not None else None)
 
     def _look(self) -> None:
-        """Whether the plan still holds, and whether anything may be written."""
+        """Check whether the plan is still valid and writes are possible."""
         self._why_outdated = self._outdated()
         off = self.why_off("accept")
         asked = next(self.preview.not_agreed(self.ticked, self.typed), None) if self._asked else None
@@ -152,7 +152,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self.refresh_bindings()
 
     def why_off(self, action: str) -> str:
-        """Why an action can do nothing now; empty where it can."""
+        """Return why an action is disabled now; "" where it is enabled."""
         if action == "accept":
             if self.kymatui.read_only:
                 return self.kymatui.why_read_only
@@ -180,7 +180,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
 
     @property
     def typed(self) -> dict[str, str]:
-        """What was typed, by the ids of the consents."""
+        """Return the typed texts by consent id."""
         return {str(one.name): one.value for one in self.query(Input)}
 
     @property
@@ -207,7 +207,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self._look()
 
     def action_agree(self) -> None:
-        """Tick the box under the cursor, else the next one that is not ticked; untick the last once all are."""
+        """Tick the box under the cursor, else the next unticked box; untick the last once all are ticked."""
         ticks, focused = list(self.query(Tick)), self.focused
         tick = focused if isinstance(focused, Tick) else next((one for one in ticks if not one.agreed), ticks[-1])
         tick.focus()
@@ -215,7 +215,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self._look()
 
     def action_change(self, by: int) -> None:
-        """The next line that is not the same."""
+        """Move the cursor to the next changed line."""
         table = self.query_one(PlanTable)
         changed = [row.key for row in table.rows if self.preview.lines[int(row.key)].mark is not PlannedChange.SAME]
         if not changed:
@@ -269,7 +269,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
 
 
 def _asking(one: Consent | None) -> str:
-    """What is still to be agreed to."""
+    """Return the text of the next missing consent."""
     if one is None:
         return ""
     return f"before that: type {one.typed} to agree" if one.typed else "before that: agree with space"
