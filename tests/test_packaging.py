@@ -69,3 +69,15 @@ asyncio.run(main())
 
 def test_nothing_heavy_is_imported_before_the_first_paint() -> None:
     assert _imported_by(FIRST_PAINT) == set()
+
+
+def test_the_version_and_the_screen_wait_for_no_catalog() -> None:
+    """Reading a catalog takes 0.07 s to import, more than all that `kymatui --version` needs."""
+    code = "from kymatui.cli.parser import build_parser; build_parser([]); import sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {name for name in done.stdout.split() if name.startswith("kymatui.domain.")} <= {
+        "kymatui.domain.catalog",
+        "kymatui.domain.catalog.catalog_columns",
+        "kymatui.domain.kubernetes",
+        "kymatui.domain.kubernetes.terminal_text",
+    }

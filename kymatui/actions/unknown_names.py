@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from kymatui.domain.catalog.rows import Catalog
+from typing import TYPE_CHECKING
+
 from kymatui.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from kymatui.domain.catalog.rows import Catalog
 
 
 def unknown_module(catalog: Catalog, name: str) -> UnknownNameError:
