@@ -1,1 +1,1 @@
-"""What a person can set going, from the question to the job. `actions` has the table; see `job_controller`."""
+"""Flows from the user's question to the job. `module_actions` has the table; see `job_controller`."""

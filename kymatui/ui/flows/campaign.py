@@ -1,4 +1,4 @@
-"""One edit over many runtimes, from the fleet's screen: the choice, one plan a runtime in one table, the job."""
+"""Campaign from the fleet screen: one edit of many runtimes, with one plan table and one job."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PACES = ((1, 1), (1, 4), (2, 4), (5, MAX_PARALLEL))
 
 
 async def edit_runtimes(app: FleetFlowApp, runtimes: Sequence[str]) -> None:
-    """From the choice to the job; `runtimes` are named `namespace/name`."""
+    """Run the flow from the choice to the job; `runtimes` are named `namespace/name`."""
     while True:
         verb = await _choose_verb(app, len(runtimes))
         if verb is None:
@@ -66,7 +66,7 @@ async def plan_runtimes(
     pace: CampaignPace,
     consent: UninstallConsent | None = None,
 ) -> PreviewVerdict:
-    """Plans every runtime in threads, shows all of it as one table, and begins the job when that is accepted."""
+    """Plan every runtime in threads, display one table, and start the job once it is accepted."""
     source = app.fleet_view.fleet_link.session
     if source is None:
         raise ConfigurationError("there is no connection to the control plane yet")
@@ -85,7 +85,7 @@ async def plan_runtimes(
 async def _again(
     app: FleetFlowApp, runtimes: Sequence[str], toggle: ModuleEdit, pace: CampaignPace, consent: UninstallConsent | None
 ) -> None:
-    """What is done is done: it is planned anew, and what is left of it is carried out."""
+    """Plan again what is left of an interrupted campaign and apply it; completed runtimes are skipped."""
     await plan_runtimes(app, runtimes, toggle, pace, consent)
 
 
@@ -154,7 +154,7 @@ def _pace(canaries: int, at_once: int) -> ChoiceOption:
 
 
 def _modules(app: FleetFlowApp, runtimes: Sequence[str], *, installed: bool) -> tuple[ChoiceOption, ...]:
-    """Those that any of the runtimes has, with how many have it; to enable, whatever is offered, too."""
+    """Return the modules that any runtime has, with counts; to enable, the available modules too."""
     from kymatui.ui.presenters.fleet.runtime_rows import key_of
 
     picture = app.fleet.picture if app.fleet is not None else None

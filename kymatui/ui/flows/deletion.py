@@ -1,4 +1,4 @@
-"""The guided deletion from the screen: the plan of what comes next, the job, and finalizers as a last resort."""
+"""Guided deletion from the screen: the plan of the next steps, the job, and finalizers as a last resort."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ _ALONE = "look at it alone: ctrl-d"
 
 
 def delete_action(app: FlowApp) -> SessionDeletions:
-    """The deletions of the cluster on show. Raises ConfigurationError before it is connected."""
+    """Return the deletions of the displayed cluster.
+
+    Raises ConfigurationError before it is connected.
+    """
     session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
@@ -46,17 +49,17 @@ def delete_action(app: FlowApp) -> SessionDeletions:
 
 
 async def start_deletion(app: FlowApp, names: Sequence[str]) -> None:
-    """The stepper of one module, or one plan of several."""
+    """Open the stepper of one module, or one plan of several."""
     await (open_deletion(app, names[0]) if len(names) == 1 else delete_modules(app, names))
 
 
 async def open_deletion(app: FlowApp, module: str) -> None:
-    """The stepper of a module."""
+    """Open the stepper of a module."""
     app.ways.open(ScreenStep("delete", module))
 
 
 def why_not_installed(app: FlowApp, names: Sequence[str]) -> str:
-    """Why there is nothing to delete; "" where there is."""
+    """Return why there is nothing to delete; "" where there is."""
     rows = [app.catalog.row(name) for name in names] if app.catalog is not None else []
     gone = all(row is not None and row.presence is Presence.NOT_INSTALLED for row in rows)
     return "it is not installed" if rows and gone else ""
@@ -64,7 +67,7 @@ def why_not_installed(app: FlowApp, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DeletionChoices:
-    """What a person chose for the deletion of one module."""
+    """Choices of the user for the deletion of one module."""
 
     module: str
     way: ModuleCRHandling = ModuleCRHandling.LET
@@ -73,7 +76,7 @@ class DeletionChoices:
 
 
 async def delete_module(app: FlowApp, choices: DeletionChoices) -> None:
-    """Display the plan of the deletion from here on, and start it once it is accepted."""
+    """Display the plan of the remaining deletion and start it once it is accepted."""
     departing = delete_action(app)
     request = _request(app, departing, choices.module)
     request = replace(request, way=choices.way, accept_unknown=choices.accept_unknown)
@@ -86,7 +89,7 @@ async def delete_module(app: FlowApp, choices: DeletionChoices) -> None:
 
 
 async def delete_modules(app: FlowApp, names: Sequence[str]) -> None:
-    """Shows everything that would go, and begins a job for each once that is agreed to; they wait for one another."""
+    """Display one plan of several deletions and start a job for each once accepted; the jobs queue."""
     departing = delete_action(app)
     plans, left_out = await app.desk.aside(lambda: _planned(app, departing, names))
     if not plans:
@@ -102,7 +105,7 @@ def _request(app: FlowApp, departing: SessionDeletions, name: str) -> DeletionRe
 
 
 def _planned(app: FlowApp, departing: SessionDeletions, names: Sequence[str]) -> tuple[list[DeletionPlan], list[str]]:
-    """Those that can be deleted, and of the rest why not."""
+    """Return the deletions that are possible and the reasons for the others."""
     made, left_out = [], []
     for name in names:
         try:
@@ -121,7 +124,7 @@ def _planned(app: FlowApp, departing: SessionDeletions, names: Sequence[str]) ->
 
 
 def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> Preview:
-    """One word is typed for all: what users made is agreed to for each module on its own."""
+    """Join the plans with one typed word; user-created objects need a consent for each module."""
     names = ", ".join(parts)
     count = names if len(parts) == 1 else f"{len(parts)} modules"
     made = join_previews(f"delete {count}", parts, left_out)
@@ -134,7 +137,7 @@ def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> 
 
 
 async def _accepted(app: FlowApp, departing: SessionDeletions, plans: Sequence[DeletionPlan], shown: Preview) -> None:
-    """Asks once for all of them, and begins a job for each."""
+    """Ask once for all deletions and start a job for each."""
     answer = await app.push_screen_wait(PlanScreen(shown))
     if not answer.is_yes:
         return
@@ -147,7 +150,7 @@ async def _accepted(app: FlowApp, departing: SessionDeletions, plans: Sequence[D
 
 
 def start_deletion_job(app: FlowApp, departing: SessionDeletions, plan: DeletionPlan, keeps: frozenset[str]) -> None:
-    """Begins the job. A deletion edits the Kyma only for a moment, and so leaves that to others."""
+    """Start the job, which edits the Kyma only for a moment and so leaves it free for other jobs."""
     run = partial(run_deletion_job, departing, plan, app.view.link)
     purpose = JobPurpose("delete", (plan.module,))
     work = JobSpec(f"delete {plan.module}", run, plan.module, keeps, stays=STAYS, purpose=purpose)
@@ -157,7 +160,7 @@ def start_deletion_job(app: FlowApp, departing: SessionDeletions, plan: Deletion
 def run_deletion_job(
     departing: SessionDeletions, plan: DeletionPlan, link: ConnectionLink[Any], report: JobReport
 ) -> str:
-    """The deletion, in the thread of its job."""
+    """Delete the module in the thread of its job."""
     changed = threading.Event()
     link.listen(changed)
 

@@ -1,4 +1,4 @@
-"""Direct installation and upgrade from the screen: version, resource or values, the plan, the job."""
+"""Direct installation and upgrade from the screen: version, default CR or values, the plan, the job."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ _KEEP, _DELETE = "keep", "delete"
 
 
 def install_action(app: FlowApp) -> InstallAction:
-    """The direct installations of the cluster on show. Raises ConfigurationError before it is connected."""
+    """Return the direct installations of the displayed cluster.
+
+    Raises ConfigurationError before it is connected.
+    """
     session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
@@ -40,7 +43,7 @@ def install_action(app: FlowApp) -> InstallAction:
 
 
 def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) -> str:
-    """Why none of these can be installed, or upgraded; "" where one can. Asks the server what is installed."""
+    """Return why no module can be installed or upgraded; "" where one can. Asks the server."""
     directing, said = install_action(app), []
     for name in names:
         standing = directing.standing(name)
@@ -66,7 +69,7 @@ def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) ->
 
 
 async def install(app: FlowApp, name: str, first: InstallRequest | None = None) -> None:
-    """From the choice to the job; `first` says where it comes from, where that is a chart."""
+    """Run the flow from the choice to the job; `first` is the request with its source for a chart."""
     directing, start = install_action(app), first or InstallRequest(name)
     standing = await app.desk.aside(lambda: directing.standing(name, start.namespace))
     if standing.refusals:
@@ -82,14 +85,14 @@ async def install(app: FlowApp, name: str, first: InstallRequest | None = None) 
 
 
 async def adopt(app: FlowApp, names: Sequence[str]) -> None:
-    """What somebody else installed, or lifecycle-manager has let go of, becomes kymatui's; nothing is deleted."""
+    """Adopt modules that another tool installed or lifecycle-manager released; delete nothing."""
     directing = install_action(app)
     found = await app.desk.aside(lambda: directing.adoptions(names))
     await _plan(app, directing, found, partial(adopt, app, names))
 
 
 def why_not_adoptable(app: FlowApp, names: Sequence[str]) -> str:
-    """Why there is nothing to take over; "" where there is."""
+    """Return why there is nothing to adopt; "" where there is."""
     found = install_action(app).adoptions(names)
     why = "" if found.wanted or not found.left_out else found.left_out[0]
     return why.removeprefix(f"{names[0]}: ") if len(names) == 1 else why
@@ -164,14 +167,14 @@ def _definitions() -> Question:
 
 
 async def install_several(app: FlowApp, names: Sequence[str]) -> None:
-    """The newest version of each that is not installed, with its default resource, as one plan."""
+    """Plan the newest version of each module that is not installed, with its default CR, as one plan."""
     directing = install_action(app)
     found = await app.desk.aside(lambda: directing.installations(names))
     await _plan(app, directing, found, partial(install_several, app, names))
 
 
 async def upgrade(app: FlowApp, names: Sequence[str]) -> None:
-    """All of these that are outdated, to their newest versions, as one plan."""
+    """Plan the upgrade of the outdated modules to their newest versions as one plan."""
     directing = install_action(app)
     found = await app.desk.aside(lambda: directing.upgrades(names))
     if len(names) == 1 and found.wanted and found.wanted[0].adoption is Adoption.NEVER:
@@ -182,7 +185,7 @@ async def upgrade(app: FlowApp, names: Sequence[str]) -> None:
 
 
 async def upgrade_all(app: FlowApp) -> None:
-    """Everything that kymatui has installed and that is outdated, charts with their values kept; the rest is named."""
+    """Upgrade every outdated installation of kymatui, charts with saved values; name the others."""
     directing = install_action(app)
     found = await app.desk.aside(directing.all_upgrades)
     await _plan(app, directing, found, partial(upgrade_all, app))
@@ -191,7 +194,7 @@ async def upgrade_all(app: FlowApp) -> None:
 async def _plan(
     app: FlowApp, directing: InstallAction, found: InstallSelection, again: JobRestart, *, editable: bool = False
 ) -> PreviewVerdict:
-    """Shows what it would do, and begins a job for each when that is accepted."""
+    """Display the plan and start a job for each module once it is accepted."""
     from kymatui.engine.plans.plan_json import plan_to_json
 
     planned = await app.desk.aside(partial(directing.plans, found))
@@ -218,7 +221,7 @@ def start_install_job(
     again: JobRestart,
     installed: str = "",
 ) -> None:
-    """Begins the job of a plan; `installed` is the version before."""
+    """Start the job of a plan; `installed` is the previous version."""
     name = plan.bundle.name
     work = JobSpec(
         install_title([plan], installed if not plan.first else ""),

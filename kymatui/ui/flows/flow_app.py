@@ -1,4 +1,4 @@
-"""What flows ask of the application: everything that screens do, jobs, and on a control plane the fleet."""
+"""Protocols of the application for flows: everything of screens, jobs, and on a control plane the fleet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FlowApp(ScreenApp):
-    """The application as a flow knows it; `KymatuiApp` gives all of this."""
+    """The application as a flow uses it; `KymatuiApp` implements it."""
 
     if TYPE_CHECKING:
         desk: JobDesk
@@ -27,7 +27,7 @@ class FlowApp(ScreenApp):
 
 
 class FleetFlowApp(FlowApp):
-    """The application on a control plane; `FleetApp` gives all of this."""
+    """The application on a control plane; `FleetApp` implements it."""
 
     if TYPE_CHECKING:
         fleet_view: FleetView
@@ -49,5 +49,5 @@ class FleetFlowApp(FlowApp):
 
 
 def flow_app(screen: Screen[Any]) -> FlowApp:
-    """Return the application of a screen, to start flows from it."""
+    """Return the application of a screen as flows need it."""
     return cast(FlowApp, screen.app)

@@ -40,7 +40,7 @@ _PATIENCE = 10.0  # seconds for steps in flight when somebody quits
 
 
 class JobDesk:
-    """One app's jobs and flows. Everything is called on the event loop."""
+    """Jobs and flows of one app; call every method on the event loop."""
 
     def __init__(self, app: ScreenApp, publish: Callable[[str, object], None]) -> None:
         self._app = app
@@ -56,7 +56,7 @@ class JobDesk:
     # jobs
 
     def start(self, work: JobSpec, again: JobRestart | None = None) -> Job | None:
-        """Begins a job, or queues it; None where nothing may be written. `again` is offered where it is refused."""
+        """Start or queue a job; return None where writes are impossible. A refused job offers `again`."""
         if self._runner is None:
             self._runner = self._new_runner()
         try:
@@ -72,7 +72,7 @@ class JobDesk:
         return job
 
     def _placed(self, work: JobSpec) -> JobSpec:
-        """A job on a runtime says on which one: the list has those of all of them."""
+        """Add the runtime to the job's title; the list has the jobs of all runtimes."""
         place = self._flow_place if self._busy else self._app.view.place
         if place is None or not place.title:
             return work
@@ -80,15 +80,15 @@ class JobDesk:
 
     @property
     def target(self) -> ClusterTarget | None:
-        """The cluster of the flow under way, whatever is displayed meanwhile; else the displayed one."""
+        """Return the cluster of the running flow, else the displayed cluster."""
         return self._flow_target if self._busy else self._app.view.target
 
     def targets(self, *jobs: Job) -> tuple[ClusterTarget, ...]:
-        """The clusters that these jobs write to, each once."""
+        """Return the clusters that these jobs write to, each once."""
         return tuple(dict.fromkeys(self._targets[job.number] for job in jobs if job.number in self._targets))
 
     def own_job(self, module: str) -> Job | None:
-        """What is under way for a module of the cluster on show."""
+        """Return the active job of a module of the displayed cluster."""
         place = self._app.view.place
         name = place.title if place is not None else ""
         return next((job for job in self.going if (job.module, job.place) == (module, name)), None)
@@ -113,17 +113,17 @@ class JobDesk:
             self._runner.cancel(number)
 
     def again(self, number: int) -> JobRestart | None:
-        """How a job that did not come to its end is planned anew; None where nobody can say."""
+        """Return how to plan an incomplete job again; None where that is unknown."""
         job = self.find(number)
         return self._again.get(number) if job is not None and job.is_over else None
 
     @property
     def going(self) -> tuple[Job, ...]:
-        """The jobs that have not ended."""
+        """Return the jobs that have not ended."""
         return tuple(job for job in self.jobs if not job.is_over)
 
     def deliver(self, jobs: tuple[Job, ...]) -> None:
-        """Takes what the mailbox brings; whatever has ended since is told."""
+        """Store the jobs from the mailbox and report those that have ended."""
         before = {job.number for job in self.jobs if job.is_over}
         self.jobs = jobs
         for job in jobs:
@@ -148,11 +148,11 @@ class JobDesk:
 
     @property
     def busy(self) -> bool:
-        """Whether a flow is under way, or asks something."""
+        """Return whether a flow is running or asking."""
         return self._busy
 
     def flow(self, made: Coroutine[Any, Any, None]) -> None:
-        """Runs a flow, unless another one asks something at present."""
+        """Run a flow unless another flow is asking."""
         if self._busy:
             made.close()
             self._app.notify("one thing at a time: the last one still asks the server, or you", timeout=3)
@@ -168,7 +168,7 @@ class JobDesk:
             self._busy = False
 
     def beside(self, made: Coroutine[Any, Any, None]) -> None:
-        """Runs what asks nothing, whatever else is under way."""
+        """Run a flow that asks nothing, next to any other flow."""
         self._app.run_worker(self._guarded(made), group="beside", exit_on_error=False)
 
     async def _guarded(self, made: Coroutine[Any, Any, None]) -> None:
@@ -182,13 +182,13 @@ class JobDesk:
             )
 
     async def aside(self, call: Callable[[], JobRecord]) -> JobRecord:
-        """Calls in a thread what may take its time."""
+        """Run a slow call in a thread."""
         return await asyncio.to_thread(call)
 
     # leaving
 
     async def leave(self, status: int = 0) -> None:
-        """Ends the program; with jobs under way only after a yes, and after the steps in flight."""
+        """Quit the program; with active jobs only once confirmed and after the current steps."""
         if self.going:
             from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
             from kymatui.ui.presenters.plans.job_rows import cancel_consequences
@@ -210,6 +210,6 @@ class JobDesk:
             self._runner.wait(_PATIENCE)
 
     def close(self) -> None:
-        """Stops all jobs; at the end of the program."""
+        """Stop all jobs when the program ends."""
         if self._runner is not None:
             self._runner.close()

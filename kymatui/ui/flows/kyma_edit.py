@@ -1,4 +1,4 @@
-"""Edits of the Kyma from the screen: the choice, the plan, the job that follows what they set off."""
+"""Edits of the Kyma from the screen: the choice, the plan, and the job that follows the effects."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ _POLICIES = {
 
 
 def kyma_edit_action(app: FlowApp) -> ClusterKymaEdits:
-    """The edits of the cluster on show. Raises ConfigurationError before it is connected."""
+    """Return the edits of the displayed cluster.
+
+    Raises ConfigurationError before it is connected.
+    """
     session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
@@ -57,7 +60,7 @@ def kyma_edit_action(app: FlowApp) -> ClusterKymaEdits:
 async def edit_modules(
     app: FlowApp, verb: EditVerb, modules: Sequence[str], given: Mapping[str, str] | None = None
 ) -> None:
-    """From the choice to the job; `given` are answers that were made already ("channel", "policy")."""
+    """Run the flow from the choice to the job; `given` has known answers ("channel", "policy")."""
     while True:
         chosen = dict(given) if given is not None else await _choose(app, verb, modules)
         if chosen is None:
@@ -79,7 +82,7 @@ def _toggle(verb: EditVerb, module: str, chosen: Mapping[str, str]) -> ModuleEdi
 
 
 async def resume_edit(app: FlowApp, verb: EditVerb, modules: Sequence[str], given: Mapping[str, str]) -> None:
-    """An edit that was followed when its process ended: followed again where it is made, else planned anew."""
+    """Resume an edit whose process ended: follow it if it was applied, else plan it again."""
     edits = kyma_edit_action(app)
     chosen = {"channel": SAME, "policy": SAME, **given}
     toggles = [_toggle(verb, module, chosen) for module in modules]
@@ -95,7 +98,7 @@ async def resume_edit(app: FlowApp, verb: EditVerb, modules: Sequence[str], give
 
 
 def _is_made(proposal: EditProposal) -> bool:
-    """Whether the Kyma says so already."""
+    """Return whether the Kyma already has the edit."""
     if proposal.toggle.verb is EditVerb.DISABLE:
         return proposal.edit is not None and proposal.edit.before is None
     return proposal.is_done
@@ -104,7 +107,7 @@ def _is_made(proposal: EditProposal) -> bool:
 async def _plan(
     app: FlowApp, toggles: Sequence[ModuleEdit], again: JobRestart, given: Mapping[str, str]
 ) -> PreviewVerdict:
-    """Shows what it would do, and begins the job when that is accepted."""
+    """Display the plan and start the job once it is accepted."""
     desk, edits = app.desk, kyma_edit_action(app)
     proposals, left_out = await desk.aside(lambda: split_proposals([edits.propose(one) for one in toggles]))
     may_write = await desk.aside(lambda: all(_may_write(edits, one) for one in proposals))
@@ -122,9 +125,9 @@ async def _plan(
 
 
 def _uninstalls(edits: ClusterKymaEdits, proposals: Sequence[EditProposal]) -> tuple[Uninstall, ...]:
-    """What still exists of the modules that go; of a plan that is refused anyway nothing is listed.
+    """Return the remaining objects of modules that are disabled; nothing for a refused plan.
 
-    What blocks them is deleted only where that is ticked: without the tick the plan is not accepted.
+    The plan needs a tick before kymatui deletes blocking objects.
     """
     fine = [one for one in proposals if not one.is_refused]
     gone = [effect.module for one in fine for effect in one.effects if effect.uninstalls]
@@ -132,7 +135,7 @@ def _uninstalls(edits: ClusterKymaEdits, proposals: Sequence[EditProposal]) -> t
 
 
 def _may_write(edits: ClusterKymaEdits, proposal: EditProposal | LabelProposal) -> bool:
-    """Where nobody can say, the server will when it is asked to write."""
+    """Return whether writing is allowed; True if unknown, since the server decides on the write."""
     try:
         return proposal.edit is None or edits.may_write(proposal)
     except KymatuiError:
@@ -140,7 +143,7 @@ def _may_write(edits: ClusterKymaEdits, proposal: EditProposal | LabelProposal) 
 
 
 def _outdated(app: FlowApp, proposals: Sequence[EditProposal]) -> str:
-    """Whether somebody else has changed an entry since it was looked at."""
+    """Return why the plan is outdated: an entry was changed since it was read; "" if none was."""
     for one in proposals:
         if one.edit is None or app.snapshot is None:
             continue
@@ -182,9 +185,9 @@ def _carry_out(
     planned: Sequence[Uninstall],
     report: JobReport,
 ) -> str:
-    """All edits first, one patch each, then what follows from them; runs in a thread.
+    """Apply all edits with one patch each, then follow their effects; runs in a thread.
 
-    What cannot be edited any more keeps no other from being edited and followed, and is told at the end.
+    A failed edit does not stop the others and is reported at the end.
     """
     report.step(EDIT)
     made, generations, failed = list[EditProposal](), list[int](), list[KymatuiError]()
@@ -213,9 +216,9 @@ def _follow_all(
     report: JobReport,
     failed: Sequence[KymatuiError] = (),
 ) -> str:
-    """What follows from edits that are made; `generations` are the Kyma's after each, 0 where that is not known.
+    """Follow the effects of applied edits; `generations` are the Kyma's after each, 0 if unknown.
 
-    `failed` are those that could not be made. Raises PartlyDoneError, once all have come to their ends.
+    Raises PartlyDoneError with the `failed` edits once all others have ended.
     """
     changed, ends, errors = threading.Event(), list[str](), list(failed)
     alone = len(proposals) == 1 and not failed
@@ -245,7 +248,7 @@ def _follow_all(
 
 
 class _Teller:
-    """Puts the stages of edits that are followed side by side into their job's steps and log."""
+    """Reporter that joins the stages of several edits into the steps and log of their job."""
 
     def __init__(self, proposals: Sequence[EditProposal], report: JobReport, *, alone: bool) -> None:
         self._modules = [one.toggle.module for one in proposals]
@@ -293,7 +296,7 @@ def _questions(app: FlowApp, verb: EditVerb, modules: Sequence[str]) -> Iterator
 
 
 def _channels(app: FlowApp, modules: Sequence[str]) -> Iterator[ChoiceOption]:
-    """The Kyma's own, and every channel that all of the modules are in, with the versions they have there."""
+    """Yield the Kyma's own channel, then every channel that has all modules, with their versions."""
     rows = [row for name in modules if app.catalog is not None and (row := app.catalog.row(name)) is not None]
     own = app.catalog.kyma.channel if app.catalog is not None and app.catalog.kyma is not None else ""
     yield ChoiceOption(
@@ -323,7 +326,7 @@ def _present_policy(app: FlowApp, modules: Sequence[str]) -> str:
 
 
 async def edit_labels(app: FlowApp, name: str, wanted: bool) -> None:
-    """Allows modules of a kind ("beta", "internal") to the Kyma, or no longer; says before what that uninstalls."""
+    """Allow or forbid "beta" or "internal" modules in the Kyma; the plan names what that uninstalls."""
     desk, edits = app.desk, kyma_edit_action(app)
     while True:
         proposal = await desk.aside(lambda: edits.propose_labels({LABELS[name]: "true" if wanted else None}))
@@ -359,7 +362,7 @@ def _carry_out_label(
 
 
 def why_edit_disabled(edits: ClusterKymaEdits, verb: EditVerb, modules: Sequence[str], channels: Sequence[str]) -> str:
-    """Why a verb can do nothing with any of these modules; "" where it can. Looks at no server."""
+    """Return why the verb is disabled for all modules; "" where it is enabled. Queries no server."""
     ways: list[str | None] = [None, *channels] if verb in (EditVerb.ENABLE, EditVerb.CHANNEL) else [None]
     policies = list(Policy) if verb is EditVerb.POLICY else [None]
     said = []

@@ -1,4 +1,4 @@
-"""Modules by Manifests of kymatui's own operator: the version, the plan, a job that follows the operator."""
+"""Installation by Manifests of kymatui's own operator: the version, the plan, and the job."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STAYS = "a Manifest that is written stays, and the operator goes on with it"
 
 
 def manifest_action(app: FlowApp) -> ManifestAction:
-    """The Manifests of the cluster on show; those of a runtime are on its control plane.
+    """Return the Manifests of the displayed cluster; those of a runtime are on its control plane.
 
     Raises ConfigurationError before it is connected.
     """
@@ -40,19 +40,19 @@ def manifest_action(app: FlowApp) -> ManifestAction:
 
 
 def why_no_manifest(app: FlowApp, names: Sequence[str]) -> str:
-    """Why none of these can be installed by a Manifest, or moved to another version; "" where one can."""
+    """Return why no module can be installed or changed by a Manifest; "" where one can."""
     manifesting = manifest_action(app)
     said = ["; ".join(manifesting.refusals(name)) for name in names]
     return "" if "" in said else next(iter(said), "there is no module")
 
 
 async def start_manifest_job(app: FlowApp, names: Sequence[str]) -> None:
-    """One module by a Manifest, in a version that is asked for, or several in their newest."""
+    """Start the flow of one module in a chosen version, or of several in their newest versions."""
     await (install_manifest(app, names[0]) if len(names) == 1 else install_manifests(app, names))
 
 
 async def install_manifest(app: FlowApp, name: str) -> None:
-    """From the choice of a version to the job."""
+    """Run the flow from the choice of a version to the job."""
     manifesting = manifest_action(app)
     refused = await app.desk.aside(lambda: list(manifesting.refusals(name)))
     if refused:
@@ -74,7 +74,7 @@ async def install_manifest(app: FlowApp, name: str) -> None:
 
 
 async def install_manifests(app: FlowApp, names: Sequence[str]) -> None:
-    """The newest version of each by a Manifest, as one plan; what cannot be is named with the reason."""
+    """Plan the newest version of each module by a Manifest; name the others with the reason."""
     manifesting = manifest_action(app)
     proposals, left_out = await app.desk.aside(lambda: manifesting.propose_newest(names))
     if not proposals:
@@ -113,7 +113,7 @@ def _any_outdated(app: FlowApp, proposals: Sequence[ManifestProposal]) -> str:
 
 
 def _outdated(app: FlowApp, proposal: ManifestProposal) -> str:
-    """Whether somebody else has written the Manifest since it was looked at."""
+    """Return why the plan is outdated: the Manifest was changed since it was read; "" if it was not."""
     from kymatui.domain.snapshot.cluster_index import index_cluster
 
     live = index_cluster(app.snapshot).manifests.get(proposal.module) if app.snapshot is not None else None

@@ -38,7 +38,7 @@ Flow = Coroutine[Any, Any, None]
 
 @dataclass(frozen=True, slots=True)
 class ModuleAction:
-    """One line of the menu; `many` says whether it takes several modules at once, `destroys` whether a module goes."""
+    """One action of the menu; `many` takes several modules at once, `destroys` deletes a module."""
 
     id: str
     label: str
@@ -123,9 +123,9 @@ ACTIONS: tuple[ModuleAction, ...] = (
 
 
 async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
-    """Ask what is to be done with these modules, and do it.
+    """Open the menu of the actions for these modules and run the chosen action.
 
-    A menu that is ready late would take keys that are meant for something else: it is not shown then.
+    Skips a menu that is ready late, since it would take keys meant for another screen.
     """
     asked_on = app.screen
     items = await app.desk.aside(lambda: list(_items(app, names)))
@@ -148,7 +148,7 @@ def _items(app: FlowApp, names: Sequence[str]) -> Iterator[MenuItem]:
 
 
 def _off(action: ModuleAction, app: FlowApp, names: Sequence[str]) -> str:
-    """What one action cannot tell of itself must not keep the others from being chosen."""
+    """Return why an action is disabled; an error in one reason does not disable the others."""
     try:
         return action.why_off(app, names)
     except KymatuiError as error:
@@ -158,14 +158,14 @@ def _off(action: ModuleAction, app: FlowApp, names: Sequence[str]) -> str:
 
 
 async def switch_management(app: FlowApp, names: Sequence[str]) -> None:
-    """Manage what is not managed, or the other way round; what the first module wants."""
+    """Switch between managed and unmanaged; the first module decides the direction."""
     row = app.catalog.row(names[0]) if app.catalog is not None and names else None
     verb = EditVerb.UNMANAGE if row is not None and row.managed else EditVerb.MANAGE
     await edit_modules(app, verb, names)
 
 
 async def run_label_command(app: FlowApp, words: Sequence[str]) -> None:
-    """`label beta on|off`."""
+    """Run `label beta on|off`."""
     if len(words) != 2 or words[0] not in LABELS or words[1] not in ("on", "off"):
         app.problem(f"which label? {', '.join(LABELS)}, and on or off")
     else:

@@ -1,4 +1,4 @@
-"""What a deletion kept is created again from the screen: which backup, what would come of it, the job."""
+"""Restore from a backup on the screen: the choice of a backup, the plan, the job."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _PATIENCE = 300.0  # seconds for definitions, namespaces and what is still being
 
 
 def why_not_restorable(app: FlowApp, names: Sequence[str]) -> str:
-    """Why nothing of these can be restored; "" where a backup of one is on this machine."""
+    """Return why no module can be restored; "" where this machine has a backup of one."""
     del app
     kept = {one.module for one in list_backups()}
     return "" if kept.intersection(names) else "no backup of it is on this machine"
 
 
 async def run_restore_command(app: FlowApp, words: Sequence[str]) -> None:
-    """`restore [NAME|FILE]`: of all modules, of one, or what a file holds."""
+    """Run `restore [NAME|FILE]`: offer the backups of all modules or of one, or restore a file."""
     word = words[0] if words else ""
     path = Path(word).expanduser()
     if word and (path.suffix or len(path.parts) > 1):
@@ -54,7 +54,7 @@ async def run_restore_command(app: FlowApp, words: Sequence[str]) -> None:
 
 
 async def choose_backup(app: FlowApp, module: str = "") -> None:
-    """From the choice of a backup to the job."""
+    """Run the flow from the choice of a backup to the job."""
     cluster = delete_action(app).cluster
     found = [one for one in await app.desk.aside(list_backups) if module in ("", one.module)]
     if not found:
@@ -89,7 +89,7 @@ async def _restore(app: FlowApp, backup: BackupInfo) -> PreviewVerdict:
 
 
 async def _again(app: FlowApp, backup: BackupInfo) -> None:
-    """What is there by now is seen, and left."""
+    """Plan the restore again; objects that exist by now are left unchanged."""
     await _restore(app, backup)
 
 

@@ -1,4 +1,4 @@
-"""What an earlier run left unfinished: told at the start, and gone on with when a person wants to."""
+"""Unfinished jobs of earlier runs: reported at start, resumed on request."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _TOLD = 30.0
 
 
 async def look_back(app: FlowApp, context: str) -> None:
-    """Tells what was cut off on this cluster."""
+    """Report the interrupted jobs on this cluster."""
     for one in await app.desk.aside(lambda: interrupted_runs(context)):
         how = "follows it again" if one.kind in set(EditVerb) else "looks at what is left, and goes on"
         app.problem(sanitize(f"{_words(one)}; `:resume {one.name}` {how}"), seconds=_TOLD)
 
 
 async def look_around(app: FlowApp, control: str) -> None:
-    """Tells on which runtimes of a control plane something was cut off, and which edits over many of them were."""
+    """Report interrupted jobs on the runtimes of a control plane, and interrupted campaigns."""
     for edit in await app.desk.aside(lambda: interrupted_campaigns(control)):
         names = ", ".join(name.rpartition("/")[2] for name in edit.runtimes[:3])
         more = f" and {len(edit.runtimes) - 3} more" if len(edit.runtimes) > 3 else ""
@@ -52,7 +52,7 @@ def _words(one: InterruptedRun) -> str:
 
 
 async def resume_job(app: FlowApp, words: Sequence[str]) -> None:
-    """Plans anew what was cut off, or follows it again: what is done already is not done twice."""
+    """Plan an interrupted job again, or follow it again; completed steps are skipped."""
     context = app.view.place.name if app.view.place is not None else ""
     found = {one.name: one for one in await app.desk.aside(lambda: interrupted_runs(context))}
     name = " ".join(words) or next(iter(found), "")

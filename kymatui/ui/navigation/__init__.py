@@ -1,3 +1,4 @@
-"""What people type and where they go: steps with their history, the `:` command table, key names and keymaps.
-Screens themselves are not known here.
+"""Typed commands and navigation: steps with history, the `:` command table, key names and keymaps.
+
+This folder imports no screen.
 """

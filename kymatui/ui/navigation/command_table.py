@@ -1,4 +1,4 @@
-"""The commands behind `:`. The same table feeds completion and the command palette."""
+"""Commands behind `:`, also the source of completion and of the command palette."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ScreenCommand:
-    """One command: `arguments()` lists what may follow, `run(words)` does it; `writes`: it changes a cluster."""
+    """One command: `arguments()` lists the completions, `run(words)` runs it, `writes` if it writes."""
 
     name: str
     help: str
@@ -22,7 +22,7 @@ class ScreenCommand:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCommand:
-    """What was typed is no command; `near` are those that begin alike."""
+    """Unknown command; `near` has the commands with the same prefix."""
 
     word: str
     near: tuple[str, ...]
@@ -33,21 +33,21 @@ class UnknownCommand:
 
 
 def help_lines(command: ScreenCommand) -> Iterator[str]:
-    """Every complete line of one command that can be suggested; aliases are left out."""
+    """Yield every complete line of one command as a suggestion, without aliases."""
     yield command.name
     for argument in command.arguments():
         yield f"{command.name} {argument}"
 
 
 def completion_candidates(commands: Sequence[ScreenCommand]) -> Iterator[str]:
-    """Every complete command line that can be suggested."""
+    """Yield every complete command line as a suggestion."""
     for command in commands:
         yield from help_lines(command)
         yield from command.aliases
 
 
 def completions(commands: Sequence[ScreenCommand], text: str) -> tuple[str, ...]:
-    """What may follow where the typing is: words that begin as the last one does; nothing where nothing was typed."""
+    """Return completions of the last word; nothing for empty text."""
     typed = text.casefold()
     if not typed.strip():
         return ()
@@ -57,7 +57,7 @@ def completions(commands: Sequence[ScreenCommand], text: str) -> tuple[str, ...]
 
 
 def find_command(commands: Sequence[ScreenCommand], line: str) -> tuple[ScreenCommand, list[str]] | UnknownCommand:
-    """The command of a typed line and its arguments; a prefix that fits only one command is enough."""
+    """Return the command of a typed line and its arguments; accept a unique prefix."""
     words = _split(line)
     if not words:
         return UnknownCommand("", ())

@@ -1,4 +1,4 @@
-"""Where a person is and was: steps from the first screen on, and the way back and forward as browsers have it."""
+"""Navigation history: steps from the first screen on, with back and forward as in a browser."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OBJECT = "object"
 
 @dataclass(frozen=True, slots=True)
 class ScreenStep:
-    """One screen: its kind, what it is about, and which of its tabs is open."""
+    """One screen: its kind, its subject and its open tab."""
 
     kind: str
     about: str = ""
@@ -20,7 +20,7 @@ class ScreenStep:
 
     @property
     def crumb(self) -> str:
-        """The word in the top line."""
+        """Return the crumb for the top line."""
         if self.kind == _OBJECT:
             ref = object_reference(self)
             return f"{ref.kind.kind} {ref.name}"
@@ -31,12 +31,12 @@ class ScreenStep:
         return f"#{self.about}" if self.kind == "job" else self.about or self.kind
 
     def same_screen(self, other: ScreenStep) -> bool:
-        """Whether both are one screen, whatever its tab."""
+        """Return whether both steps lead to one screen, whatever the tab."""
         return (self.kind, self.about) == (other.kind, other.about)
 
 
 def object_step(ref: ObjectRef) -> ScreenStep:
-    """Return what leads to one object; no part of a reference has a slash in it."""
+    """Return the step to one object; no part of a reference contains a slash."""
     return ScreenStep(_OBJECT, "/".join((ref.kind.group, ref.kind.version, ref.kind.kind, ref.namespace, ref.name)))
 
 
@@ -51,7 +51,7 @@ Trail = tuple[ScreenStep, ...]
 
 
 class VisitHistory:
-    """The trails that were visited. A visit after going back forgets what lay ahead."""
+    """Visited trails. A visit after going back drops the trails ahead."""
 
     def __init__(self, start: Trail) -> None:
         self._trails = [start]
@@ -63,7 +63,7 @@ class VisitHistory:
         return self._trails[self._place]
 
     def visit(self, trail: Trail) -> None:
-        """Somebody went there by himself; the same trail again is no visit."""
+        """Record a visit; ignore the same trail again."""
         if trail == self.current:
             return
         kept = [*self._trails[: self._place + 1], trail]
@@ -72,7 +72,7 @@ class VisitHistory:
         self._last = self._place - 1
 
     def turn(self, tab: str) -> None:
-        """Another tab of the same screen: coming back leads to it."""
+        """Record another tab of the same screen, so that going back returns to it."""
         trail = self.current
         self._trails[self._place] = (*trail[:-1], replace(trail[-1], tab=tab))
 
@@ -80,7 +80,7 @@ class VisitHistory:
         return 0 <= self._place + by < len(self._trails)
 
     def go(self, by: int) -> Trail:
-        """The trail before (-1) or behind (1) the present one; the present one where there is none."""
+        """Return the trail before (-1) or after (1) the current trail, or the current at either end."""
         if self.can_go(by):
             self._last, self._place = self._place, self._place + by
         return self.current
@@ -90,6 +90,6 @@ class VisitHistory:
         return self._last != self._place
 
     def toggle(self) -> Trail:
-        """The trail that was there last; again, and it is this one."""
+        """Return the previous trail; a second call returns the current trail again."""
         self._last, self._place = self._place, self._last
         return self.current

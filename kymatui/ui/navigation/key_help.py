@@ -1,4 +1,4 @@
-"""What the help says about keys: bindings with the same action are one line."""
+"""Help texts of keys: bindings with the same action share one line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GROUPS = {"table": "Moving and marking", "app": "Everywhere"}
 
 @dataclass(frozen=True, slots=True)
 class KeyHelp:
-    """One line of help; `off` says why the key does nothing now, or is empty. By its `id` a key is remapped."""
+    """One line of the help; `off` is the reason if disabled, `id` is the key's name in the keymap."""
 
     group: str
     keys: str
@@ -34,12 +34,12 @@ class KeyHelp:
 
 
 def key_name(key: str) -> str:
-    """As people write it: `ctrl-d`, `?`, `G`."""
+    """Return the key as people write it: `ctrl-d`, `?`, `G`."""
     return NAMES.get(key) or key.replace("ctrl+", "ctrl-").replace("shift+", "shift-")
 
 
 def join_keys(names: list[str]) -> str:
-    """`j, down`; a run of digits becomes `0 … 9`."""
+    """Return the keys as `j, down`; digits in sequence become `0 … 9`."""
     if len(names) > 2 and all(name.isdigit() for name in names):
         return f"{min(names)} … {max(names)}"
     return ", ".join(names)
@@ -51,7 +51,7 @@ def group_of(binding_id: str | None, screen: str) -> str:
 
 
 def group_keys(keys: Iterable[KeyHelp]) -> list[tuple[str, list[KeyHelp]]]:
-    """The keys of the screen first, then those that move, and last those that work everywhere."""
+    """Return the groups: the keys of the screen first, then movement, then global keys."""
     groups: dict[str, list[KeyHelp]] = {}
     for key in keys:
         groups.setdefault(key.group, []).append(key)

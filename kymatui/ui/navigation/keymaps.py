@@ -1,4 +1,4 @@
-"""Whether the keys that a configuration asks for exist, and whether two actions of one screen want the same one."""
+"""Validation of configured keys: unknown ids, and conflicts within one screen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KeyScope = Mapping[str, tuple[str, ...]]
 
 
 def key_scope(*owners: type) -> KeyScope:
-    """The bindings of classes and everything that they inherit."""
+    """Return the bindings of the classes and of their bases."""
     found: dict[str, tuple[str, ...]] = {}
     for kind in (kind for owner in owners for kind in _heritage(owner)):
         for binding in vars(kind).get("BINDINGS", ()):
@@ -23,7 +23,7 @@ def key_scope(*owners: type) -> KeyScope:
 
 
 def _heritage(owner: type) -> Iterator[type]:
-    """The classes whose bindings work in this one, as Textual has it."""
+    """Yield the classes whose bindings this class inherits, by Textual's rules."""
     for kind in owner.__mro__:
         yield kind
         if vars(kind).get("_inherit_bindings") is False:
@@ -31,7 +31,7 @@ def _heritage(owner: type) -> Iterator[type]:
 
 
 def keymap_problems(keys: Mapping[str, str], scopes: Iterable[KeyScope]) -> Iterator[str]:
-    """What is wrong with a configuration's keys, each once."""
+    """Yield the problems of the configured keys, each once."""
     scopes = list(scopes)
     known = {name for one in scopes for name in one}
     for name in keys.keys() - known:

@@ -1,1 +1,1 @@
-"""One module a tab of the module's screen."""
+"""Tabs of the module screen, one file each."""

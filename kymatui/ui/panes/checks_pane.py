@@ -1,4 +1,4 @@
-"""State checks rule by rule, and a line where a path of one's own is looked at as it is typed."""
+"""State checks rule by rule, with an input that evaluates a path as you type it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kymatui.ui.widgets.row_table import RowTable
 
 
 class ChecksPane(Pane):
-    """One resource of the module at a time."""
+    """Tab with the checks of one module CR at a time."""
 
     TITLE: ClassVar[str] = "checks"
 
@@ -77,7 +77,7 @@ class ChecksPane(Pane):
         return row.checked[self._number % len(row.checked)] if row is not None and row.checked else None
 
     def action_mode(self) -> None:
-        """Lifecycle-manager's way of evaluating, or the documented one."""
+        """Switch between lifecycle-manager's actual evaluation and the documented one."""
         self._mode = CheckMode.STRICT if self._mode is CheckMode.KLM else CheckMode.KLM
         self._redraw()
 
@@ -91,13 +91,13 @@ class ChecksPane(Pane):
             self.draw(self._row, snapshot)
 
     def entry(self) -> ObjectRef | None:
-        """Return the resource that the rules are about."""
+        """Return the object that the rules apply to."""
         checked = self._checked()
         return checked.resource if checked is not None else None
 
     @on(RowTable.Chosen)
     def action_try_rule(self) -> None:
-        """Put the path of the rule into the line below, to be evaluated and changed."""
+        """Copy the path of the rule into the input, to evaluate and change it."""
         rule = self.query_one("#rules", LiveTable).current
         if rule is not None:
             self.query_one("#path", Input).value = rule.cells["path"].text.removesuffix(" *")

@@ -1,4 +1,4 @@
-"""The objects of the module as YAML, with a search that marks and never hides."""
+"""Objects of the module as YAML, with a search that marks and never hides lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kymatui.ui.widgets.document import Document
 
 
 class DocumentsPane(Pane):
-    """One object at a time: the module's resources, its template, its Manifest, its manager."""
+    """Tab with one object at a time: module CRs, template, Manifest, manager."""
 
     TITLE: ClassVar[str] = "yaml"
 

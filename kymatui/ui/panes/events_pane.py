@@ -1,4 +1,4 @@
-"""The events of the module's objects, the newest first."""
+"""Events of the module's objects, newest first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kymatui.ui.widgets.row_table import RowTable
 
 
 class EventsPane(Pane):
-    """They are followed while the module's screen is open."""
+    """Tab whose events are followed while the module screen is open."""
 
     TITLE: ClassVar[str] = "events"
 
@@ -41,7 +41,7 @@ class EventsPane(Pane):
         return self.query_one(LiveTable)
 
     def looks(self, row: ModuleRow) -> FollowedObjects:
-        """Return the module's objects twice: their Pods and ReplicaSets have events, too."""
+        """Return the module's objects in both groups, since their Pods and ReplicaSets have events too."""
         about = module_objects(row)
         return FollowedObjects(about, about)
 

@@ -1,4 +1,4 @@
-"""What changed in the module while kymatui was open."""
+"""Changes of the module since kymatui started."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kymatui.ui.widgets.row_table import RowTable
 
 
 class HistoryPane(Pane):
-    """The newest first."""
+    """Tab with the changes, newest first."""
 
     TITLE: ClassVar[str] = "history"
 

@@ -1,4 +1,4 @@
-"""One object as YAML: as it is watched, or, where no more than a part of it is watched, as the server has it."""
+"""One object as YAML: the watched copy, or the server's copy if the watch has only a part of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ObjectView(Vertical):
-    """Reads in a worker, again when what is watched of the object changes. Another object is never shown instead."""
+    """View that reads in a worker, again on each watched change; it never displays another object."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -60,7 +60,7 @@ class ObjectView(Vertical):
         self.notify(f"copied {format_count(len(self.document.lines), 'line')}", timeout=2)
 
     def show(self, ref: ObjectRef) -> None:
-        """Show an object, or the same one as it is now."""
+        """Display an object, or refresh the same object."""
         if ref != self._ref:
             self._ref, self._body, self._asked = ref, None, None
             self._reading, self._error = DocumentReading.LOADING, ""
@@ -83,13 +83,13 @@ class ObjectView(Vertical):
             self.show(self._ref)
 
     def note(self, text: str) -> None:
-        """Show a text behind the name of the object."""
+        """Display a note after the name of the object."""
         self._note = text
         self._draw()
 
     @work(exclusive=True, group="object", exit_on_error=False)
     async def _read(self, ref: ObjectRef) -> None:
-        """Read in a thread; the next object that is asked for cancels it."""
+        """Read in a thread; a request for another object cancels it."""
         app, error = self.kymatui, None
         body: Object | None = None
         try:

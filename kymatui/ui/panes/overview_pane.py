@@ -1,4 +1,4 @@
-"""Declared, observed and reported side by side, why it is so, and the newest events."""
+"""Overview: declared, observed and reported side by side, the reasons, and the newest events."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BELOW = {
 
 
 class OverviewPane(Pane):
-    """What there is nothing to say of is left out."""
+    """Tab that leaves out empty sections."""
 
     TITLE: ClassVar[str] = "overview"
 

@@ -1,4 +1,4 @@
-"""What every tab of the module's screen is."""
+"""Base of the tabs of the module screen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Pane(Vertical):
-    """Made when its tab is opened for the first time, and drawn only while it is seen."""
+    """Tab that is created when it is first opened, and drawn only while visible."""
 
     TITLE: ClassVar[str] = ""
 
@@ -32,25 +32,25 @@ class Pane(Vertical):
     """Whether the lines of the tab are about objects, which enter and y open."""
 
     class Noted(Message):
-        """The note at the right of the tabs is another one."""
+        """Message: the note at the right of the tabs changed."""
 
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
-        """Shows the module as it is now."""
+        """Draw the current state of the module."""
         raise AssertionError(f"{type(self).__name__} does not say")
 
     def target(self) -> Widget:
-        """What takes the keyboard."""
+        """Return the widget that takes the focus."""
         raise AssertionError(f"{type(self).__name__} does not say")
 
     def ask_again(self) -> None:
-        """Read again what is not watched; for tabs that show such things."""
+        """Read unwatched content again, for tabs that display it."""
 
     def entry(self) -> ObjectRef | None:
-        """Return the object under the cursor; None where the line is about none."""
+        """Return the object under the cursor; None where the line has none."""
         return None
 
     def open_entry(self) -> None:
-        """Open the object under the cursor on a screen of its own, above this one."""
+        """Open the object under the cursor on a screen of its own."""
         ref = self.entry()
         if ref is None:
             self.notify("this line is about no object", timeout=3)
@@ -58,16 +58,16 @@ class Pane(Vertical):
             self.kymatui.ways.open(object_step(ref))
 
     def looks(self, row: ModuleRow) -> FollowedObjects:
-        """What has to be followed for it; the events on every tab, so that they are there when one turns to them."""
+        """Return the objects to follow; every tab follows events, so that they are loaded on a switch."""
         return FollowedObjects(module_objects(row))
 
     @property
     def note(self) -> str:
-        """What stands at the right of the tabs."""
+        """Return the note at the right of the tabs."""
         return ""
 
     def exports(self) -> Mapping[str, Callable[[], str]]:
-        """What can be saved besides tables and pictures, by the ending of the file's name."""
+        """Return the exports besides tables and pictures by file suffix."""
         return {}
 
     @property

@@ -1,4 +1,4 @@
-"""What the module consists of, as a tree that can be folded."""
+"""Objects of the module as a tree with folding."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from kymatui.ui.widgets.tone_styles import with_tone
 
 
 class ResourcesPane(Pane):
-    """Enter shows an object as YAML, left and right fold."""
+    """Tab with the tree: Enter displays an object as YAML, left and right fold."""
 
     TITLE: ClassVar[str] = "resources"
 
@@ -60,7 +60,7 @@ class ResourcesPane(Pane):
         return self.query_one(LiveTable)
 
     def looks(self, row: ModuleRow) -> FollowedObjects:
-        """Pods and the like are followed only while their tree is seen."""
+        """Return the objects to follow; Pods and other owned objects only while the tree is visible."""
         about = module_objects(row)
         return FollowedObjects(about, (*about, *self._refs.values()))
 
@@ -78,7 +78,7 @@ class ResourcesPane(Pane):
 
     @on(RowTable.Highlighted)
     def _show_reason(self) -> None:
-        """The whole of what is said of the line under the cursor, and what is not known."""
+        """Display the whole reason of the line under the cursor, and the unknown facts."""
         row = self.query_one(LiveTable).current
         words = row.cells["ready"] if row is not None else EMPTY
         parts = [with_tone(words.text, words.tone)] if words.text else []
@@ -86,7 +86,7 @@ class ResourcesPane(Pane):
         self.query_one("#tree-notes", Static).update(Content("\n").join(parts))
 
     def action_fold(self, folded: bool) -> None:
-        """Folds the line under the cursor, or the one above it where there is nothing to fold."""
+        """Fold the line under the cursor, or its parent if it has no children."""
         table = self.query_one(LiveTable)
         key = table.cursor_key
         if key is None:

@@ -1,4 +1,4 @@
-"""Every version of the module: where it is offered, and what changes between two of them."""
+"""Versions of the module: where each is available, and the changes between two of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kymatui.ui.widgets.scrolling import TextScroll
 
 
 class VersionsPane(Pane):
-    """The version under the cursor is compared with the installed one, or with the one that was chosen."""
+    """Tab that compares the version under the cursor with the installed or chosen version."""
 
     TITLE: ClassVar[str] = "versions"
 
@@ -64,7 +64,7 @@ class VersionsPane(Pane):
         self.query_one("#changes-box").scroll_relative(y=by, animate=False)
 
     def action_base(self) -> None:
-        """What is under the cursor is what others are compared with; again, and it is the installed one."""
+        """Choose the version under the cursor as base of comparisons; again to reset to the installed."""
         key = self.query_one("#offers", LiveTable).cursor_key
         self._base = key if key is not None and key != self._base else ""
         snapshot = self.kymatui.snapshot
@@ -97,7 +97,7 @@ class VersionsPane(Pane):
         return next((offer.template for offer in offers if version_rows.offer_key(offer) == key), None)
 
     def _template(self, key: str) -> ModuleTemplate | None:
-        """The template of an offer, read anew: rows keep only its name."""
+        """Read the template of an offer again; rows have only its name."""
         ref = next((offer.template for offer in self._row.offers if version_rows.offer_key(offer) == key), None)  # type: ignore[union-attr]
         body = self.kymatui.locations.find(ref) if ref is not None else None
         read = read_template(body) if body is not None else None

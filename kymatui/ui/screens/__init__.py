@@ -1,1 +1,1 @@
-"""One module a screen."""
+"""Screens, one file each."""

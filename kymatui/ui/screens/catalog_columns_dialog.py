@@ -1,4 +1,4 @@
-"""Which columns the catalog has and in which order; for this run, or kept in the configuration file."""
+"""Dialog for the catalog's columns and their order, for this run or saved to the configuration file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LIST = (Column("shown", "", 3), Column("column", "COLUMN", 12), Column("help", 
 
 
 class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
-    """Gives the names that were chosen, or None where nothing is to change."""
+    """Dialog that returns the chosen names, or None without a change."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "show_or_hide", "Show or hide", id="columns.toggle", priority=True),
@@ -75,7 +75,7 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
         return Row(name, cells)
 
     def action_show_or_hide(self) -> None:
-        """The last column stays: a table without columns shows nothing."""
+        """Toggle the column; the last column stays."""
         key = self._table.cursor_key
         if key is not None and self._shown != {key}:
             self._shown ^= {key}
@@ -92,7 +92,7 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
         self.dismiss(self.chosen)
 
     def action_keep(self) -> None:
-        """Writes them into the configuration file, where everything else stays as it is."""
+        """Write the columns to the configuration file and leave all other settings unchanged."""
         from kymatui.settings.config_file import config_path
         from kymatui.settings.option_edit import set_option
 

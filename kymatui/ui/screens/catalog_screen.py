@@ -1,4 +1,4 @@
-"""The first screen: every module of the catalog, live."""
+"""First screen: every module of the catalog, live."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class CatalogScreen(ModuleActionScreen):
-    """A table of modules with a view a channel, and the reason of the row under the cursor."""
+    """Table of modules with a view per channel, and the reason of the row under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
@@ -62,8 +62,10 @@ class CatalogScreen(ModuleActionScreen):
     name_in_help: ClassVar[str] = "Catalog"
 
     def __init__(self, runtime: str = "", module: str = "") -> None:
-        """`runtime` is `namespace/name` of a Kyma on a control plane, "" for the one cluster that there is; `module`
-        is where the cursor begins."""
+        """Take `runtime` as `namespace/name` of a Kyma on a control plane, "" on a single cluster.
+
+        The cursor starts on `module`.
+        """
         super().__init__()
         self._begin_at = module
         self._runtime = runtime
@@ -95,7 +97,7 @@ class CatalogScreen(ModuleActionScreen):
 
     @property
     def targets(self) -> Sequence[str]:
-        """What is marked, or else what the cursor stands on."""
+        """Return the marked modules, else the module under the cursor."""
         table = self.main_widget()
         wanted = table.marked
         marked = [row.key for row in table.rows if row.key in wanted] if wanted else []
@@ -116,7 +118,7 @@ class CatalogScreen(ModuleActionScreen):
         self._show_around()
 
     def _begin(self) -> None:
-        """Put the cursor on the module that the screen was opened for, as soon as there are rows."""
+        """Put the cursor on the requested module as soon as there are rows."""
         if self._begin_at and self.main_widget().rows:
             self.main_widget().move_to(self._begin_at)
             self._begin_at = ""
@@ -134,7 +136,7 @@ class CatalogScreen(ModuleActionScreen):
 
     @on(LiveTable.Arranged)
     def _show_around(self) -> None:
-        """What depends on which rows the filter leaves: the note, what stands instead of the table, the reason."""
+        """Draw what depends on the filtered rows: the note, the notice instead of the table, the reason."""
         app, table = self.kymatui, self.main_widget()
         tabs = [Tab(view.key, view.label) for view in catalog_views(app.catalog)]
         self.query_one(ViewTabs).show(tabs, self._view.label, self._note(table))
@@ -186,7 +188,7 @@ class CatalogScreen(ModuleActionScreen):
         self.show_catalog()
 
     def action_sort(self, column: str) -> None:
-        """The same column again turns the order round."""
+        """Sort by the column; by the same column again in reverse."""
         table = self.main_widget()
         table.sort_by(column)
 
@@ -211,7 +213,7 @@ class CatalogScreen(ModuleActionScreen):
         return self.is_mounted and (bool(self.filter_line.text) or self._only_problems or self._view != ALL_MODULES)
 
     def action_back(self) -> None:
-        """Escape takes away what hides rows, the filter first."""
+        """Clear what hides rows, the filter first."""
         if self.filter_line.text or self._only_problems:
             self._only_problems = False
             self.filter_line.set("")

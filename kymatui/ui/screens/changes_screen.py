@@ -1,4 +1,4 @@
-"""What changed in all modules while kymatui was open."""
+"""Changes of all modules since kymatui started."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kymatui.ui.widgets.status_line import StatusLine
 
 
 class ChangesScreen(ListScreen):
-    """The newest first."""
+    """Table of changes, newest first."""
 
     name_in_help: ClassVar[str] = "Changes"
 

@@ -1,4 +1,4 @@
-"""All channels side by side: a column a channel, a line a module."""
+"""All channels side by side: a column per channel, a line per module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kymatui.ui.widgets.row_table import RowTable
 
 
 class ChannelMatrixScreen(ListScreen):
-    """Which version each channel has, and how far it lies from the Kyma's own."""
+    """Matrix of versions by channel, with the distance from the Kyma's own channel."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+z", "differences", "Only differences", id="channels.differences"),

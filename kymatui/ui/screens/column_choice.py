@@ -1,4 +1,4 @@
-"""The columns of the catalog: those that a person chose, and the one that a view adds."""
+"""Columns of the catalog: those that the user chose, and the extra column of a view."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMN_NAMES = tuple(column.id for column in COLUMNS)
 
 
 class ColumnChoice:
-    """The choice of one screen; `table` is where it is applied."""
+    """Chosen columns of one screen, applied to its `table`."""
 
     def __init__(self, table: Callable[[], LiveTable]) -> None:
         self._table = table
@@ -30,7 +30,7 @@ class ColumnChoice:
         self._chosen = choose_columns(names)
 
     def show(self, view: CatalogView) -> None:
-        """Show the columns of the view; an order by a column that is gone ends with it."""
+        """Display the columns of the view; drop a sort order whose column is gone."""
         table, wanted = self._table(), columns_of(view, self._chosen)
         if tuple(table.columns) == wanted:
             return

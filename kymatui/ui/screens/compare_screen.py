@@ -1,4 +1,4 @@
-"""A control plane and one of its runtimes, side by side; what differs first."""
+"""A control plane and one of its runtimes side by side, differences first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CompareScreen(ListScreen):
-    """Stands above the catalog of a runtime."""
+    """Comparison above the catalog of a runtime."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("w", "whole", "What is the same, too", id="compare.whole"),
@@ -48,7 +48,7 @@ class CompareScreen(ListScreen):
         yield StatusLine(id="reason")
 
     def show_catalog(self) -> None:
-        """Compares in a thread: two catalogs are read for it."""
+        """Compare in a thread, since that reads two catalogs."""
         session = self.kymatui.view.link.session
         if session is not None and session.kyma is not None:
             self.run_worker(lambda: self._compare(session), thread=True, exclusive=True, group="compare")
@@ -83,7 +83,7 @@ class CompareScreen(ListScreen):
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
-        """Opens the module that a line is about, where it is about one."""
+        """Open the module of the line, if it has one."""
         self.open_module(runtime_comparison.compared_object(event.key), "overview")
 
     @on(RowTable.Highlighted)

@@ -1,6 +1,6 @@
-"""What is explained of a control plane and its runtimes: the catalog sync, maintenance windows, Watchers.
+"""Reports on a control plane and its runtimes: catalog sync, maintenance windows, Watchers.
 
-Each is worked out in a thread: catalogs are read for it, or clusters are asked.
+A thread makes each report, since it reads catalogs or queries clusters.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PAUSE = 5.0
 
 
 class ReportScreen(ListScreen):
-    """One table that a thread makes; subclasses say how, and what there is when it is empty."""
+    """Report table made in a thread; subclasses return the reader and the notice for an empty table."""
 
     COLUMNS: ClassVar[tuple[Column, ...]] = ()
     SORT: ClassVar[SortOrder] = SortOrder("name")
@@ -64,7 +64,7 @@ class ReportScreen(ListScreen):
 
     @property
     def pair_session(self) -> Session | None:
-        """Return the session of the runtime below the screen; None above the fleet, or before there is one."""
+        """Return the session of the runtime below the screen; None above the fleet or before it is open."""
         return self.kymatui.view.link.session if self.fleet_app.runtime_key is not None else None
 
     def body(self) -> ComposeResult:
@@ -83,7 +83,7 @@ class ReportScreen(ListScreen):
             self.run_worker(partial(self._read, reader), thread=True, exclusive=True, group="explaining")
 
     def reader(self) -> Callable[[], ReportTable] | None:
-        """What the thread calls; None where there is nothing to be read (again)."""
+        """Return the call for the thread; None where there is nothing to read."""
         raise AssertionError(f"{type(self).__name__} reads nothing")
 
     def _read(self, reader: Callable[[], ReportTable]) -> None:
@@ -96,7 +96,7 @@ class ReportScreen(ListScreen):
             self.app.call_from_thread(self._take, found)
 
     def _take(self, found: ReportTable | KymatuiError) -> None:
-        """What was told before stays where it cannot be told again."""
+        """Display a new report; on an error keep the previous report."""
         self._problem = found if isinstance(found, KymatuiError) else None
         self._told = found if isinstance(found, ReportTable) else self._told
         if not self.query(LiveTable):
@@ -119,11 +119,11 @@ class ReportScreen(ListScreen):
         self.opened(control_plane_reports.report_subject(event.key), event.key)
 
     def opened(self, about: str, row_key: str) -> None:
-        """Goes on to what a line is about."""
+        """Open the subject of a line."""
 
 
 class SyncScreen(ReportScreen):
-    """Which templates and release metas the runtime should have, which it has, and why (not)."""
+    """Templates and release metas that the runtime should have and has, with the reasons."""
 
     COLUMNS = control_plane_reports.SYNC_COLUMNS
     SORT = SortOrder("standing")
@@ -149,7 +149,7 @@ class SyncScreen(ReportScreen):
 
 
 class WindowsScreen(ReportScreen):
-    """The next maintenance window of each runtime, and which upgrades wait for it; or of one."""
+    """Next maintenance window of each runtime or of one, with the upgrades that wait for it."""
 
     COLUMNS = control_plane_reports.WINDOW_COLUMNS
     SORT = SortOrder("")
@@ -163,7 +163,7 @@ class WindowsScreen(ReportScreen):
         self._later: Timer | None = None
 
     def show_catalog(self) -> None:
-        """Thousands of windows are worked out now and then, and not with every change of any runtime."""
+        """Read the windows now and then, since thousands are too slow for every change."""
         if self._later is not None:
             return
         if self.fleet_app.runtime_key is None and self._told is not None:
@@ -219,7 +219,7 @@ class WindowsScreen(ReportScreen):
 
 
 class WatchersScreen(ReportScreen):
-    """The Watchers with everything that carries their events, to the end in the runtime where one is on show."""
+    """Watchers with the whole path of their events, up to the displayed runtime."""
 
     COLUMNS = control_plane_reports.WATCHER_COLUMNS
     SORT = SortOrder("")  # a chain stays together
@@ -234,7 +234,7 @@ class WatchersScreen(ReportScreen):
         self._asked = False
 
     def reader(self) -> Callable[[], ReportTable] | None:
-        """Clusters are asked once: what carries events is not watched."""
+        """Return the reader only once, since the path of events is not watched."""
         in_runtime = self.fleet_app.runtime_key is not None
         source = self.pair_session if in_runtime else self.fleet_app.fleet_view.fleet_link.session
         feed = self.fleet_app.runtime_feed

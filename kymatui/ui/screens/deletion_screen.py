@@ -1,7 +1,7 @@
-"""The guided deletion of one module: where it stands on the left, what is still there on the right.
+"""Guided deletion of one module: the stages on the left, the remaining objects on the right.
 
-The screen remembers nothing but the choices of the person: it looks at the cluster whenever that changes, so that it
-can be left and opened again, here or on another machine. What is to be done is shown as a plan, and runs as a job.
+The screen stores only the user's choices. It reads the cluster after every change, so that you can leave it and open
+it again, here or on another machine. The next steps are displayed as a plan and run as a job.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _WAITING = 10.0  # the same while nothing is seen to change, and others may dele
 
 
 class DeletionScreen(FramedScreen):
-    """A vertical stepper, a table, and what is to be known."""
+    """Stepper, table of remaining objects, and notes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d,ctrl+d", "go_on", "Go on: the plan", id="delete.go-on"),
@@ -71,7 +71,7 @@ class DeletionScreen(FramedScreen):
 
     @property
     def turn(self) -> NextStep | None:
-        """What comes next, None before the first look."""
+        """Return the next step; None before the first reading."""
         return self.seen.turn(accept_unknown=self.accept_unknown) if self.seen is not None else None
 
     def body(self) -> ComposeResult:
@@ -100,7 +100,7 @@ class DeletionScreen(FramedScreen):
         self._look()
 
     def look_again(self) -> None:
-        """Looks at once, whatever was seen a moment ago."""
+        """Read the deletion now, whatever the last reading's age."""
         self._wanted, self._looked_at = True, float("-inf")
         self._look()
 
@@ -111,7 +111,7 @@ class DeletionScreen(FramedScreen):
 
     @property
     def _is_due(self) -> bool:
-        """Where nothing is in the way and nothing changes, nothing is asked."""
+        """Return whether a new reading is due; False while nothing blocks and nothing changes."""
         if self._looking or not self.is_current:
             return False
         waits = self.seen is not None and bool(self.seen.theirs)
@@ -179,7 +179,7 @@ class DeletionScreen(FramedScreen):
 
     @property
     def _job(self) -> str:
-        """What runs for this module."""
+        """Return the title of the module's active job."""
         job = self._own_job
         return sanitize(background_job_line(job, self.kymatui.clock())) if job is not None else ""
 
@@ -220,7 +220,7 @@ class DeletionScreen(FramedScreen):
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
-        """Open the object of the line; what deletes has a key of its own."""
+        """Open the object of the line; deletion has its own key."""
         ref = words.deletion_subject(self.seen, event.key) if self.seen is not None else None
         if ref is not None:
             self.kymatui.ways.open(object_step(ref))

@@ -1,4 +1,4 @@
-"""Three sights of a fleet that are lists: versions of modules, who waits for whom, and the last hour."""
+"""Three lists over a fleet: versions of modules, pending actions, and changes of the last hour."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class FleetListScreen(ListScreen):
-    """One table over the whole fleet; subclasses give its columns, its lines, and the words for none."""
+    """Table over the whole fleet; subclasses return its columns, its rows and the notice if empty."""
 
     COLUMNS: ClassVar[tuple[Column, ...]] = ()
     SORT: ClassVar[SortOrder | None] = None
@@ -59,19 +59,19 @@ class FleetListScreen(ListScreen):
         self.tell()
 
     def empty(self, picture: FleetSnapshot) -> str:
-        """Say why there are no lines: there is nothing to list, or the lists are missing that would tell."""
+        """Return why there are no lines: nothing to list, or the source lists are missing."""
         missing = [f"{what}: {why}" for what, why in self.needs(picture) if why is not None]
         return "; ".join(missing) or self.EMPTY
 
     def needs(self, picture: FleetSnapshot) -> Iterator[tuple[str, UnknownFact | None]]:
-        """Yield what the lines are made of, and why that is not known."""
+        """Yield the sources of the lines, and why a source is unknown."""
         yield "Runtimes", picture.unknown_runtimes
 
     def lines(self, seen: FleetReading) -> Sequence[Row]:
         raise AssertionError(f"{type(self).__name__} has no lines")
 
     def words(self, row: Row) -> str:
-        """The whole of one line; in the table it is often cut."""
+        """Return the whole text of one line, which the table may clip."""
         raise AssertionError(f"{type(self).__name__} has no words")
 
     @on(RowTable.Highlighted)
@@ -79,7 +79,7 @@ class FleetListScreen(ListScreen):
         self.tell()
 
     def tell(self) -> None:
-        """Says more of the line under the cursor."""
+        """Display the details of the line under the cursor."""
         row = self.main_widget().current
         self.query_one(StatusLine).say(Content(self.words(row) if row is not None else ""))
 
@@ -88,14 +88,14 @@ class FleetListScreen(ListScreen):
         self.opened(event.key)
 
     def opened(self, row_key: str) -> None:
-        """Shows the runtime that a line is about, where it is still there, and its module under the cursor."""
+        """Open the runtime of a line if it still exists, with its module under the cursor."""
         app, key = self.fleet_app, key_of(fleet_reports.runtime_of(row_key))
         if app.fleet is not None and key in app.fleet.picture.runtimes:
             app.look_at(key, fleet_reports.module_of(row_key))
 
 
 class WaitingScreen(FleetListScreen):
-    """Everything that is not at rest, and for whom it waits."""
+    """Pending actions, with who must act."""
 
     COLUMNS = fleet_reports.WAIT_COLUMNS
     SORT = SortOrder("state")
@@ -120,7 +120,7 @@ class WaitingScreen(FleetListScreen):
 
 
 class RecentChangesScreen(FleetListScreen):
-    """What was seen to change, and what the Manifests say of the time before; the newest first."""
+    """Observed changes, and earlier changes that the Manifests report; newest first."""
 
     COLUMNS = fleet_reports.CHANGE_COLUMNS
     SORT = SortOrder("time", descending=True)
@@ -145,7 +145,7 @@ class RecentChangesScreen(FleetListScreen):
 
 
 class VersionMatrixScreen(FleetListScreen):
-    """Module by version: a cell is chosen with left and right, and enter shows its runtimes."""
+    """Module by version: left and right choose a cell, Enter displays its runtimes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "turn(-1)", "Newer", id="matrix.left"),
@@ -180,7 +180,7 @@ class VersionMatrixScreen(FleetListScreen):
             self.main_widget().set_columns(columns)
 
     def _bring_into_view(self, place: int) -> None:
-        """Modules have more versions than a terminal has room for: the columns follow the chosen cell."""
+        """Scroll the columns to the chosen cell; a module may have more versions than fit."""
         names = [name for name in self.main_widget().shown_columns if name.startswith("place:")]
         if not names or place < 0:
             return
@@ -194,7 +194,7 @@ class VersionMatrixScreen(FleetListScreen):
         return [fleet_reports.with_cell(row, place) if row.key == key else row for row in self._counts.rows]
 
     def _place_in(self, key: str) -> int:
-        """The place that is chosen, in a line that may have fewer."""
+        """Return the chosen column, limited to the columns of the line."""
         return min(self._place, len(self._counts.cells.get(key, ())) - 1)
 
     def tell(self) -> None:
@@ -215,7 +215,7 @@ class VersionMatrixScreen(FleetListScreen):
         self.tell()
 
     def opened(self, row_key: str) -> None:
-        """Shows the runtimes that the chosen cell counts."""
+        """Open the runtimes that the chosen cell counts."""
         cells = self._counts.cells.get(row_key, ())
         app, place = self.fleet_app, self._place_in(row_key)
         first = next((screen for screen in self.app.screen_stack if isinstance(screen, FleetScreen)), None)

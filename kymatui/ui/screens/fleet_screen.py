@@ -1,4 +1,4 @@
-"""The first screen on a control plane: every runtime, live, in groups where that is wanted."""
+"""First screen on a control plane: every runtime, live, optionally in groups."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BY_STATE = SortOrder("state")
 
 
 class RuntimeTable(LiveTable, inherit_bindings=False):
-    """A table where `g` groups, and only home leads to the first row."""
+    """Table where `g` groups, and only Home goes to the first row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         replace(one, key="home") if isinstance(one, Binding) and one.id == "table.first" else one
@@ -47,7 +47,7 @@ class RuntimeTable(LiveTable, inherit_bindings=False):
 
 
 class FleetScreen(FramedScreen):
-    """One line a runtime, or one a group; what hides runtimes is said, and escape takes it away."""
+    """One line per runtime or per group; the screen names active filters, and Escape clears them."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "group", "Group", id="fleet.group"),
@@ -101,7 +101,7 @@ class FleetScreen(FramedScreen):
         return self.query_one(LiveTable)
 
     def action_compare(self) -> None:
-        """Connects to the runtime under the cursor, and compares it with what is known of it here."""
+        """Connect to the runtime under the cursor and compare it with its control plane."""
         from kymatui.ui.presenters.fleet.runtime_rows import key_of
 
         key = self.main_widget().cursor_key
@@ -112,14 +112,14 @@ class FleetScreen(FramedScreen):
 
     @property
     def targets(self) -> Sequence[str]:
-        """The marked runtimes in the order in which they stand there, also those that a filter hides behind them."""
+        """Return the marked runtimes in table order, including those hidden by a filter."""
         table = self.main_widget()
         marked = table.marked
         shown = [row.key for row in table.rows if row.key in marked]
         return (*shown, *sorted(marked - {*shown}))
 
     def action_edit_runtimes(self) -> None:
-        """Plans one edit for every marked runtime; nothing is written before the plan is accepted."""
+        """Plan one edit for every marked runtime; write nothing before the plan is accepted."""
         from kymatui.ui.flows.campaign import edit_runtimes
 
         self.fleet_app.desk.flow(edit_runtimes(self.fleet_app, self.targets))
@@ -135,7 +135,7 @@ class FleetScreen(FramedScreen):
         self._show_around()
 
     def _show_rows(self, seen: FleetReading) -> None:
-        """Thousands of rows are put in order again only where one of them, or what is wanted of them, is another."""
+        """Draw the rows only if a row or the filter changed; sorting thousands of rows is slow."""
         turned, feeds = self._set_columns(), self.fleet_app.runtimes.feeds()
         wanted = (seen.rows, self._group, self._narrow, self._only_problems, feeds)
         before, self._shown = self._shown, wanted
@@ -146,7 +146,7 @@ class FleetScreen(FramedScreen):
             self.main_widget().action_edge(-1)
 
     def _set_columns(self) -> bool:
-        """Whether lines of another kind come."""
+        """Set the columns; return whether the kind of lines changed."""
         from kymatui.ui.presenters.fleet.runtime_rows import COLUMNS, GROUP_COLUMNS
 
         wanted = GROUP_COLUMNS if self._group else COLUMNS
@@ -234,7 +234,7 @@ class FleetScreen(FramedScreen):
         self.action_group_by(event.number)
 
     def narrow(self, *found: RuntimeFilter) -> None:
-        """Shows the runtimes of these groups alone."""
+        """Display only the runtimes of these groups."""
         self._narrow, self._group = found, ""
         self.show_catalog()
 
@@ -260,7 +260,7 @@ class FleetScreen(FramedScreen):
         self._show_around()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The key that groups comes before the table's own, but not where a text is being typed."""
+        """Give the group key priority over the table's keys, except in a text input."""
         if action == "group" and self.command_line.is_typing:
             return False
         return super().check_action(action, parameters)
@@ -281,7 +281,7 @@ class FleetScreen(FramedScreen):
         return self.is_mounted and bool(self.filter_line.text or self._narrow or self._group or self._only_problems)
 
     def action_back(self) -> None:
-        """Escape takes away what hides runtimes: the filter, then the groups, the last first."""
+        """Clear what hides runtimes: the filter, then the groups from the last."""
         if self.filter_line.text:
             self.filter_line.set("")
         elif self._only_problems:

@@ -1,4 +1,4 @@
-"""All jobs of this run, and one of them with its steps and its log."""
+"""All jobs of this run, and one job with its steps and log."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 
 async def cancel_job(app: FlowApp, job: Job) -> None:
-    """Stops a job after a yes to what stays behind then."""
+    """Cancel a job once the user confirms its consequences."""
     question = ConfirmScreen(f"Cancel {job.title}?", words.cancel_consequences(job), targets=app.desk.targets(job))
     if await app.push_screen_wait(question):
         app.desk.cancel(job.number)
 
 
 class JobListing(ListScreen):
-    """What the two screens have in common: a job that can be stopped, or planned anew."""
+    """Base of both screens: the current job can be cancelled or planned again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+x", "cancel_job", "Cancel the job", id="jobs.cancel"),
@@ -50,11 +50,11 @@ class JobListing(ListScreen):
 
     @property
     def job(self) -> Job | None:
-        """The job that the keys are about."""
+        """Return the job that the keys apply to."""
         raise AssertionError(f"{type(self).__name__} has no job")
 
     def show_target(self) -> None:
-        """Name the cluster that the job writes to; without a job the displayed one."""
+        """Display the cluster that the job writes to; without a job the displayed cluster."""
         job, here = self.job, self.kymatui.view.target
         found = flow_app(self).desk.targets(job) if job is not None else ()
         self.query_one(TargetLine).show_targets(*(found or ((here,) if here is not None else ())))
@@ -81,7 +81,7 @@ class JobListing(ListScreen):
 
 
 class JobsScreen(JobListing):
-    """The newest first."""
+    """Table of jobs, newest first."""
 
     name_in_help: ClassVar[str] = "Jobs"
 
@@ -112,7 +112,7 @@ class JobsScreen(JobListing):
 
     @on(RowTable.Highlighted)
     def _show_words(self) -> None:
-        """The whole of what the table may cut."""
+        """Display the whole text that the table may clip."""
         self.show_target()
         job = self.job
         said = (
@@ -135,7 +135,7 @@ class JobsScreen(JobListing):
 
 
 class JobScreen(JobListing):
-    """One job: its steps above, everything that happened below."""
+    """One job: its steps above, its log below."""
 
     name_in_help: ClassVar[str] = "Job"
 
@@ -164,7 +164,7 @@ class JobScreen(JobListing):
         return {**log, **super().exports()}
 
     async def action_save(self) -> None:
-        """The whole log, under a name that tells the job."""
+        """Save the whole log to a file named after the job."""
         job = self.job
         if job is not None:
             await self.command_line.open_command(f"save {words.log_name(job)}")
@@ -194,7 +194,7 @@ class JobScreen(JobListing):
 
     @on(RowTable.Highlighted)
     def _show_line(self) -> None:
-        """The whole line of the log, which the table may cut."""
+        """Display the whole log line, which the table may clip."""
         job, key = self.job, self.main_widget().cursor_key
         if job is not None and key is not None and 0 <= (place := int(key) - job.dropped) < len(job.log):
             line = job.log[place]

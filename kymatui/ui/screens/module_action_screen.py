@@ -1,4 +1,4 @@
-"""Screens whose modules can be acted upon: the menu, and the keys that open its actions."""
+"""Screens with module actions: the menu, and the keys of its actions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kymatui.ui.flows.flow_app import flow_app
 
 
 class ModuleActionScreen(FramedScreen):
-    """Subclasses say which modules are meant. A plan is shown before anything is written: here nothing is."""
+    """Screen with actions on modules; it writes nothing itself, each action displays a plan first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "act", "Act", id="module.act"),
@@ -24,7 +24,7 @@ class ModuleActionScreen(FramedScreen):
 
     @property
     def targets(self) -> Sequence[str]:
-        """The names of the modules that are meant."""
+        """Return the names of the target modules."""
         return ()
 
     def why_off(self, action: str) -> str:

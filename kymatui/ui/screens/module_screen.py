@@ -1,5 +1,4 @@
-"""One module from every side: what is declared, observed and reported; its tree, checks, versions, events, objects,
-and what changed."""
+"""One module in tabs: overview, tree, checks, versions, events, objects and changes."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ _KEYS = {key: pane.TITLE for key, pane in zip("dtxveyh", PANES, strict=True) if 
 
 
 class ModuleScreen(ModuleActionScreen):
-    """Follows one module while it changes; a module that goes away says so and stays readable."""
+    """Screen that follows one module; a deleted module is reported and stays readable."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
@@ -96,14 +95,14 @@ class ModuleScreen(ModuleActionScreen):
 
     @property
     def module(self) -> ModuleRow | None:
-        """The row as it is now, or as it was last."""
+        """Return the current row, or the last row of a deleted module."""
         catalog = self.kymatui.catalog
         found = catalog.row(self._module_name) if catalog is not None else None
         self._last = found or self._last
         return self._last
 
     def show_catalog(self) -> None:
-        """Draws the tab that is open; the others are drawn when they are opened."""
+        """Draw the open tab; other tabs are drawn when opened."""
         row, snapshot, pane = self.module, self.kymatui.snapshot, self.pane
         if row is None or snapshot is None or pane is None:
             return
@@ -152,7 +151,7 @@ class ModuleScreen(ModuleActionScreen):
         await self.action_tab(titles[(titles.index(self._tab) + by) % len(titles)])
 
     async def action_yaml(self) -> None:
-        """The object that a line is about, or the tab with the module's own."""
+        """Open the object of a line, else the tab with the module's own objects."""
         if self.pane is not None and self.pane.LISTS_OBJECTS:
             self.pane.open_entry()
         else:

@@ -1,4 +1,4 @@
-"""One object of a list or a tree, opened from its line; escape leads back to that line."""
+"""One object of a list or tree, opened from its line; Escape returns to that line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kymatui.ui.widgets.document import Document
 
 
 class ObjectScreen(FramedScreen):
-    """Follows the object while it is watched; ctrl-r reads it again where it is not."""
+    """Screen that follows a watched object; ctrl-r reads an unwatched object again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "copy", "Copy the YAML", id="object.copy"),

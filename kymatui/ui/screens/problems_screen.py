@@ -1,4 +1,4 @@
-"""Everything that is wrong, kept until it is gone: a toast is easy to miss."""
+"""All current problems, listed until they are solved, since a toast is easy to miss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kymatui.ui.widgets.status_line import StatusLine
 
 
 class ProblemsScreen(ListScreen):
-    """Problems of the catalog and of the connection, the worst first."""
+    """Problems of the catalog and of the connection, worst first."""
 
     name_in_help: ClassVar[str] = "Problems"
 
@@ -40,7 +40,7 @@ class ProblemsScreen(ListScreen):
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
-        """The whole text of the problem under the cursor: in the table it is often cut."""
+        """Display the whole text of the problem, which the table may clip."""
         row = self.main_widget().current
         said = [row.cells[name].text for name in ("object", "message", "actor")] if row is not None else []
         words = "   ".join(part for part in said if part)
@@ -48,7 +48,7 @@ class ProblemsScreen(ListScreen):
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
-        """The object that the problem names; else its module."""
+        """Open the object that the problem names, else its module."""
         found = problem_of(self.kymatui.catalog, event.key)
         if found is not None and found.ref is not None:
             self.kymatui.ways.open(object_step(found.ref))
