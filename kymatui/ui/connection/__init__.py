@@ -1,1 +1,1 @@
-"""Connection of the UI to a cluster or fleet: threads, the mailbox and the latest view of each cluster."""
+"""UI connection to a cluster or fleet: threads, the mailbox and the latest view of each cluster."""

@@ -1,1 +1,1 @@
-"""From domain values to words, cells and tones; no widget is known here, so all of it is tested without an app."""
+"""View models: domain values as texts, cells and tones. No widget is imported, so tests need no app."""

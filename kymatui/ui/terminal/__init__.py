@@ -1,3 +1,4 @@
-"""The terminal and its files: themes, stylesheets, state symbols, the ASCII translation, files that a screen saves.
+"""Terminal and files: themes, stylesheets, state signs, the ASCII translation, saved files.
+
 Imports no other part of the UI.
 """

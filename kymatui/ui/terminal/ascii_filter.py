@@ -1,4 +1,4 @@
-"""ASCII alone, for terminals and fonts that have nothing else: every line is translated on its way to the screen."""
+"""ASCII output for terminals and fonts without Unicode: translates every line before it is drawn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIGNS = {
 
 @lru_cache(4096)
 def ascii_only(text: str) -> str:
-    """The same width in ASCII; what has no sign of its own becomes `?`."""
+    """Return the text in ASCII at the same width; a character without translation becomes `?`."""
     if text.isascii():
         return text
     return "".join(char if char.isascii() else _sign(char) for char in text)
@@ -33,7 +33,7 @@ def _sign(char: str) -> str:
 
 
 class AsciiFilter(LineFilter):
-    """Changes characters and never styles."""
+    """Line filter that changes characters and never styles."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         del background

@@ -1,4 +1,4 @@
-"""What a screen shows as a file. Nothing is ever overwritten."""
+"""Files that a screen saves. An existing file is never overwritten."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from pathlib import Path
 
 
 def save_file(name: str, exports: Mapping[str, Callable[[], str]]) -> str:
-    """Writes the export that the name's ending means; the path written, or raises ValueError with what is wrong."""
+    """Write the export for the name's suffix and return its path.
+
+    Raises ValueError with the problem.
+    """
     path = Path(name).expanduser()
     ending = path.suffix.removeprefix(".").lower()
     form = {"markdown": "md", "yml": "yaml"}.get(ending, ending)
@@ -26,7 +29,10 @@ def save_file(name: str, exports: Mapping[str, Callable[[], str]]) -> str:
 
 
 def save_new_file(name: str, content: bytes) -> str:
-    """Writes a file that nobody else may read; the path written, or raises ValueError with what is wrong."""
+    """Write a file that only its owner may read and return its path.
+
+    Raises ValueError with the problem.
+    """
     path = Path(name).expanduser()
     try:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

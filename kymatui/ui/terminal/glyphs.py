@@ -1,4 +1,4 @@
-"""The signs in front of states. A word always follows; where there is only ASCII, `ascii` translates them."""
+"""Signs of states. A word always follows; `ascii_filter` translates the signs where needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the stylesheets are: inside the package in a wheel, beside it in a checkout."""
+"""Location of the stylesheets: inside the package in a wheel, beside it in a checkout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from kymatui.errors import ConfigurationError
 
 
 def styles_dir() -> Path:
-    """Raises ConfigurationError where an installation lacks them."""
+    """Return the folder of the stylesheets.
+
+    Raises ConfigurationError if the installation lacks it.
+    """
     packaged = Path(__file__).resolve().parents[2] / "styles"
     for folder in (packaged, packaged.parents[1] / "styles"):
         if (folder / "app.tcss").is_file():

@@ -1,4 +1,4 @@
-"""Six looks. Colour never carries a meaning alone: every state is a glyph and a word first."""
+"""Six themes. Colour never carries a meaning alone: every state has a sign and a word."""
 
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
-"""Rows, columns, cells and how tables are filtered, sorted and exported. Pure data; Textual and kymatui's widgets
-are not known here.
+"""Rows, columns and cells; filters, sorting and export of tables.
+
+Pure data: imports neither Textual nor kymatui's widgets.
 """

@@ -1,4 +1,4 @@
-"""Which columns fit into a width, and how wide each becomes. Pure."""
+"""Choice of the columns that fit a width, and their widths."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rich.cells import cell_len
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: `width` is what it needs in cells, `flex` its share of what is left over.
+    """One column: `width` in cells, `flex` is its share of the remaining width.
 
-    `priority` 0 is always shown; of the others the highest folds away first where the terminal is narrow.
+    `priority` 0 is always displayed; of the others, the highest is hidden first on a narrow terminal.
     """
 
     id: str
@@ -30,12 +30,12 @@ _ARROW = 2
 
 
 def with_arrow(column: Column) -> Column:
-    """Return the column wide enough for its title and the arrow that says how it is sorted."""
+    """Return the column wide enough for its title and the sort arrow."""
     return replace(column, width=max(column.width, cell_len(column.title) + _ARROW))
 
 
 def fit_columns(columns: Sequence[Column], width: int) -> tuple[tuple[Column, int], ...]:
-    """The columns that fit into `width` cells with their final widths, in the given order."""
+    """Return the columns that fit into `width` cells with their final widths, in the given order."""
     shown = list(columns)
     while len(shown) > 1 and _needed(shown) > width:
         last = max(shown, key=lambda column: (column.priority, shown.index(column)))
@@ -53,7 +53,7 @@ def _needed(columns: Sequence[Column]) -> int:
 
 
 def _shrunk(sized: list[tuple[Column, int]], width: int) -> tuple[tuple[Column, int], ...]:
-    """Where even the columns that always show do not fit, the widest give way, to 4 cells at the least."""
+    """Shrink the widest columns, down to 4 cells, if the permanent columns do not fit."""
     excess = sum(size for _, size in sized) + GAP * (len(sized) - 1) - width
     while excess > 0:
         index = max(range(len(sized)), key=lambda i: sized[i][1])

@@ -1,4 +1,4 @@
-"""Questions with a few answers each, as a dialog displays them."""
+"""Questions with a few answers each for a dialog."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ChoiceOption:
-    """One answer; the caller gets its `value`."""
+    """One answer; the dialog returns its `value`."""
 
     value: str
     label: str
@@ -16,7 +16,7 @@ class ChoiceOption:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question; `chosen` is the value of the answer that is proposed."""
+    """One question; `chosen` is the value of the proposed answer."""
 
     id: str
     title: str

@@ -1,5 +1,7 @@
-"""The filter behind `/`, in the grammar that k9s taught: a regular expression, `!` turns it round, `-f` is fuzzy,
-`-l` takes labels (`-l key=value`, `-l key`, `-l key!=value`, several with commas)."""
+"""Filter behind `/` in the grammar of k9s: a regular expression, `!` inverts, `-f` is fuzzy, `-l` labels.
+
+Labels are `-l key=value`, `-l key` or `-l key!=value`, several separated by commas.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ Predicate = Callable[[str, Mapping[str, str]], bool]
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """What was typed and what it accepts; `problem` is not empty where the text is no valid filter (all rows stay)."""
+    """Parsed filter; with a `problem` the text is no valid filter and all rows stay."""
 
     text: str
     accepts: Predicate
@@ -23,7 +25,7 @@ class RowFilter:
 
 
 def parse_filter(text: str) -> RowFilter:
-    """Never raises: what does not parse accepts everything and says why."""
+    """Return the filter of a text; an invalid text accepts all rows and sets `problem`."""
     stripped = text.strip()
     if not stripped:
         return RowFilter(text, _everything)

@@ -1,4 +1,4 @@
-"""The rows of a table with a cursor and marks, which follow keys and never positions. Pure."""
+"""Rows of a table with a cursor and marks, which follow keys and never positions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Text and the tone it is drawn in; the text says everything, the tone repeats it in colour.
+    """Text and its tone; the tone repeats in colour what the text says.
 
-    `order` is what a column is sorted by, where the text alone would not do: versions, durations, severities. A text
-    that tells how long ago `since` was, in seconds of the Unix clock, advances with the time.
+    `order` is the sort value where the text sorts wrongly: versions, durations, severities. A text with the age of
+    `since`, in seconds of the Unix clock, advances with the time.
     """
 
     text: str
@@ -22,9 +22,9 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: `cells` by column id; `dim` draws the whole line as something of the past; `labels` can be filtered.
+    """One row: `cells` by column id; `dim` marks outdated data; `labels` are for filters.
 
-    `parent` is the key of the line above in a tree: it stays where a filter keeps this one.
+    `parent` is the key of the parent row in a tree, which stays if a filter accepts this row.
     """
 
     key: str
@@ -38,7 +38,7 @@ EMPTY = Cell("")
 
 
 class RowList:
-    """A live list may change underneath: the cursor stays with its row, and near it where the row is gone."""
+    """Rows of a live list: the cursor stays on its row, and near its place if the row is gone."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -49,7 +49,7 @@ class RowList:
 
     @property
     def current(self) -> Row | None:
-        """The row under the cursor."""
+        """Return the row under the cursor."""
         return self.rows[self.cursor] if self.cursor is not None else None
 
     @property
@@ -57,11 +57,11 @@ class RowList:
         return self.rows[self.cursor].key if self.cursor is not None else None
 
     def place(self, key: str) -> int | None:
-        """Where the row of a key is."""
+        """Return the index of a row's key."""
         return self._places.get(key)
 
     def replace(self, rows: Iterable[Row]) -> Sequence[int] | None:
-        """Takes new rows; the indices of the lines that differ, or None where everything has to be drawn again."""
+        """Replace the rows; return the indices of changed lines, or None to draw all again."""
         before, key, place = self.rows, self.key, self.cursor
         # Lines that say the same stay the same objects: what was drawn of them is kept by identity.
         self.rows = [self._known(row) for row in rows]
@@ -85,20 +85,20 @@ class RowList:
         return min(place or 0, len(self.rows) - 1)
 
     def move_to(self, index: int) -> bool:
-        """Puts the cursor on a row, at the ends where there is none; whether it moved."""
+        """Move the cursor to an index, limited to the list; return whether it moved."""
         if not self.rows:
             return False
         before, self.cursor = self.cursor, max(0, min(index, len(self.rows) - 1))
         return before != self.cursor
 
     def toggle_mark(self) -> None:
-        """Marks the row under the cursor, or takes its mark away; ranges begin here."""
+        """Toggle the mark of the row under the cursor; a range starts here."""
         if self.key is not None:
             self.marks ^= {self.key}
             self._anchor = self.key
 
     def mark_range(self) -> None:
-        """Marks everything between the last marked row and the cursor."""
+        """Mark all rows between the last marked row and the cursor."""
         if self.cursor is not None:
             start = self._places.get(self._anchor or "", self.cursor)
             low, high = sorted((start, self.cursor))

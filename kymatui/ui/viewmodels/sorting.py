@@ -1,4 +1,4 @@
-"""Rows of any table, filtered and put in order."""
+"""Filter and sort order of the rows of any table."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _DIGITS = re.compile(r"(\d{1,18})")
 
 @dataclass(frozen=True, slots=True)
 class SortOrder:
-    """By which column, and which way; "" leaves the rows in the order they come in."""
+    """Sort column and direction; "" keeps the given order."""
 
     column: str = "name"
     descending: bool = False
 
 
 def arrange_rows(rows: Iterable[Row], wanted: RowFilter, sort: SortOrder | None) -> list[Row]:
-    """The rows that the filter accepts; rows that are equal in the sorted column stay in the order they came in.
+    """Return the accepted rows in order; equal rows keep their given order.
 
-    Empty cells come last, whichever way the others are sorted.
+    Empty cells come last in both directions.
     """
     chosen = _chosen(list(rows), wanted) if wanted else list(rows)
     if sort is None or not sort.column:
@@ -38,7 +38,7 @@ def arrange_rows(rows: Iterable[Row], wanted: RowFilter, sort: SortOrder | None)
 
 
 def _chosen(rows: list[Row], wanted: RowFilter) -> list[Row]:
-    """What the filter accepts, and in a tree what leads there."""
+    """Return the accepted rows, and in a tree their parents."""
     keys = {row.key for row in rows if wanted.accepts(_line(row), row.labels)}
     parents = {row.key: row.parent for row in rows if row.parent}
     for key in list(keys) if parents else ():
@@ -57,16 +57,19 @@ def _order(cell: Cell) -> tuple[object, ...]:
 
 @lru_cache(maxsize=32768)
 def natural_key(text: str) -> tuple[str | int, ...]:
-    """A key by which `item-10` comes behind `item-9`: texts and numbers in turn, so that equals meet equals."""
+    """Return a sort key that puts `item-10` after `item-9`.
+
+    Texts and numbers alternate, so that equal types are compared.
+    """
     parts: list[str | int] = list(_DIGITS.split(text.casefold()))
     parts[1::2] = map(int, parts[1::2])
     return tuple(parts)
 
 
 def aged(rows: Iterable[Row], now: float) -> tuple[tuple[Row, ...], float]:
-    """Return the rows as their ages read at a moment, and until when all of them read the same.
+    """Return the rows with their ages at a time, and until when all ages stay the same.
 
-    A row whose texts stay the same stays the same object.
+    A row with unchanged texts stays the same object.
     """
     until, found = float("inf"), []
     for row in rows:

@@ -1,4 +1,4 @@
-"""A table as a file: CSV, JSON or Markdown, by the name's ending."""
+"""Export of a table as CSV, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORMATS = ("csv", "json", "md", "tsv")
 
 
 def export_table(columns: Sequence[Column], rows: Sequence[Row], form: str) -> str:
-    """All columns and all rows that are shown, whatever fits on the screen."""
+    """Return all columns and all displayed rows, whether they fit the screen or not."""
     body = [[row.cells.get(column.id, EMPTY).text for column in columns] for row in rows]
     if form == "json":
         names = [column.id for column in columns]

@@ -1,1 +1,1 @@
-"""Widgets that Textual does not have."""
+"""Widgets that Textual lacks."""

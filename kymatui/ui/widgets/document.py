@@ -1,4 +1,4 @@
-"""A long text of which only the visible lines are drawn, with a search that marks every match."""
+"""Long text that draws only its visible lines, with a search that marks every match."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _YAML_KEY = re.compile(r"^(\s*(?:- )*)([^\s:#][^:#]*)(:)(?=\s|$)")
 
 
 class Document(ScrollView, can_focus=True):
-    """Read-only lines of YAML. `find` marks matches; n and N walk through them."""
+    """Read-only lines of YAML. `find` marks matches; n and N move between them."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"document--key", "document--match", "document--current"}
 
@@ -33,7 +33,7 @@ class Document(ScrollView, can_focus=True):
     ]
 
     class Moved(Message):
-        """Another match is the current one, or another pattern is searched."""
+        """Message: the current match or the pattern changed."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -48,16 +48,16 @@ class Document(ScrollView, can_focus=True):
 
     @property
     def filter_text(self) -> str:
-        """The pattern that is marked, "" where nothing is."""
+        """Return the pattern, "" without a search."""
         return self._pattern.pattern if self._pattern is not None else ""
 
     @property
     def place(self) -> str:
-        """Which of the lines with a match is the current one."""
+        """Return the number of the current match and of all matching lines."""
         return f"{self._current + 1} of {len(self._matches)}" if self._matches else "no match"
 
     def show(self, text: str) -> None:
-        """Takes a new text; where one reads stays where it is."""
+        """Display a new text and keep the scroll position."""
         lines = tuple(sanitize(line) for line in text.splitlines())
         if lines == self._lines:
             return
@@ -67,7 +67,7 @@ class Document(ScrollView, can_focus=True):
         self._search()
 
     def set_filter(self, text: str) -> str:
-        """Mark every match of a pattern; return what is wrong with it, or nothing."""
+        """Mark every match of a pattern; return the problem with it, or ""."""
         try:
             self._pattern = re.compile(text, re.IGNORECASE) if text else None
         except re.error as error:

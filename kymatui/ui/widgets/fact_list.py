@@ -1,4 +1,4 @@
-"""Labels with what stands behind them, aligned; long texts go on under their own beginning."""
+"""Labels with aligned texts; long texts wrap under their own start."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LEAST = 12
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A label, what stands behind it, and its tone."""
+    """Label, text and tone."""
 
     label: str
     text: str
@@ -27,7 +27,7 @@ class Fact:
 
 
 class Facts(Widget):
-    """Facts without a text are left out."""
+    """List of facts without the empty ones."""
 
     def __init__(
         self, *, id: str | None = None, classes: str | None = None, title: str = "", labels: str = "$foreground-muted"
@@ -51,7 +51,7 @@ class Facts(Widget):
 
     @property
     def words(self) -> str:
-        """The whole text, as somebody reads it."""
+        """Return the whole text as displayed."""
         return "\n".join(f"{fact.label}  {fact.text}".strip() for fact in self._facts)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:

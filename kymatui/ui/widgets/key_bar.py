@@ -1,4 +1,4 @@
-"""The last line: what the keys do here. One widget, where Textual's footer is one a key, which costs at every start."""
+"""Key bar in the last line. One widget, since Textual's footer has one per key and slows the start."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def _width(entries: list[tuple[str, str]]) -> int:
 
 
 class KeyBar(Widget):
-    """The keys that do something now; those that are off are in the help, with the reason. A click presses the key.
+    """Bar of the enabled keys; the help has disabled keys with the reason. A click presses the key.
 
-    A screen names the actions that it is for in `LEADING_KEYS`: they are the last to give way.
+    Actions in a screen's `LEADING_KEYS` are hidden last.
     """
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
 
     def _shown(self) -> list[tuple[str, str]]:
-        """Key and description; where it is tight, the last ones go first."""
+        """Return keys and descriptions that fit; the last keys are hidden first."""
         found: dict[str, tuple[str, str]] = {}
         for key, active in self.screen.active_bindings.items():
             binding = active.binding

@@ -1,4 +1,4 @@
-"""A table that people can filter, order and copy; its rows come in whole whenever something changed."""
+"""Table with filter, sorting and copy; every change replaces all its rows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kymatui.ui.widgets.row_table import OfTable, RowTable
 
 
 class LiveTable(RowTable):
-    """`sort` None leaves the rows as they come and does not let them be ordered; `copied` is the column of `c`.
+    """Table of live rows; `sort` None keeps the given order and disables sorting, `copied` is the column of `c`.
 
-    `opens` is False where enter leads nowhere, so that no key says it does.
+    `opens` is False where Enter opens nothing, so that no key offers it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -31,7 +31,7 @@ class LiveTable(RowTable):
     ]
 
     class Arranged(OfTable):
-        """The person changed what is filtered or how it is ordered."""
+        """Message: the user changed the filter or the order."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class LiveTable(RowTable):
 
     @property
     def everything(self) -> Sequence[Row]:
-        """All rows, also those that the filter hides."""
+        """Return all rows, including those that the filter hides."""
         return self._everything
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -73,14 +73,14 @@ class LiveTable(RowTable):
         return action != "choose" or (self._opens and self.cursor_key is not None)
 
     def show(self, rows: Iterable[Row]) -> None:
-        """Takes all rows; those that the filter accepts are drawn in the order that was asked for."""
+        """Replace all rows; draw those that the filter accepts in the chosen order."""
         self._everything, self._aged_until = tuple(rows), 0.0
         if self._aged_at:  # rows that were kept may tell an older age
             self._everything, self._aged_until = aged(self._everything, self._aged_at)
         self._arrange()
 
     def advance(self, now: float) -> None:
-        """Let the ages tell the time that has passed; while all read the same, nothing is compared or painted."""
+        """Advance the ages to a time; compare and paint nothing while all read the same."""
         if now < self._aged_until:
             return
         before, self._aged_at = self._everything, now
@@ -89,14 +89,14 @@ class LiveTable(RowTable):
             self._arrange()
 
     def set_filter(self, text: str) -> str:
-        """Takes a new filter; returns what is wrong with it, or nothing."""
+        """Apply a filter; return the problem with it, or ""."""
         self._filter = parse_filter(text)
         self._arrange()
         self.post_message(self.Arranged(self))
         return self._filter.problem
 
     def set_order(self, sort: SortOrder) -> None:
-        """Orders by a column; where the table has none of that name, nothing changes."""
+        """Sort by a column; ignore a column that the table lacks."""
         if self._order is None or sort.column not in {"", *(column.id for column in self.columns)}:
             return
         self._order = sort
@@ -121,14 +121,14 @@ class LiveTable(RowTable):
             self.sort_by(event.column)
 
     def sort_by(self, column: str) -> None:
-        """Order by a column as its values are read first; by the same column again in reverse."""
+        """Sort by a column in its natural direction; by the same column again in reverse."""
         falls = {one.id for one in self.columns if one.falls}
         order = self._order
         again = order is not None and order.column == column
         self.set_order(SortOrder(column, descending=not order.descending if again and order else column in falls))
 
     def action_sort_next(self) -> None:
-        """Orders by the column behind the present one, of those that are shown."""
+        """Sort by the next displayed column."""
         shown = self.shown_columns
         if self._order is not None and shown:
             place = shown.index(self._order.column) if self._order.column in shown else -1
@@ -139,7 +139,7 @@ class LiveTable(RowTable):
             self.sort_by(self._order.column)
 
     def action_copy(self) -> None:
-        """The marked lines, or the one under the cursor."""
+        """Copy the marked lines, else the line under the cursor."""
         rows = [row for row in self.rows if row.key in self.marked] or [row for row in (self.current,) if row]
         columns = (self._copied,) if self._copied else tuple(column.id for column in self.columns)
         lines = ["\t".join(row.cells.get(column, EMPTY).text for column in columns).strip() for row in rows]
@@ -151,7 +151,7 @@ class LiveTable(RowTable):
             self.notify(f"copied {said}", markup=False, timeout=2)
 
     def action_copy_table(self) -> None:
-        """As TSV, which spreadsheets take."""
+        """Copy the table as TSV for spreadsheets."""
         from kymatui.ui.viewmodels.table_export import export_table
 
         self.app.copy_to_clipboard(export_table(self.columns, self.rows, "tsv"))
@@ -159,7 +159,7 @@ class LiveTable(RowTable):
 
 
 def advance_tables(screen: Screen[Any], now: float) -> None:
-    """Let the ages in the tables advance; nothing else changes while nothing arrives."""
+    """Advance the ages in the tables, which change even if no new data arrives."""
     for table in screen.query(LiveTable):
         if table.is_on_screen:
             table.advance(now)

@@ -1,4 +1,4 @@
-"""The parts of a plan on the screen: its objects, the difference of one of them, and what has to be agreed to."""
+"""Parts of a plan: its objects, the difference of one object, and the consents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOVE_KEYS = [one for one in RowTable.BINDINGS if isinstance(one, Binding) and o
 
 
 def line_columns(lines: Sequence[PreviewLine]) -> tuple[Column, ...]:
-    """Names and notes share the room as they need it."""
+    """Return columns for names and notes that share the width by need."""
     name = max((len(line.name) for line in lines), default=1)
     note = max((len(line.note or line.mark.word) for line in lines), default=1)
     return (
@@ -45,12 +45,12 @@ def line_columns(lines: Sequence[PreviewLine]) -> tuple[Column, ...]:
 
 
 class PlanTable(RowTable, inherit_bindings=False):
-    """The objects of a plan; nothing in it can be marked or opened."""
+    """Table of the objects of a plan, without marks and without opening."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*_MOVE_KEYS]
 
     def show_lines(self, lines: Sequence[PreviewLine], *, only_changes: bool) -> None:
-        """Keys of rows are the places in `lines`, so that two objects of one name stay apart."""
+        """Display the lines; row keys are places in `lines`, so that equal names stay apart."""
         self.set_rows(
             _line(str(number), line)
             for number, line in enumerate(lines)
@@ -68,7 +68,7 @@ def _line(key: str, line: PreviewLine) -> Row:
 
 
 class DiffView(Document, inherit_bindings=False):
-    """Lines that begin with `+ ` or `- ` are drawn as what comes and what goes; space agrees, here too."""
+    """Difference with coloured `+ ` and `- ` lines; Space ticks a consent here too."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"diff--added", "diff--removed"}
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -76,7 +76,7 @@ class DiffView(Document, inherit_bindings=False):
     ]
 
     def show_line(self, line: PreviewLine | None) -> None:
-        """The whole words of a line, which the table may cut, and what changes in it."""
+        """Display the whole text of a line, which the table may clip, and its changes."""
         if line is None:
             self.show("")
             return
@@ -90,7 +90,7 @@ class DiffView(Document, inherit_bindings=False):
 
 
 class Tick(Static, can_focus=True):
-    """One thing that is agreed to with space; long words go on in the next line."""
+    """Consent that Space ticks; long texts wrap."""
 
     def __init__(self, consent: Consent) -> None:
         super().__init__(classes="plan-tick")

@@ -1,4 +1,4 @@
-"""One line at the bottom that asks for a filter (`/`) or a command (`:`)."""
+"""Input line at the bottom for a filter (`/`) or a command (`:`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIGNS: dict[Mode, str] = {"filter": "/", "command": ":"}
 
 
 class PromptUser(Protocol):
-    """Takes what is typed; called where the screen handles its own events."""
+    """Receiver of the typed text; called in the screen's own event handling."""
 
     def changed(self, prompt: Prompt, mode: Mode, text: str) -> None: ...
 
@@ -27,7 +27,7 @@ class PromptUser(Protocol):
 
 
 class Prompt(Horizontal):
-    """Hidden until opened; a filter acts while it is typed, a command when it is sent."""
+    """Prompt, hidden until opened; a filter applies on each key, a command on Enter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "Clear", id="prompt.cancel"),
@@ -48,7 +48,7 @@ class Prompt(Horizontal):
         yield Static("", id="prompt-note")
 
     def open(self, mode: Mode, text: str = "", *, candidates: Iterable[str] = ()) -> None:
-        """Shows the line and takes the keyboard; `candidates` complete with → or tab."""
+        """Open the prompt with the focus; `candidates` complete with → or tab."""
         self._mode = mode
         self.display = True
         self.query_one("#prompt-sign", Static).update(SIGNS[mode])
@@ -66,7 +66,7 @@ class Prompt(Horizontal):
         self.query_one(Input).can_focus = False
 
     def note(self, text: str) -> None:
-        """A word behind the input: a pattern that does not parse, or how a command is used."""
+        """Display a note after the input: an invalid pattern, or the usage of a command."""
         self.query_one("#prompt-note", Static).update(text, layout=True)
 
     @on(Input.Changed)

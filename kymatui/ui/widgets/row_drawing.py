@@ -1,4 +1,4 @@
-"""Lines of a table as strips of styled text."""
+"""Table rows as strips of styled text."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _MOST_KEPT = 2000
 
 
 class Styles(Protocol):
-    """Where styles come from: a widget, whose stylesheet may change with the theme."""
+    """Source of styles: a widget, whose stylesheet may change with the theme."""
 
     def __call__(self, name: str, *, partial: bool = False) -> Style: ...
 
 
 class LineDrawing:
-    """Draws a header and rows; `style("cursor")` is the component style of that name.
+    """Renderer of the header and rows; `style("cursor")` returns that component style.
 
-    Lines are kept: scrolling shows most of them again, and Textual keeps what it made of a strip with the strip.
+    Lines are cached: scrolling draws most of them again, and Textual caches its results with the strip.
     """
 
     def __init__(self, style: Styles) -> None:
@@ -38,11 +38,11 @@ class LineDrawing:
         self._kept: dict[tuple[str, bool, bool], tuple[Row, Fitted, int, Style, Strip]] = {}
 
     def forget(self) -> None:
-        """To be called when styles have changed."""
+        """Clear the cache after a change of styles."""
         self._kept.clear()
 
     def header(self, fitted: Fitted, sorted_by: tuple[str, bool] | None, width: int) -> Strip:
-        """Titles, the sorted one with an arrow."""
+        """Return the titles; the sorted column has an arrow."""
         base = self._style("header")
         segments = [Segment(" ", base)]
         for position, (column, size) in enumerate(fitted):
@@ -55,7 +55,7 @@ class LineDrawing:
         return Strip(segments).adjust_cell_length(width, base)
 
     def row(self, row: Row, fitted: Fitted, width: int, base: Style, *, cursor: bool, marked: bool) -> Strip:
-        """One line; under the cursor and on marks the background is the line's."""
+        """Return one row; the background under the cursor and on marks is that of the line."""
         place = row.key, cursor, marked
         kept = self._kept.get(place)
         if kept is not None and kept[0] is row and kept[1] is fitted and kept[2] == width and kept[3] == base:
@@ -81,7 +81,7 @@ class LineDrawing:
         return Strip(segments).adjust_cell_length(width, base)
 
     def _tone(self, tone: str, cursor: bool) -> Style:
-        """Colour and weight of a tone; under the cursor the weight alone, as colours would not stand out there."""
+        """Return colour and weight of a tone; only the weight under the cursor, where colours are faint."""
         style = self._style(tone)
         return Style(bold=style.bold) if cursor else Style(color=style.color, bold=style.bold)
 

@@ -1,8 +1,8 @@
-"""A table that draws only the lines that are on the screen.
+"""Table that draws only the visible lines.
 
 Textual's DataTable measures every cell of every row when rows come in, and repaints the whole area for one changed
-cell; this one costs the same for 50 rows and for 50,000. Rows are values with a key; cursor and marks follow the key,
-never the position, so a live list may change underneath.
+cell; this table costs the same for 50 rows and for 50,000. Rows are values with a key. Cursor and marks follow the
+key, never the position, so a live list may change underneath.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TONES = (
 
 
 class OfTable(Message):
-    """What happened in a table; handlers may ask for one table by its id."""
+    """Base of table messages; handlers may select one table by its id."""
 
     def __init__(self, table: RowTable) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class OfTable(Message):
 
 
 class RowTable(ScrollView, can_focus=True):
-    """Rows under a fixed header, with a cursor, marks and columns that fold where there is no room."""
+    """Rows under a fixed header, with a cursor, marks, and columns that are hidden on narrow terminals."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "row-table--header",
@@ -73,28 +73,28 @@ class RowTable(ScrollView, can_focus=True):
     ]
 
     class Highlighted(OfTable):
-        """The cursor stands on another row, or on none (`key` is None)."""
+        """Message: the cursor is on another row, or on none (`key` is None)."""
 
         def __init__(self, table: RowTable, key: str | None) -> None:
             super().__init__(table)
             self.key = key
 
     class Chosen(OfTable):
-        """Enter, or a click on the row under the cursor."""
+        """Message: Enter, or a click on the row under the cursor."""
 
         def __init__(self, table: RowTable, key: str) -> None:
             super().__init__(table)
             self.key = key
 
     class HeaderClicked(OfTable):
-        """A click on a column's title."""
+        """Message: a click on a column's title."""
 
         def __init__(self, table: RowTable, column: str) -> None:
             super().__init__(table)
             self.column = column
 
     class Marked(OfTable):
-        """The set of marked rows changed."""
+        """Message: the set of marked rows changed."""
 
         def __init__(self, table: RowTable, keys: frozenset[str]) -> None:
             super().__init__(table)
@@ -117,7 +117,7 @@ class RowTable(ScrollView, can_focus=True):
 
     @property
     def current(self) -> Row | None:
-        """The row under the cursor."""
+        """Return the row under the cursor."""
         return self._list.current
 
     @property
@@ -130,12 +130,12 @@ class RowTable(ScrollView, can_focus=True):
 
     @property
     def columns(self) -> Sequence[Column]:
-        """Every column, whether there is room for it now or not."""
+        """Return every column, whether it fits or not."""
         return self._columns
 
     @property
     def shown_columns(self) -> tuple[str, ...]:
-        """Ids of the columns that have room now."""
+        """Return the ids of the columns that fit."""
         return tuple(column.id for column, _ in self._fitted)
 
     def set_columns(self, columns: Sequence[Column]) -> None:
@@ -144,14 +144,14 @@ class RowTable(ScrollView, can_focus=True):
         self.refresh()
 
     def set_sort(self, column: str, *, descending: bool) -> None:
-        """Draws the arrow; the order itself is that of the rows as they come."""
+        """Draw the sort arrow; the rows keep their given order."""
         self._sorted = (column, descending)
         if self.is_mounted:
             self._refit()
         self.refresh()
 
     def set_rows(self, rows: Iterable[Row]) -> None:
-        """Takes the new rows; only lines that differ are drawn again, and the cursor stays with its row."""
+        """Replace the rows; draw only changed lines and keep the cursor on its row."""
         key = self.cursor_key
         changed = self._list.replace(rows)
         self._resize()
@@ -164,7 +164,7 @@ class RowTable(ScrollView, can_focus=True):
             self.post_message(self.Highlighted(self, self.cursor_key))
 
     def move_to(self, key: str) -> bool:
-        """Puts the cursor on a row; False where there is none of that key."""
+        """Move the cursor to a row; return False without a row of that key."""
         place = self._list.place(key)
         if place is not None:
             self._set_cursor(place)
@@ -173,9 +173,10 @@ class RowTable(ScrollView, can_focus=True):
     # drawing
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Hands the strips out as they are kept: what Textual works out for a strip, it keeps with the strip.
+        """Return the cached strips, since Textual caches its results with the strip object.
 
-        Its own way makes new ones of every line of every paint; it is left to what has borders, padding or opacity.
+        Textual's own method creates new strips of every line on every paint; it still serves borders, padding and
+        opacity.
         """
         self._refit()  # a table that was hidden when its rows came is drawn before it hears of its size
         self._base = self.rich_style  # which is worked out anew every time it is asked for: once a paint is enough
@@ -271,7 +272,7 @@ class RowTable(ScrollView, can_focus=True):
         self.action_move(1)
 
     def action_mark_range(self) -> None:
-        """Marks everything between the last marked row and the cursor."""
+        """Mark all rows between the last marked row and the cursor."""
         self._list.mark_range()
         self._marks_changed()
 

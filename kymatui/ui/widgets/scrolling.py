@@ -1,4 +1,4 @@
-"""Keys that move through a text, the same everywhere."""
+"""Scroll keys for texts, the same everywhere."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ SCROLL_KEYS: tuple[Binding, ...] = (
 
 
 class TextScroll(VerticalScroll, can_focus=True):
-    """Widgets below each other, longer than the screen."""
+    """Scroll container for widgets that are longer than the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*SCROLL_KEYS]

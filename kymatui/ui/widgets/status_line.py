@@ -1,4 +1,4 @@
-"""A sentence under a table that changes with every move of the cursor."""
+"""Sentence under a table that changes with every move of the cursor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 
 class StatusLine(Static):
-    """Lays the screen out again only where the new sentence needs another height: that is half of what a key costs."""
+    """Line that triggers a layout only for a new height, since layout is half the cost of a key."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id)
@@ -16,7 +16,7 @@ class StatusLine(Static):
         self._shape: tuple[int, int] = (0, 0)
 
     def say(self, content: Content) -> None:
-        """Shows it; the same again costs nothing."""
+        """Display the content; ignore the same content."""
         said = content.plain, repr(content.spans)  # contents are equal whatever their styles
         if said == self._said:
             return
@@ -27,7 +27,7 @@ class StatusLine(Static):
         self._shape = shape
 
     def _height(self, lines: int) -> int:
-        """The lines that the sheet of styles grants."""
+        """Return the height within the limits of the stylesheet."""
         least, most = _cells(self.styles.min_height, 0), _cells(self.styles.max_height, lines)
         return max(least, min(lines, most))
 

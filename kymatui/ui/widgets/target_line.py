@@ -1,4 +1,4 @@
-"""The cluster of a plan, a question or a job, in the accent of its context."""
+"""Cluster of a plan, a question or a job, in the accent of its context."""
 
 from __future__ import annotations
 

@@ -19,6 +19,6 @@ STYLES: Mapping[str, str] = {
 
 
 def with_tone(text: str, tone: str, *, bold: bool = False) -> Content:
-    """`text` is taken as it is: no markup is looked for in it."""
+    """Return `text` in a tone; markup in it is not parsed."""
     style = STYLES.get(tone, "")
     return Content.styled(text, f"bold {style}".strip() if bold else style)

@@ -1,4 +1,4 @@
-"""The frame around every screen: where am I, on which cluster, may I write, is what I see current."""
+"""Top line of every screen: the location, the cluster, the write mode and the connection status."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 
 @dataclass(frozen=True, slots=True)
 class FrameFacts:
-    """What the top line says; `connection` is a word such as "live" or "stale 42s", `tone` its colour.
+    """Content of the top line; `connection` is a word such as "live" or "stale 42s", `tone` its colour.
 
-    `manager` is who manages the modules; `traffic` how many requests only read and how many did not, where that
-    is to be proved.
+    `manager` manages the modules; `traffic` has the numbers of read and other requests, to prove read-only.
     """
 
     trail: tuple[str, ...] = ()
@@ -51,7 +50,7 @@ _TONES = {
 
 
 def _proof(facts: FrameFacts, wide: bool) -> str:
-    """How many requests left, and that none of them could write."""
+    """Return how many requests were sent, and that none could write."""
     if facts.traffic is None:
         return ""
     reads, writes = facts.traffic
@@ -59,7 +58,7 @@ def _proof(facts: FrameFacts, wide: bool) -> str:
 
 
 def spread_parts(left: Content, right: Content, width: int) -> Content:
-    """`left` and `right` at the two ends of a line; where both do not fit, the left end is cut."""
+    """Return both texts at the ends of a line; clip the left text if they do not fit."""
     space = width - left.cell_length - right.cell_length
     if space < 1:
         left = left.truncate(max(width - right.cell_length - 1, 0), ellipsis=True)
@@ -68,10 +67,10 @@ def spread_parts(left: Content, right: Content, width: int) -> Content:
 
 
 class TopLine(Widget):
-    """Product, trail, cluster on the left; counts, mode and connection on the right."""
+    """Product, trail and cluster on the left; counts, mode and connection on the right."""
 
     class Chosen(Message):
-        """A click on a step of the trail."""
+        """Message: a click on a crumb."""
 
         def __init__(self, number: int) -> None:
             super().__init__()
@@ -106,7 +105,7 @@ class TopLine(Widget):
 
 
 def _around(facts: FrameFacts, wide: bool) -> Iterator[str]:
-    """What stands before the mode, less and less of it."""
+    """Yield the texts before the mode, from longest to shortest."""
     counts = f"{facts.counts}   " if facts.counts and wide else ""
     if facts.manager:
         yield f"{counts}{facts.manager}   "

@@ -1,4 +1,4 @@
-"""The line of views under the top line; a key or a click chooses."""
+"""Line of views under the top line; a key or a click selects one."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _LAYOUTS = ((3, 99), (2, 99), (1, 99), (1, 8), (1, 6), (1, 4))
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """The key that chooses, and the word."""
+    """Key and label of a view."""
 
     key: str
     label: str
 
 
 class ViewTabs(Widget):
-    """`0 all  1 regular  2 fast`, the current one marked, and at the right what is filtered."""
+    """Views as `0 all  1 regular  2 fast`, the current one marked, and the filter at the right."""
 
     class Chosen(Message):
-        """A click on a view."""
+        """Message: a click on a view."""
 
         def __init__(self, number: int) -> None:
             super().__init__()
@@ -62,7 +62,7 @@ class ViewTabs(Widget):
         return spread_parts(Content.assemble(*parts), note, self.size.width)
 
     def _laid_out(self) -> tuple[list[str], int]:
-        """The words and the space between them: where it is tight first the space shrinks, then every other word."""
+        """Return the labels and the space between them; a narrow line first shrinks space, then labels."""
         full = [sanitize(view.label) for view in self._views]
         space = self.size.width - (cell_len(self._note) + 2 if self._note else 0)
         for gap, letters in _LAYOUTS:

@@ -1,4 +1,4 @@
-"""What the catalog's table is made of before there is a catalog: the first paint needs no more than this."""
+"""Columns and views of the catalog table, all that the first paint needs."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ OFFERED = Column("offered", "OFFERED", 8, flex=1)
 
 
 def choose_columns(names: Sequence[str]) -> tuple[Column, ...]:
-    """The columns of these names in this order; all of them where none is known."""
+    """Return the named columns in this order; all columns if every name is unknown."""
     known = {column.id: column for column in COLUMNS}
     return tuple(known[name] for name in names if name in known) or COLUMNS
 
 
 def is_community(module: ModuleRow) -> bool:
-    """Whether the module comes from outside of Kyma's own catalog."""
+    """Return whether the module comes from outside Kyma's own catalog."""
     return module.origin == "community"
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogView:
-    """What a number key shows; `channel` is "" for the views that are no channel."""
+    """View of the catalog behind a number key; `channel` is "" for views without a channel."""
 
     key: str
     label: str
@@ -59,7 +59,10 @@ ALL_MODULES = CatalogView("0", "all")
 
 
 def columns_of(view: CatalogView, columns: Sequence[Column]) -> tuple[Column, ...]:
-    """Return the columns of a view: that of a channel has OFFERED behind DESIRED, or at the end without DESIRED."""
+    """Return the columns of a view.
+
+    A channel's view has OFFERED after DESIRED, or at the end without DESIRED.
+    """
     if not view.channel:
         return tuple(columns)
     ids = [column.id for column in columns]
@@ -68,7 +71,7 @@ def columns_of(view: CatalogView, columns: Sequence[Column]) -> tuple[Column, ..
 
 
 def catalog_views(catalog: Catalog | None) -> tuple[CatalogView, ...]:
-    """All modules, then a view a channel, then the community's."""
+    """Return the views: all modules, one per channel, then community modules."""
     found = [ALL_MODULES]
     for channel in catalog.channels if catalog else ():
         found.append(CatalogView(str(len(found)), channel, channel))

@@ -1,4 +1,4 @@
-"""The catalog in words: one table row a module, the views by channel, sorting, and the line that says why."""
+"""Catalog as table rows: one row per module, the views by channel, sorting, and the explanation line."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ABSENT = "–"
 def table_rows(
     catalog: Catalog, view: CatalogView, now: float, *, stale: bool = False, only_problems: bool = False
 ) -> list[Row]:
-    """The rows of a view, by name."""
+    """Return the rows of a view, by name."""
     return [
         table_row(module, view, now, stale=stale)
         for module in sorted(catalog.rows, key=lambda module: module.name)
@@ -74,7 +74,7 @@ def table_row(module: Module, view: CatalogView, now: float, *, stale: bool = Fa
 
 
 def format_known(module: Module, fact: RowFact, cell: Cell) -> Cell:
-    """Return the cell of a fact, or the word for why it is not known, in the same order."""
+    """Return the cell of a fact, or of the reason why it is unknown, with the same sort order."""
     why = module.unknown.get(fact)
     return cell if why is None else Cell(why.gap.value, GAP_TONES[why.gap], cell.order)
 
@@ -83,7 +83,7 @@ GAP_TONES: Mapping[ListGap, str] = {ListGap.LOADING: "processing", ListGap.FORBI
 
 
 def _labels(module: Module) -> Mapping[str, str]:
-    """The labels of the module's template, under their whole names and under what stands behind the slash."""
+    """Return the template's labels by full name and by the part after the slash."""
     template = module.resolution.template
     labels = template.meta.labels if template is not None else {}
     return {**{name.rpartition("/")[2]: value for name, value in labels.items()}, **labels}
@@ -95,14 +95,14 @@ def _source(module: Module) -> str:
 
 
 def version_cell(text: str, tone: str = "") -> Cell:
-    """A version, ordered as versions are; what is none comes first."""
+    """Return a version cell, sorted as versions; an empty version comes first."""
     version = parse_version(text) if text else None
     order: tuple[object, ...] = (0, text) if version is None else (1, version)
     return Cell(sanitize(text), tone, order) if text else Cell(ABSENT, "muted", order)
 
 
 def installed_cell(module: Module) -> Cell:
-    """The installed version; one that is only reported says so, and is ordered like any other."""
+    """Return the installed version; mark a version that is only reported, sorted like any other."""
     return replace(version_cell(module.installed), text=sanitize(module.installed_words) or ABSENT)
 
 
@@ -112,7 +112,7 @@ def format_age(module: Module, now: float) -> str:
 
 
 def state_cell(module: Module) -> Cell:
-    """The state with its sign; what is there only in part is said before what it reports."""
+    """Return the state with its sign; a partial installation precedes the reported state."""
     why = module.unknown.get(RowFact.STATE)
     if why is not None:
         return Cell(why.gap.value, GAP_TONES[why.gap])
@@ -128,7 +128,7 @@ def state_cell(module: Module) -> Cell:
 
 
 def drift_cell(module: Module) -> Cell:
-    """Words, not arrows: `1 minor behind`."""
+    """Return the drift in words: `1 minor behind`."""
     why = module.unknown.get(RowFact.DRIFT)
     if why is not None:
         return Cell(why.gap.value, GAP_TONES[why.gap])
@@ -153,12 +153,12 @@ def drift_cell(module: Module) -> Cell:
 
 
 def _window(begin: float) -> str:
-    """Weekday and time in UTC, as maintenance windows are announced."""
+    """Return weekday and time in UTC, as maintenance windows are announced."""
     return time.strftime("waits %a %H:%M", time.gmtime(begin)) if begin else "waits window"
 
 
 def _checks(module: Module) -> tuple[str, str]:
-    """Which source decided: `3/4` rules, `mgr ok`, the resource's own `status`."""
+    """Return the source that decided: `3/4` rules, `mgr ok`, the CR's own `status`."""
     evaluation = module.evaluation
     if evaluation is not None and evaluation.rules and module.state_source is StateSource.RULES:
         differs = any(checked.differs for checked in module.checked)
@@ -180,7 +180,7 @@ def _drift_order(module: Module) -> tuple[bool, int]:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The line under the table: what is wrong with the module under the cursor, and who must act."""
+    """Line under the table: what is wrong with the module under the cursor, and who must act."""
 
     text: str
     actor: str

@@ -1,4 +1,4 @@
-"""What changed while kymatui was open, as rows."""
+"""Changes since kymatui started, as rows."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ MODULE_COLUMNS = (_TIME, *_REST)
 
 
 def change_rows(happenings: Iterable[ModuleChange], now: float) -> list[Row]:
-    """One line a change, in the order given."""
+    """Return one row per change in the given order."""
     return [_row(one, now) for one in happenings]
 
 
 def change_subjects(happenings: Iterable[ModuleChange]) -> dict[str, ObjectRef]:
-    """Return by the key of its line the object that a change is about, where it is about one."""
+    """Return the changed object by row key, where a change has an object."""
     return {_key(one): one.ref for one in happenings if one.ref is not None}
 
 
@@ -43,7 +43,7 @@ def _key(one: ModuleChange) -> str:
 
 
 def format_change(row: Row | None) -> str:
-    """The whole of one line; in the table it is often cut."""
+    """Return the whole text of one row, which the table may clip."""
     if row is None:
         return ""
     cells = {name: cell.text for name, cell in row.cells.items()}
@@ -68,7 +68,7 @@ def _row(one: ModuleChange, now: float) -> Row:
 
 
 def _value(text: str) -> Cell:
-    """A state carries its sign."""
+    """Return a value as a cell; a state has its sign."""
     state = parse_state(text)
     if state is None:
         return Cell(sanitize(text) or ABSENT, "" if text else "muted")

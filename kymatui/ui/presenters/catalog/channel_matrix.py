@@ -1,4 +1,4 @@
-"""Modules by channels: which version each channel has, and where they part."""
+"""Modules by channel: the version in each channel, and where the channels differ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kymatui.ui.viewmodels.row_list import Cell, Row
 
 
 def channel_columns(found: ChannelMatrix) -> tuple[Column, ...]:
-    """The name, a column a channel, what is installed, and whether the channels agree."""
+    """Return the name, one column per channel, the installed version, and the difference."""
     channels = (Column(f"channel:{name}", _title(found, name), 20, flex=1) for name in found.channels)
     return (
         Column("name", "NAME", 20, flex=1),
@@ -27,7 +27,7 @@ def _title(found: ChannelMatrix, channel: str) -> str:
 
 
 def channel_rows(catalog: Catalog, *, only_differences: bool = False) -> tuple[ChannelMatrix, list[Row]]:
-    """The matrix and its lines; distances are counted from the Kyma's own channel."""
+    """Return the matrix and its rows; distances count from the Kyma's own channel."""
     found = build_matrix(catalog)
     return found, [_row(found, one) for one in found.rows if one.differs or not only_differences]
 
@@ -46,7 +46,7 @@ def _installed(one: MatrixRow) -> Cell:
 
 
 def _cell(place: Place | None) -> Cell:
-    """`1.3.0  +1 minor`; what cannot be installed says so."""
+    """Return a cell such as `1.3.0  +1 minor`; mark a version that cannot be installed."""
     if place is None:
         return Cell(ABSENT, "muted")
     if place.template is None and place.unknown is None:

@@ -1,4 +1,4 @@
-"""The list of problems as rows."""
+"""Problems as rows."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _TONES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "
 
 
 def problem_rows(catalog: Catalog | None) -> list[Row]:
-    """Return every problem once, worst first; those of a module lead to its screen."""
+    """Return every problem once, worst first; problems of a module lead to its screen."""
     return [_row(problem) for problem in catalog.problems] if catalog is not None else []
 
 
 def count_problems(catalog: Catalog) -> str:
-    """Return how many modules and problems there are, as far as that is known, for the top line."""
+    """Return the number of modules and known problems for the top line."""
     return f"modules {_modules(catalog)}  problems {_problems(catalog)}"
 
 
 def summarize_problems(catalog: Catalog | None) -> str:
-    """Return what stands above the list of problems."""
+    """Return the summary above the list of problems."""
     if catalog is None:
         return str(ListGap.LOADING)
     notes = len(catalog.problems) - catalog.problem_count
@@ -69,6 +69,6 @@ def _key(problem: Problem) -> str:
 
 
 def problem_of(catalog: Catalog | None, key: str) -> Problem | None:
-    """Return the problem that a line is about; None where it is gone meanwhile."""
+    """Return the problem of a line; None where it has been solved meanwhile."""
     found = catalog.problems if catalog is not None else ()
     return next((problem for problem in found if _key(problem) == key), None)

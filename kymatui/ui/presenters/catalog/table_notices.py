@@ -1,4 +1,4 @@
-"""What stands where the table would be: loading, nothing there, nothing matches, not allowed, no connection."""
+"""Notices for an empty table: loading, no objects, no match, not allowed, no connection."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CATALOG_KINDS = ("moduletemplates", "modulereleasemetas", "kymas")
 
 @dataclass(frozen=True, slots=True)
 class TableNotice:
-    """A title, what it means, and what can be done."""
+    """Notice with a title, its meaning, and the options of the user."""
 
     title: str
     body: str = ""
@@ -29,7 +29,7 @@ class TableNotice:
 def table_notice(
     snapshot: Snapshot | None, catalog: Catalog | None, failure: KymatuiError | None, *, shown: int, filtered: bool
 ) -> TableNotice | None:
-    """None where there are rows to show."""
+    """Return the notice; None where there are rows."""
     if failure is not None and catalog is None:
         return TableNotice("No connection", sanitize(str(failure)), sanitize(failure.hint), "error")
     if shown:

@@ -1,4 +1,4 @@
-"""One edit over many runtimes as what a person is shown before it is made, and of how it ended."""
+"""Preview of a campaign, one edit over many runtimes, and its result."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _NAMED: Final = 3
 
 
 def campaign_title(toggle: ModuleEdit, number: int) -> str:
-    """`move istio to channel fast, 12 runtimes`."""
+    """Return a title such as `move istio to channel fast, 12 runtimes`."""
     return f"{kyma_edit_preview.edit_title([toggle])}, {format_count(number, 'runtime')}"
 
 
 def preview_campaign(legs: Sequence[CampaignStep], toggle: ModuleEdit, canaries: int, at_once: int) -> Preview:
-    """One line a runtime: those that are edited first in their order, then those that are not, with the reason."""
+    """Return one line per runtime: edited runtimes in their order, then the others with the reason."""
     begun = [leg for leg in legs if leg.outcome is CampaignOutcome.UNDER_WAY]
     planned = [leg for leg in legs if leg.outcome is CampaignOutcome.PLANNED]
     others = [leg for leg in legs if not leg.is_ahead]
@@ -86,7 +86,7 @@ def _warnings(
 
 
 def _consents(planned: Sequence[CampaignStep]) -> Iterator[Consent]:
-    """What uninstalls on many clusters is agreed to by their number."""
+    """Yield the consents; to uninstall on several clusters, you type their number."""
     loses = sum(bool(leg.uninstalls) for leg in planned)
     objects = sum(len(leg.blocking) for leg in planned)
     if objects:
@@ -97,7 +97,7 @@ def _consents(planned: Sequence[CampaignStep]) -> Iterator[Consent]:
 
 
 def format_campaign_end(worked: Sequence[CampaignStep]) -> str:
-    """How many stand how; the failures, and what was not begun, by name."""
+    """Return the count of each result, and the names of failed and unstarted runtimes."""
     said = [format_outcomes(worked)]
     for outcome in (
         CampaignOutcome.FAILED,

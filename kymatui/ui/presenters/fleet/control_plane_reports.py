@@ -1,4 +1,4 @@
-"""What is explained of a control plane and its runtimes, in lines: the catalog sync, maintenance windows, Watchers."""
+"""Report lines on a control plane and its runtimes: catalog sync, maintenance windows, Watchers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SEPARATOR: Final = "\0"
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """Lines, what is counted above them, and by a line's key the whole of what it says."""
+    """Lines, the counts above them, and the whole text of each line by its key."""
 
     rows: tuple[Row, ...] = ()
     counts: str = ""
@@ -31,7 +31,7 @@ class ReportTable:
 
 
 def report_subject(row_key: str) -> str:
-    """The module, or the runtime, that a line is about."""
+    """Return the module or runtime of a line."""
     return row_key.partition(_SEPARATOR)[0]
 
 
@@ -57,7 +57,7 @@ SYNC_COLUMNS: Final = (
 
 
 def sync_report(plan: SyncPlan) -> ReportTable:
-    """What is amiss first."""
+    """Return the report of the catalog sync, problems first."""
     order = {standing: number for number, standing in enumerate(_STANDINGS)}
     entries = sorted(plan.entries, key=lambda entry: order[entry.standing])
     made = [(_sync_row(entry, order[entry.standing]), _sync_sentence(entry)) for entry in entries]
@@ -110,7 +110,7 @@ _HOW: Final = {
 
 
 def windows_report(found: Sequence[Maintenance], notes: Iterable[str], now: float) -> ReportTable:
-    """Runtimes whose upgrades wait come first, then those whose window is the next."""
+    """Return the report of windows: runtimes with waiting upgrades first, then by next window."""
     ordered = sorted(
         found, key=lambda one: (not one.upgrades, one.window.begin if one.window else float("inf"), one.ref)
     )
@@ -147,7 +147,7 @@ def _window_row(one: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -
 
 
 def format_window(window: MaintenanceWindow | None) -> str:
-    """When a window is, in UTC."""
+    """Return the time of a window in UTC."""
     if window is None:
         return "not known"
     begin, end = time.gmtime(window.begin), time.gmtime(window.end)
@@ -195,7 +195,7 @@ NO_WATCHERS: Final = "The control plane has no Watchers: it hears of changes whe
 
 
 def watchers_report(chains: Sequence[WatcherChain], asked_at: float, *, in_runtime: bool) -> ReportTable:
-    """The broken chains first; the links of one in the order in which an event goes through them backwards."""
+    """Return the Watchers with broken chains first; each chain is listed against the flow of events."""
     worst = list(_HEALTH)
     rows, sentences = list[Row](), dict[str, str]()
     for chain in sorted(chains, key=lambda chain: worst.index(chain.health)):

@@ -1,4 +1,4 @@
-"""What is displayed instead of the runtimes: loading, none there, none that matches, not allowed, no connection."""
+"""Notices for an empty fleet table: loading, no runtime, no match, not allowed, no connection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fleet_notice(fleet: FleetSnapshot | None, failure: KymatuiError | None, shown: int) -> TableNotice | None:
-    """Return None where there are rows to show."""
+    """Return the notice; None where there are rows."""
     if failure is not None and fleet is None:
         return TableNotice("No connection", sanitize(str(failure)), sanitize(failure.hint), "error")
     if shown:

@@ -1,4 +1,4 @@
-"""Three more sights of a fleet: versions of modules counted, who waits for whom, and what changed of late."""
+"""Three reports on a fleet: counts of module versions, pending actions, and recent changes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SEPARATOR = "\0"
 
 @dataclass(frozen=True, slots=True)
 class VersionTable:
-    """The matrix, and what each of its cells narrows the fleet to: by module, from left to right."""
+    """Version matrix with the fleet filter of each cell, by module from left to right."""
 
     rows: tuple[Row, ...]
     cells: dict[str, tuple[RuntimeFilter, ...]]
 
 
 def matrix_columns(counts: VersionTable, first: int = 0) -> tuple[Column, ...]:
-    """A column a place, from the one numbered `first` on: the newest version of each module is place 0."""
+    """Return the columns from number `first` on; column 0 is the newest version of each module."""
     most = max((len(found) for found in counts.cells.values()), default=1)
     titles = ("NEWEST REPORTED", *(f"{number} OLDER" for number in range(1, most)))
     places = (
@@ -40,7 +40,7 @@ def matrix_columns(counts: VersionTable, first: int = 0) -> tuple[Column, ...]:
 
 
 def matrix_rows(runtimes: Sequence[Runtime]) -> VersionTable:
-    """Module by version with counts, over some runtimes."""
+    """Return the matrix of module by version with counts over these runtimes."""
     found = version_matrix(runtimes)
     cells = {
         one.module: tuple(RuntimeFilter("module", one.module, version) for version, _ in one.counts) for one in found
@@ -61,7 +61,7 @@ def _matrix_row(one: VersionCounts) -> Row:
 
 
 def with_cell(row: Row, place: int) -> Row:
-    """The line with one of its cells chosen, so that it is seen without colour, too."""
+    """Return the row with a marked cell, visible without colour too."""
     name = f"place:{place}"
     cell = row.cells.get(name)
     if cell is None:
@@ -80,7 +80,7 @@ WAIT_COLUMNS = (
 
 
 def wait_rows(waits: Iterable[PendingAction], now: float) -> list[Row]:
-    """The worst first."""
+    """Return the pending actions, worst first."""
     return [_wait_row(wait, now) for wait in waits]
 
 
@@ -113,7 +113,7 @@ CHANGE_COLUMNS = (
 
 
 def change_rows(changes: Iterable[FleetChange]) -> list[Row]:
-    """One line a change."""
+    """Return one row per change."""
     return [_change_row(change) for change in changes]
 
 
@@ -137,14 +137,14 @@ def _value(text: str) -> Cell:
 
 
 def format_wait(row: Row) -> str:
-    """One line of what waits, in a sentence."""
+    """Return a pending action as a sentence."""
     said = {name: cell.text for name, cell in row.cells.items()}
     since = f", for {said['since']}" if said["since"] else ""
     return f"{said['module']} on {said['runtime']}: {said['reason']}   waiting for {said['on']}{since}"
 
 
 def format_runtime_change(row: Row) -> str:
-    """One line of what changed, in a sentence."""
+    """Return a change as a sentence."""
     said = {name: cell.text for name, cell in row.cells.items()}
     what = f"{said['module']} on {said['runtime']}"
     if said["what"] == MANIFEST:
@@ -153,10 +153,10 @@ def format_runtime_change(row: Row) -> str:
 
 
 def runtime_of(row_key: str) -> str:
-    """The runtime that a line is about."""
+    """Return the runtime of a line."""
     return row_key.partition(_SEPARATOR)[0]
 
 
 def module_of(row_key: str) -> str:
-    """Return the module that a line is about, "" where it is about the whole runtime."""
+    """Return the module of a line, "" where it is about the whole runtime."""
     return row_key.split(_SEPARATOR)[1]

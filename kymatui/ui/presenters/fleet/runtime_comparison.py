@@ -1,4 +1,4 @@
-"""A control plane and a runtime side by side, as lines of a table."""
+"""A control plane and a runtime side by side, as table rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLUMNS: Final = (
 
 
 def comparison_rows(found: SideBySide, *, whole: bool) -> list[Row]:
-    """What differs first; what is the same only with `whole`."""
+    """Return the differences first; equal lines only with `whole`."""
     lines = found.lines if whole else found.differing
     return [_row(index, line) for index, line in enumerate(lines)]
 
@@ -49,23 +49,23 @@ def _row(index: int, line: ComparisonLine) -> Row:
 
 
 def _short(line: ComparisonLine) -> str:
-    """Labels all begin alike: what tells them apart is shown, and the whole name in the sentence below."""
+    """Return the distinctive part of a label; the sentence below the table has the whole name."""
     prefix, _, name = line.subject.rpartition("/")
     return f"…/{name}" if line.area is LineArea.LABEL and prefix else line.subject
 
 
 def compared_object(row_key: str) -> str:
-    """What a line is about: a module, often."""
+    """Return the subject of a line, often a module."""
     return row_key.split("\0")[1]
 
 
 def explain_difference(line: ComparisonLine) -> str:
-    """The sentence for one line: both sides in full, why, and who has to act."""
+    """Return the sentence for one line: both sides in full, the reason, and who must act."""
     sides = f"{line.subject} {line.field}: KCP {line.control or 'nothing'}, SKR {line.runtime or 'nothing'}"
     act = f"   waiting for {next_actor_of(line.actor.value)}" if line.actor.value else ""
     return sanitize(f"{sides}. {line.why}{act}" if line.why else sides)
 
 
 def count_differences(found: SideBySide) -> str:
-    """How many lines there are of each verdict."""
+    """Return the number of lines per verdict."""
     return "   ".join(f"{found.count(verdict)} {verdict.value}" for verdict in LineVerdict)

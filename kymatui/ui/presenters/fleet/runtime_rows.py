@@ -1,4 +1,4 @@
-"""A fleet in rows: runtimes, groups of them, and the line that says why."""
+"""Fleet as rows: runtimes, groups, and the explanation line."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
 
 @dataclass(frozen=True, slots=True)
 class RuntimeFilter:
-    """What the fleet is narrowed to: a group's member, or a module in a version ("" for one that it does not say)."""
+    """Fleet filter: a group's member, or a module in a version ("" for a version not reported)."""
 
     what: str
     value: str
@@ -57,7 +57,7 @@ class RuntimeFilter:
 
 
 def key_text(key: RuntimeKey) -> str:
-    """A runtime's key as the key of a row, and as what a step is about."""
+    """Return a runtime's key as row key and as subject of a step."""
     return "/".join(key)
 
 
@@ -67,7 +67,7 @@ def key_of(text: str) -> RuntimeKey:
 
 
 class FleetRows:
-    """Makes a row again only where its runtime is another object, or its age would read otherwise. For one thread."""
+    """Cache of rows, for one thread; a row is made again only on a change of its runtime or age text."""
 
     def __init__(self) -> None:
         self._made: dict[RuntimeKey, tuple[Runtime, float, Row]] = {}
@@ -77,7 +77,7 @@ class FleetRows:
         self._until = 0.0
 
     def of(self, picture: FleetSnapshot, now: float) -> Mapping[RuntimeKey, Row]:
-        """All rows by runtime; the same mapping while nothing changed."""
+        """Return all rows by runtime; the same mapping while nothing changed."""
         gap = picture.unknown_drift
         if picture.runtimes is self._of and now < self._until and gap == self._gap:
             return self._rows
@@ -94,7 +94,7 @@ class FleetRows:
 
 
 def _until(runtime: Runtime, now: float) -> float:
-    """Until when the age of a row stays true enough."""
+    """Return until when the age of a row stays accurate enough, in seconds of the Unix clock."""
     if runtime.created is None:
         return float("inf")
     age = now - runtime.created
@@ -102,7 +102,7 @@ def _until(runtime: Runtime, now: float) -> float:
 
 
 def count_runtimes(picture: FleetSnapshot, connected: Iterable[Feed]) -> str:
-    """Return how many runtimes there are, with a problem and connected to, as far as that is known."""
+    """Return the known numbers of runtimes, of those with problems, and of connected runtimes."""
     runtimes = _counted(len(picture.runtimes), picture.unknown_runtimes)
     problems = _counted(picture.problem_count, picture.unknown_runtimes or picture.unknown_drift)
     states = [feed.state for feed in connected]
@@ -112,7 +112,7 @@ def count_runtimes(picture: FleetSnapshot, connected: Iterable[Feed]) -> str:
 
 
 def _counted(number: int, why: UnknownFact | None) -> str:
-    """A number, the least that it is, or why it is not known."""
+    """Return a number, its lower bound, or why it is unknown."""
     if why is None:
         return str(number)
     return f"{number}+" if number and why.gap is not ListGap.LOADING else why.gap.value
@@ -125,7 +125,7 @@ def _drift(drifting: int, unknown: UnknownFact | None, words: str) -> Cell:
 
 
 def runtime_row(key: RuntimeKey, runtime: Runtime, now: float, unknown_drift: UnknownFact | None = None) -> Row:
-    """One runtime; `unknown_drift` says why the versions of its channels are not known."""
+    """Return the row of one runtime; `unknown_drift` says why the channels' versions are unknown."""
     worst = runtime.worst
     age = "" if runtime.created is None else format_duration(now - runtime.created)
     cells = {
@@ -151,12 +151,12 @@ def _known(text: str) -> Cell:
 
 
 def _labels(labels: Mapping[str, str]) -> Mapping[str, str]:
-    """Under their whole names, and under what stands behind the slash."""
+    """Return the labels by full name and by the part after the slash."""
     return {**{name.rpartition("/")[2]: value for name, value in labels.items()}, **labels}
 
 
 def state_cell(runtime: Runtime) -> Cell:
-    """The Kyma's state with its sign; a deletion and a skip are said before it."""
+    """Return the Kyma's state with its sign; a deletion and a skip label precede it."""
     state = parse_state(runtime.state) or State.UNKNOWN
     if runtime.deleting:
         state = State.DELETING
@@ -176,13 +176,13 @@ SKR = {
 
 
 def with_runtime(row: Row, feed: Feed | None) -> Row:
-    """The row with how its runtime is doing, where somebody looked at it."""
+    """Return the row with the status of its runtime's own connection, if one was opened."""
     word, tone, order = SKR.get(feed.state if feed is not None else FeedState.SYNCING, SKR[FeedState.SYNCING])
     return replace(row, cells={**row.cells, "skr": Cell(word, tone, order)})
 
 
 def explain_runtime(runtime: Runtime, picture: FleetSnapshot) -> tuple[str, str, str]:
-    """What is the matter with a runtime, who has to act, and the tone; all of it in one line."""
+    """Return what is wrong with a runtime, who must act, and the tone; the text fits one line."""
     key = (runtime.ref.namespace, runtime.name)
     waits = sorted(
         runtime_pending_actions(runtime, picture.manifests.get(key, ())), key=lambda wait: state_rank(wait.state)
@@ -230,7 +230,7 @@ _STATES = {
 
 
 def group_rows(runtimes: Iterable[Runtime], what: str, unknown_drift: UnknownFact | None = None) -> list[Row]:
-    """One line a plan, region, channel …, with counts."""
+    """Return one row per plan, region, channel or other group, with counts."""
     members: dict[str, list[Runtime]] = {}
     for runtime in runtimes:
         members.setdefault(group_name(runtime, what), []).append(runtime)
@@ -252,6 +252,6 @@ def _count(number: int, tone: str) -> Cell:
 
 
 def filter_title(row_key: str) -> RuntimeFilter:
-    """What the line of a group narrows the fleet to."""
+    """Return the fleet filter of a group's row."""
     what, _, value = row_key.partition(_SEPARATOR)
     return RuntimeFilter(what, value)

@@ -1,4 +1,4 @@
-"""Event lines for the events tab, and the newest ones for the overview."""
+"""Event lines for the events tab, and the newest for the overview."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ _EMPTY: Final = {
 
 
 def event_lines(module: ModuleRow, snapshot: Snapshot, now: float, locations: ObjectIndex) -> list[Line]:
-    """Return a line for each event of the module and of what its objects own, the newest first."""
+    """Return a line for each event of the module and of its owned objects, newest first."""
     return [_line(event, now) for event, _ in events_about(snapshot, event_objects(module, locations))]
 
 
 def event_subjects(module: ModuleRow, snapshot: Snapshot, locations: ObjectIndex) -> dict[str, ObjectRef]:
-    """Return by the key of its line the object that an event is about."""
+    """Return the object of each event by row key."""
     return {_key(event): ref for event, ref in events_about(snapshot, event_objects(module, locations))}
 
 
@@ -64,7 +64,7 @@ def newest_events(module: ModuleRow, snapshot: Snapshot, now: float, count: int 
 
 
 def why_no_events(module: ModuleRow, snapshot: Snapshot) -> str:
-    """Return what an empty list of events means."""
+    """Return the meaning of an empty event list."""
     return _EMPTY[events_availability(module, snapshot)]
 
 

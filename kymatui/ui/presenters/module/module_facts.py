@@ -1,4 +1,4 @@
-"""One module in words: what is declared, what is observed, and who reports what."""
+"""Facts of one module: declared, observed and reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kymatui.ui.widgets.fact_list import Fact
 
 
 def declared(module: ModuleRow, catalog: Catalog) -> list[Fact]:
-    """What the Kyma and the catalog ask for."""
+    """Return what the Kyma and the catalog declare."""
     kyma = catalog.kyma
     template = module.template
     return [
@@ -50,7 +50,7 @@ def _channel(module: ModuleRow) -> str:
 
 
 def observed(module: ModuleRow, now: float) -> list[Fact]:
-    """What runs."""
+    """Return the running version and objects."""
     ready = module.readiness
     manager = (
         f"{module.manager.kind.kind} {module.manager.namespace}/{module.manager.name}" if module.manager else ABSENT
@@ -67,7 +67,7 @@ def observed(module: ModuleRow, now: float) -> list[Fact]:
 
 
 def reported(module: ModuleRow) -> list[Fact]:
-    """What each one says of the state, and what kymatui makes of it."""
+    """Return the state that each source reports, and the state that kymatui derives."""
     reports = module.reports
     said = (
         ("Kyma", reports.kyma),
@@ -95,7 +95,7 @@ def _tone(text: str) -> str:
 
 
 def findings(module: ModuleRow) -> Iterator[Fact]:
-    """Messages, refusals, notes and problems: everything that explains the row, the weightiest first."""
+    """Yield messages, refusals, notes and problems that explain the row, most important first."""
     tones = {"error": "error", "warning": "warning"}
     for why, facts in _unknown(module).items():
         yield Fact("not known", sanitize(f"{', '.join(facts)}: {why}"), "muted")
@@ -111,7 +111,7 @@ def findings(module: ModuleRow) -> Iterator[Fact]:
 
 
 def _unknown(module: ModuleRow) -> dict[str, list[str]]:
-    """The facts that are not known, by why."""
+    """Return the unknown facts by reason."""
     found: dict[str, list[str]] = {}
     for fact, why in module.unknown.items():
         found.setdefault(str(why), []).append(fact.value)
@@ -119,12 +119,12 @@ def _unknown(module: ModuleRow) -> dict[str, list[str]]:
 
 
 def manifest_conditions(module: ModuleRow, snapshot: Snapshot, now: float) -> Iterator[Fact]:
-    """What its Manifest says of itself, wherever that is: on a control plane, too."""
+    """Yield the Manifest's conditions, wherever it is: on a control plane too."""
     return _conditions((raw for raw in snapshot.manifests if read_ref(raw) == module.manifest), now)
 
 
 def resource_conditions(module: ModuleRow, snapshot: Snapshot, now: float) -> Iterator[Fact]:
-    """What the module's resource says of itself; of several, the one in the worst state."""
+    """Yield the conditions of the module CR; of several CRs, the one in the worst state."""
     worst = module.checked[0].resource if module.checked else None
     raws = snapshot.module_resources.get(worst.kind, ()) if worst is not None else ()
     return _conditions((raw for raw in raws if read_ref(raw) == worst), now)
@@ -139,12 +139,12 @@ def _conditions(raws: Iterable[Object], now: float) -> Iterator[Fact]:
 
 
 def _is_bad(condition: Condition) -> bool:
-    """Only where the name leaves no doubt what is good."""
+    """Return whether the condition is bad; only where its name is unambiguous."""
     return condition.type in ("Ready", "Installation", "Available") and condition.status != "True"
 
 
 def resources(module: ModuleRow) -> Iterator[Fact]:
-    """Every custom resource of the module, the worst first."""
+    """Yield every CR of the module, worst first."""
     for checked in module.checked:
         yield Fact(sanitize(str(checked.resource)), _resource(checked), TONES[checked.klm.state])
 
@@ -161,7 +161,7 @@ def _resource(checked: CheckedResource) -> str:
 
 
 def evidence(module: ModuleRow) -> Iterator[Fact]:
-    """Everything that says which version runs, in the order in which it is believed."""
+    """Yield the evidence for the running version, most trusted first."""
     for item in module.evidence:
         yield Fact(str(item.source), sanitize(_evidence(item)), "warning" if item.disproved else "")
 

@@ -1,4 +1,4 @@
-"""The tree of a module's objects as lines: branches drawn, groups by kind, what is folded left out."""
+"""Tree of a module's objects as lines with branches, groups by kind, and folding."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SIGHTS = {
 
 @dataclass(frozen=True, slots=True)
 class TreeBranch:
-    """A line of the tree: an object, or the objects of one kind (`node` is None)."""
+    """Branch of the tree: an object, or the objects of one kind (`node` is None)."""
 
     key: str
     label: str
@@ -44,14 +44,14 @@ class TreeBranch:
 
     @property
     def state(self) -> State:
-        """Its own, or the worst of a group."""
+        """Return the object's state, or the worst state of a group."""
         if self.node is not None:
             return self.node.state
         return worst_state(child.state for child in self.children) or State.UNKNOWN
 
 
 def tree_branches(tree: ObjectTree) -> tuple[TreeBranch, ...]:
-    """The tree with what one Manifest installed grouped by kind."""
+    """Return the tree with the objects of one Manifest grouped by kind."""
     return tuple(_branch(node, "") for node in tree.roots)
 
 
@@ -75,7 +75,7 @@ def _children(node: TreeNode, key: str) -> Iterator[TreeBranch]:
 
 
 def tree_rows(roots: Iterable[TreeBranch], folded: Collection[str], now: float) -> list[Row]:
-    """The lines that are not folded away."""
+    """Return the rows that are not folded."""
     lines = _outline(tuple(roots), (), "", folded)
     return [_row(branch, lasts, above, branch.key in folded, now) for branch, lasts, above in lines]
 
@@ -83,7 +83,7 @@ def tree_rows(roots: Iterable[TreeBranch], folded: Collection[str], now: float) 
 def _outline(
     found: tuple[TreeBranch, ...], lasts: tuple[bool, ...], above: str, folded: Collection[str]
 ) -> Iterator[tuple[TreeBranch, tuple[bool, ...], str]]:
-    """Each branch with, for every level, whether it is the last there, and with the key of the branch above."""
+    """Yield each branch with, per level, whether it is the last there, and the parent's key."""
     for number, branch in enumerate(found):
         here = (*lasts, number == len(found) - 1)
         yield branch, here, above
@@ -92,7 +92,7 @@ def _outline(
 
 
 def foldable_keys(roots: Iterable[TreeBranch]) -> Iterator[str]:
-    """The keys of all lines that have something below them."""
+    """Yield the keys of all lines with children."""
     for branch in roots:
         if branch.children:
             yield branch.key
@@ -100,7 +100,7 @@ def foldable_keys(roots: Iterable[TreeBranch]) -> Iterator[str]:
 
 
 def object_references(roots: Iterable[TreeBranch]) -> Iterator[tuple[str, ObjectRef]]:
-    """Which object stands on the line of a key."""
+    """Yield the object of each line with the line's key."""
     for branch in roots:
         if branch.node is not None:
             yield branch.key, branch.node.ref
@@ -143,7 +143,7 @@ def _fold(branch: TreeBranch, folded: bool) -> str:
 
 
 def _lines(lasts: tuple[bool, ...]) -> str:
-    """`│  ├─ `: roots have none."""
+    """Return the branch drawing `│  ├─ `; "" for roots."""
     if len(lasts) == 1:
         return ""
     return "".join("   " if last else "│  " for last in lasts[1:-1]) + ("└─ " if lasts[-1] else "├─ ")

@@ -1,4 +1,4 @@
-"""State checks rule by rule: what was looked for, what was found, and how the state came out of it."""
+"""State checks rule by rule: the path, the value, and how the state follows from it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MODES = {CheckMode.KLM: "lifecycle-manager evaluated it", CheckMode.STRICT: "it
 
 
 def headline(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> list[Fact]:
-    """The state, who decided it, and where the two modes part."""
+    """Return the state, the source that decided it, and the difference between the two modes."""
     evaluation = _evaluation(module, checked, mode)
     if evaluation is None:
         return [Fact("Result", why_no_checks(module), "muted")]
@@ -60,13 +60,13 @@ def headline(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode
 
 
 def why_no_checks(module: ModuleRow) -> str:
-    """Say that the module has no CR, or why these are not known."""
+    """Return that the module has no CR, or why its CRs are unknown."""
     why = module.unknown.get(RowFact.CHECKS)
     return "nothing to check: the module has no CR" if why is None else sanitize(f"module CRs: {why}")
 
 
 def format_decision(evaluation: Evaluation) -> str:
-    """Why this state and no other."""
+    """Return the reason of this state."""
     if evaluation.decision is StateDecision.GROUP:
         return f"all evaluated rules for {evaluation.state} match"
     words = DECISIONS.get(evaluation.decision, str(evaluation.decision))
@@ -87,7 +87,7 @@ def _evaluation(module: ModuleRow, checked: CheckedResource | None, mode: CheckM
 
 
 def rule_lines(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> list[Line]:
-    """One line a rule; the group that decided is marked."""
+    """Return one line per rule; the deciding group is marked."""
     evaluation = _evaluation(module, checked, mode)
     if evaluation is None:
         return []
@@ -95,7 +95,7 @@ def rule_lines(module: ModuleRow, checked: CheckedResource | None, mode: CheckMo
 
 
 def order_facts(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> list[Fact]:
-    """In which order the groups are asked, and the gate before them."""
+    """Return the order in which the groups are evaluated, and the gate before them."""
     evaluation = _evaluation(module, checked, mode)
     if evaluation is None or not evaluation.rules:
         return []
@@ -133,7 +133,7 @@ def _group(state: str, evaluation: Evaluation) -> tuple[str, str]:
 
 
 def format_found(look: PathResult) -> tuple[str, str]:
-    """No such path, no string, an empty string and a value are four different answers."""
+    """Return the value; a missing path, no string, an empty string and a value are four answers."""
     if look.kind is PathResultKind.VALUE:
         return sanitize(look.text), ""
     if look.kind is PathResultKind.EMPTY:
@@ -144,7 +144,7 @@ def format_found(look: PathResult) -> tuple[str, str]:
 
 
 def format_trial(look: PathEvaluation) -> Fact:
-    """The answer to a path that is being typed."""
+    """Return the result of a path while you type it."""
     text, tone = format_found(look.extended)
     if look.extended.kind is PathResultKind.MISSING and look.extended.at:
         text = f"no such path: it ends behind {sanitize(look.extended.at)}"
@@ -154,6 +154,6 @@ def format_trial(look: PathEvaluation) -> Fact:
 
 
 def lint_lines(module: ModuleRow) -> list[str]:
-    """Doubts about the rules of the module's template."""
+    """Return the warnings about the rules of the module's template."""
     template = module.resolution.template
     return [sanitize(str(finding)) for finding in lint_rules(template.rules)] if template is not None else []

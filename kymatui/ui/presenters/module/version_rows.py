@@ -1,4 +1,4 @@
-"""The versions of a module: where each is offered, and what changes on the way to it."""
+"""Versions of a module: where each is available, and the changes up to it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ UNKNOWN = Fact("", "one of the two templates is not in the cluster any more", "m
 
 
 def offer_lines(module: ModuleRow, base: str = "") -> list[Line]:
-    """The newest first; what is installed, what is desired, and what others are compared with is marked."""
+    """Return the versions, newest first; mark the installed, the desired and the base version."""
     return [_line(module, offer, base) for offer in _newest_first(module)]
 
 
 def base_key(module: ModuleRow) -> str:
-    """What others are compared with: the installed version, else the desired one, else the newest."""
+    """Return the base of comparisons: the installed version, else the desired, else the newest."""
     offers = _newest_first(module)
     for version in (module.installed, module.desired):
         for offer in offers if version else ():
@@ -75,7 +75,7 @@ def _line(module: ModuleRow, offer: Offer, base: str) -> Line:
 
 
 def change_facts(comparison: VersionComparison) -> list[Fact]:
-    """What changes from the installed (or desired) version to the one under the cursor."""
+    """Return the changes from the installed (or desired) version to the version under the cursor."""
     if comparison.before == comparison.after:
         return [Fact("", "this is the version to compare with", "muted")]
     far = f" ({comparison.distance})" if comparison.distance else ""

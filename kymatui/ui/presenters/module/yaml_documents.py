@@ -1,4 +1,4 @@
-"""Objects as YAML for reading: in the order people expect, without the noise, and never the data of a Secret."""
+"""Objects as YAML in the usual order, without noise, and never with the data of a Secret."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIRST = ("apiVersion", "kind", "metadata", "spec", "data", "status")
 
 
 def as_yaml(value: Mapping[str, Any]) -> str:
-    """The object as YAML; managedFields are left out, values of Secrets are replaced by their length."""
+    """Return the object as YAML without managedFields; Secret values are replaced by their length."""
     import yaml
 
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -49,7 +49,7 @@ def _without_applied(metadata: object) -> object:
 
 
 class DocumentReading(Enum):
-    """How one object is known."""
+    """How the content of an object is known."""
 
     WATCHED = "watched"
     LOADING = "loading"
@@ -60,7 +60,7 @@ class DocumentReading(Enum):
 
 
 def reading_of(error: KymatuiError) -> DocumentReading:
-    """Return what an error means for the object that was asked for."""
+    """Return the meaning of an error for the requested object."""
     if isinstance(error, NotFoundError):
         return DocumentReading.GONE
     return DocumentReading.FORBIDDEN if isinstance(error, ForbiddenError) else DocumentReading.FAILED
@@ -69,7 +69,7 @@ def reading_of(error: KymatuiError) -> DocumentReading:
 def reading_line(
     reading: DocumentReading, error: str, *, at: float, has_body: bool, is_secret: bool
 ) -> tuple[str, str]:
-    """Return the line above an object with its tone: how it is known, and what to do where it is not."""
+    """Return the line above an object with its tone: its source, and what to do if it is unknown."""
     hidden = "; the data of a Secret is not read" if is_secret else ""
     last = f"; below as of {_moment(at)}" if has_body else ""
     match reading:

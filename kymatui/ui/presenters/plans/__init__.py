@@ -1,1 +1,1 @@
-"""Plans and jobs as view models: what a change would do before a person accepts it, and its progress afterwards."""
+"""Plans and jobs as view models: the effect of a change before you accept it, and its progress."""

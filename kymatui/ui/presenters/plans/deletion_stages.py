@@ -1,4 +1,4 @@
-"""A guided deletion as a stepper, a list of what is left, and the plan of what comes next."""
+"""Guided deletion as a stepper, a list of remaining objects, and a plan of the next steps."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _WAYS = {
 
 
 def stage_lines(seen: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
-    """One line a station with its tone: a sign, the number, the title, what there is to say."""
+    """Return one line per stage with its tone: sign, number, title and details."""
     found = deletion_stages(seen, accept_unknown=accept_unknown)
     return [
         (
@@ -58,7 +58,7 @@ def stage_lines(seen: DeletionState, *, accept_unknown: bool = False) -> list[tu
 
 
 def deletion_rows(seen: DeletionState, now: float) -> list[Row]:
-    """What the module's manager looks after and is still there."""
+    """Return the remaining objects that the module's manager manages."""
     return [_row(one, now, seen) for one in (*seen.remaining.theirs, *seen.remaining.ours)]
 
 
@@ -85,7 +85,7 @@ def deletion_subject(seen: DeletionState, key: str) -> ObjectRef | None:
 
 
 def full_row_text(seen: DeletionState, key: str | None) -> list[tuple[str, str]]:
-    """What the list may cut of one of its rows: the whole object, who made it, and what it means."""
+    """Return what the list may clip of a row: the whole object, its creator and its meaning."""
     for one in seen.remaining.instances:
         if _key(one) == key:
             made = f", made by {sanitize(one.maker)}" if one.maker else ""
@@ -99,7 +99,10 @@ def full_row_text(seen: DeletionState, key: str | None) -> list[tuple[str, str]]
 
 
 def describe_blocking(one: ManagedObject, *, by_hand: bool = False) -> tuple[str, str]:
-    """What an object means for the deletion, with the tone; `by_hand` says that the module's own is ignored by it."""
+    """Return what an object means for the deletion, with the tone.
+
+    With `by_hand`, the deletion ignores the module's own objects.
+    """
     if one.deleted_at is not None:
         return f"being deleted{one.held}", "deleting"
     if one.shared:
@@ -115,7 +118,7 @@ def describe_blocking(one: ManagedObject, *, by_hand: bool = False) -> tuple[str
 
 
 def deletion_notes(seen: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
-    """What is to be known before going on, each sentence with its tone; who has to act comes first."""
+    """Return the notes to read before you continue, with tones; who must act comes first."""
     turn = seen.turn(accept_unknown=accept_unknown)
     said = [(f"d next: {turn.value}", "accent")]
     if seen.refusal:
@@ -141,7 +144,7 @@ def deletion_notes(seen: DeletionState, *, accept_unknown: bool = False) -> list
 
 
 def preview_deletion(seen: DeletionState, *, accept_unknown: bool, backup: str) -> Preview:
-    """Everything that the deletion will do from here on."""
+    """Return the preview of all remaining steps of the deletion."""
     turn = seen.turn(accept_unknown=accept_unknown)
     unmanages = turn is NextStep.UNMANAGE
     title = f"{'unmanage' if unmanages else 'delete'} {seen.module} {seen.installed}".strip()

@@ -1,4 +1,4 @@
-"""A planned installation or upgrade as what a person is shown before it is carried out."""
+"""Preview of an installation or upgrade."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _MOST = 200
 
 
 def install_title(plans: Sequence[Plan], installed: str = "") -> str:
-    """`install keda 1.5.0`, `upgrade keda 1.4.0 → 1.5.0`, `upgrade 3 modules`; `installed` is the version before."""
+    """Return a title such as `install keda 1.5.0` or `upgrade keda 1.4.0 → 1.5.0`.
+
+    `installed` is the version before; several plans read `upgrade 3 modules`.
+    """
     first = plans[0]
     verb = first.deed if first.intent.adopt else "install" if first.first else "upgrade"
     if len(plans) > 1:
@@ -55,9 +58,9 @@ def preview_install(
     left_out: Sequence[str] = (),
     editable: bool = True,
 ) -> Preview:
-    """Several plans as one; `document` is the plan as a file, where there is one.
+    """Return several plans as one preview; `document` is the plan as a file, if there is one.
 
-    `left_out` are modules that are not in it, each with the reason; `editable` says that there were choices.
+    `left_out` has the modules outside the plan with the reason; `editable` if the options can be changed.
     """
     known = standings[0].known
     words = install_title(plans, known.version if known is not None and not plans[0].first else "")
@@ -91,14 +94,14 @@ def _note(step: Step) -> str:
 
 
 def object_diff(step: Step) -> Iterator[str]:
-    """What changes in one object, as lines that begin with `+ `, `- ` or `! `."""
+    """Yield the changes of one object as lines that begin with `+ `, `- ` or `! `."""
     for conflict in step.conflicts:
         yield f"! {conflict.path} is owned by {conflict.manager}"
     yield from changed_fields(step.changes)
 
 
 def changed_fields(changes: Iterable[FieldDiff]) -> Iterator[str]:
-    """What changes in fields, as lines that begin with `+ ` or `- `."""
+    """Yield the changes of fields as lines that begin with `+ ` or `- `."""
     for change in changes:
         if isinstance(change.before, str) and isinstance(change.after, str) and "\n" in change.before + change.after:
             yield from _texts(change.path, change.before, change.after)
@@ -110,7 +113,7 @@ def changed_fields(changes: Iterable[FieldDiff]) -> Iterator[str]:
 
 
 def _texts(path: str, before: str, after: str) -> Iterator[str]:
-    """What changes in a text of several lines, with the lines around it."""
+    """Yield the changes of a text of several lines, with context lines."""
     lines = list(unified_diff(before.split("\n"), after.split("\n"), lineterm=""))[2:]
     yield f"  {path}:"
     for line in lines[:_MOST]:
@@ -120,7 +123,7 @@ def _texts(path: str, before: str, after: str) -> Iterator[str]:
 
 
 def _field(path: str, value: object) -> Iterator[str]:
-    """A field as YAML has it: what is large has lines of its own, so that it can be read."""
+    """Yield a field as YAML; a large value gets lines of its own to stay readable."""
     if isinstance(value, str) and "\n" in value:
         lines = [f"{path}: |", *(f"  {line}" for line in value.splitlines())]
     elif isinstance(value, (Mapping, list)) and value:
@@ -160,7 +163,7 @@ def _warnings(plans: Sequence[Plan], standings: Sequence[InstallStatus]) -> Iter
 
 
 def _grants(plans: Sequence[Plan]) -> Iterator[str]:
-    """What of the rights is far-reaching, where anything about them changes."""
+    """Yield the far-reaching permissions, if any permission changes."""
     for plan in plans:
         changes = any(step.ref.kind.group == _RIGHTS and step.action is not Action.SAME for step in plan.steps)
         for grant in plan.grants if changes else ():

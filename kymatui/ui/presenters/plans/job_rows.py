@@ -1,4 +1,4 @@
-"""Jobs as rows and words."""
+"""Jobs as rows and texts."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ _BAR = 10
 
 
 def progress_bar(share: float, width: int = _BAR) -> str:
-    """`██████░░░░  60%`."""
+    """Return a bar such as `██████░░░░  60%`."""
     full = int(share * width)
     return f"{'█' * full}{'░' * (width - full)} {int(share * 100):3d}%"
 
 
 def job_rows(jobs: Iterable[Job], now: float) -> list[Row]:
-    """The newest first; those that are over are dimmed."""
+    """Return the jobs, newest first; ended jobs are dimmed."""
     return [_row(job, now) for job in reversed(tuple(jobs))]
 
 
@@ -80,7 +80,7 @@ def _row(job: Job, now: float) -> Row:
 
 
 def format_steps(job: Job) -> str:
-    """`4/8 wait until gone`, "" where there are no steps."""
+    """Return the progress as `4/8 wait until gone`, "" without steps."""
     step = job.step
     if not job.steps:
         return ""
@@ -90,7 +90,7 @@ def format_steps(job: Job) -> str:
 
 
 def job_status_line(job: Job) -> str:
-    """What it waits for and who must act, or what happens, or how it ended."""
+    """Return what the job waits for and who must act, else its current step, else its result."""
     if not job.waits_for:
         count = f"{job.done}/{job.total} " if job.total and not job.is_over else ""
         return f"{count}{job.words}"
@@ -98,7 +98,7 @@ def job_status_line(job: Job) -> str:
 
 
 def background_job_line(job: Job, now: float) -> str:
-    """One that others need not watch: what it does or waits for, since when, and how it is looked at or stopped."""
+    """Return the line of a background job: its action, its duration, and the keys to open or stop it."""
     doing = f"waits for {job_status_line(job)}" if job.waits_for else job_status_line(job) or job.state.value
     quiet = stalled_hint(job, now)
     since = f", {format_duration(job.elapsed(now))} so far" if job.began else ""
@@ -113,7 +113,7 @@ def _waits(job: Job, now: float) -> str:
 
 
 def stalled_hint(job: Job, now: float) -> str:
-    """Whom to look after when a job waits, and nothing has moved for minutes; "" before that."""
+    """Return which component to check when a job has waited for minutes without progress, else ""."""
     past = now - (job.log[-1].time if job.log else job.began)
     if job.state is not JobState.RUNNING or not job.waits_for or past < QUIET:
         return ""
@@ -124,7 +124,7 @@ def stalled_hint(job: Job, now: float) -> str:
 
 
 def step_lines(job: Job, now: float) -> Iterator[tuple[str, str]]:
-    """A line a step, with its tone."""
+    """Yield one line per step with its tone."""
     for number, step in enumerate(job.steps, 1):
         tone = _STEP_TONES[step.state]
         yield f"{SIGNS[tone]} {number} {sanitize(step.title)}{_duration(step, now)}", tone
@@ -135,7 +135,7 @@ def _duration(step: JobStep, now: float) -> str:
 
 
 def log_rows(job: Job) -> list[Row]:
-    """The log in its order."""
+    """Return the log in its order."""
     rows = []
     for number, line in enumerate(job.log, job.dropped):
         moment = time.strftime("%H:%M:%S", time.gmtime(line.time))
@@ -149,7 +149,7 @@ def log_rows(job: Job) -> list[Row]:
 
 
 def log_text(job: Job) -> str:
-    """Everything that happened, as a file: a line each, with the moment in UTC."""
+    """Return the log as a file: one line per entry, with the time in UTC."""
     lines = [f"# #{job.number} {job.title}: {job.state.value}"]
     lines += [f"# {job.dropped} earlier lines are not kept"] if job.dropped else []
     for line in job.log:
@@ -159,18 +159,18 @@ def log_text(job: Job) -> str:
 
 
 def log_name(job: Job) -> str:
-    """`job-2-upgrade-keda-1.5.0.log`"""
+    """Return a file name such as `job-2-upgrade-keda-1.5.0.log`."""
     title = "-".join(re.findall(r"[A-Za-z0-9._]+", job.title))[:60]
     return f"job-{job.number}-{title}.log"
 
 
 def format_ending(job: Job) -> str:
-    """How it ended, for a notification."""
+    """Return the result for a notification."""
     return f"#{job.number} {job.title}: {job.words or job.state.value}" + (f". {job.hint}" if job.hint else "")
 
 
 def cancel_consequences(job: Job) -> str:
-    """What a person should know before a job is stopped."""
+    """Return the consequences of cancelling the job."""
     if job.state is JobState.QUEUED:
         return "It was not begun: nothing of it is done."
     step = f" `{format_steps(job)}` is finished" if job.step is not None else " What is in flight is finished"

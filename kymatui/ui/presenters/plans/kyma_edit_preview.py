@@ -1,4 +1,4 @@
-"""Proposed edits of a Kyma as what a person is shown before they are made."""
+"""Preview of proposed edits of a Kyma."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDS = {
 
 
 def edit_title(toggles: Sequence[ModuleEdit]) -> str:
-    """`enable keda in channel fast`, `disable 3 modules`."""
+    """Return a title such as `enable keda in channel fast` or `disable 3 modules`."""
     first = toggles[0]
     what = first.module if len(toggles) == 1 else f"{len(toggles)} modules"
     words = _WORDS[first.verb].format(what)
@@ -40,7 +40,7 @@ def edit_title(toggles: Sequence[ModuleEdit]) -> str:
 
 
 def split_proposals(proposals: Sequence[EditProposal]) -> tuple[list[EditProposal], list[str]]:
-    """Of several, those that can be made, and why the others cannot; all of them where none can."""
+    """Return the possible proposals and why the others are not; all proposals if none is possible."""
     fine = [one for one in proposals if not one.is_refused]
     if not any(not one.is_done for one in fine):
         return list(proposals), []
@@ -56,9 +56,9 @@ def preview_edit(
     left_out: Sequence[str] = (),
     uninstalls: Sequence[Uninstall] = (),
 ) -> Preview:
-    """Several proposals of one verb as one plan; those that change nothing say so, and `left_out` why others cannot.
+    """Return proposals of one verb as one preview; unchanged entries say so.
 
-    `uninstalls` has what still exists of each module that goes.
+    `left_out` has the refused modules with the reason, `uninstalls` the remaining objects of disabled modules.
     """
     toggles = [one.toggle for one in proposals]
     words = edit_title(toggles)
@@ -114,7 +114,7 @@ def _edit_line(proposal: EditProposal) -> PreviewLine:
 
 
 def _diff(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[str]:
-    """The entry as YAML would have it, what goes and what comes."""
+    """Yield the entry's difference as YAML lines."""
     yield "  spec:"
     yield "    modules:"
     old, new = before or {}, after or {}
@@ -154,7 +154,7 @@ def _consents(effects: Sequence[Effect]) -> Iterator[Consent]:
 
 
 def _remaining_lines(uninstalls: Sequence[Uninstall]) -> Iterator[PreviewLine]:
-    """What kymatui deletes before the edit, and the default CR that lifecycle-manager deletes."""
+    """Yield what kymatui deletes before the edit, and the default CR that lifecycle-manager deletes."""
     for one in uninstalls:
         if one.seen is None:
             continue
@@ -168,7 +168,7 @@ def _remaining_lines(uninstalls: Sequence[Uninstall]) -> Iterator[PreviewLine]:
 
 
 def _unchecked(uninstalls: Sequence[Uninstall]) -> Iterator[str]:
-    """What cannot be listed may block; the guided deletion lets a person accept that."""
+    """Yield the unlisted kinds, which may block; the guided deletion lets you accept that."""
     for one in uninstalls:
         alone = f"use the guided deletion of {one.module} (ctrl-d)"
         if one.seen is None:
@@ -212,7 +212,7 @@ def _document(proposals: Sequence[EditProposal]) -> bytes:
 
 
 def _catalog_lines(proposal: LabelProposal) -> Iterator[PreviewLine]:
-    """What the catalog sync makes of it in a runtime: copies, which install nothing."""
+    """Yield the copies that the catalog sync changes in a runtime; copies install nothing."""
     moves = (
         (
             PlannedChange.CREATE,
@@ -235,7 +235,7 @@ def preview_label(
     may_write: bool,
     uninstalls: Sequence[Uninstall] = (),
 ) -> Preview:
-    """A change of a label that decides which modules the Kyma may have."""
+    """Return the preview of a label that decides which modules the Kyma may have."""
     edit = proposal.edit
     allowed = edit is not None and any(change.after for change in edit.changes)
     words = f"{'allow' if allowed else 'no longer allow'} {name} modules"

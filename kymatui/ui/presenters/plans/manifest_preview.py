@@ -1,4 +1,4 @@
-"""A Manifest that is to be written as what a person is shown before."""
+"""Preview of a Manifest before kymatui writes it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, P
 
 
 def manifest_title(proposal: ManifestProposal) -> str:
-    """`install keda 1.5.0 by a Manifest`."""
+    """Return a title such as `install keda 1.5.0 by a Manifest`."""
     verb = "install" if proposal.live is None else "downgrade" if proposal.lower else "upgrade"
     return f"{verb} {proposal.module} {proposal.version} by a Manifest"
 
 
 def preview_manifest(proposal: ManifestProposal, charge: str) -> Preview:
-    """What is written, and who acts on it."""
+    """Return the preview of the write, and who acts on it."""
     words = manifest_title(proposal)
     mark = (
         PlannedChange.CREATE
@@ -41,7 +41,7 @@ def preview_manifest(proposal: ManifestProposal, charge: str) -> Preview:
 
 
 def _lines(proposal: ManifestProposal, mark: PlannedChange, what: str) -> Iterator[PreviewLine]:
-    """One for the Manifest; where that is on a control plane, one for each side."""
+    """Yield one line for the Manifest; one per side if it is on a control plane."""
     if not proposal.sides:
         yield PreviewLine(mark, str(proposal.ref), what, proposal.diff)
         return

@@ -1,4 +1,4 @@
-"""Backups as a list to choose from, and what comes of one as what a person is shown before it is carried out."""
+"""List of backups, and the preview of a restore."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MARKS = {
 
 
 def restore_title(backup: BackupInfo) -> str:
-    """`restore keda 1.5.0`."""
+    """Return a title such as `restore keda 1.5.0`."""
     return f"restore {backup.module or backup.path.name} {backup.version}".strip()
 
 
 def backup_question(found: Sequence[BackupInfo], name: str, identity: str) -> Question:
-    """Those of this cluster come first, the newest before the older; of the others it is said whose they are."""
+    """Return the backups as a question: this cluster's first, newest first; others name their cluster."""
     ordered = sorted(found, key=lambda one: bool(one.not_of(name, identity)))
     width = max(len(_module(one)) for one in ordered)
     return Question("backup", "deleted", tuple(_option(one, width, name, identity) for one in ordered))
@@ -49,7 +49,7 @@ def _moment(one: BackupInfo) -> str:
 
 
 def preview_restore(backup: BackupInfo, seen: Sequence[RestoreStep], name: str, stranger: str, charge: str) -> Preview:
-    """`stranger` says why it is a backup of another cluster than `name`; "" where it is of this one."""
+    """Return the preview; `stranger` says why the backup is of another cluster than `name`, else ""."""
     return Preview(
         f"{restore_title(backup)}, deleted {_moment(backup)}",
         lines=tuple(map(_line, seen)),
