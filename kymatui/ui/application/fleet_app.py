@@ -75,7 +75,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
         place = view.place if view is not None else None
         return place is not None and any(job.place == place.name for job in self.desk.going)
 
-    # what is on show
+    # displayed runtime
 
     @property
     def fleet(self) -> FleetReading | None:

@@ -124,7 +124,7 @@ class KymatuiApp(FlowApp):
     def flow_target(self) -> ClusterTarget | None:
         return self.desk.target
 
-    # what is known of the cluster on show
+    # displayed cluster
 
     def first_view(self, connect: Callable[[], ClusterSession], mailbox: Mailbox) -> ClusterView:
         """Return the view of the cluster that the app starts with."""

@@ -115,7 +115,7 @@ class CommandLine:
         assert self._prompt is not None
         return self._prompt
 
-    # what is typed
+    # typed text
 
     def changed(self, prompt: Prompt, mode: Mode, text: str) -> None:
         prompt.note(self._filter.set(text) if mode == "filter" else self._hint(text))

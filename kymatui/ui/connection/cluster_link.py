@@ -223,7 +223,9 @@ class ClusterLink(ConnectionLink[ClusterSession]):
         try:
             self._mailbox.put(CATALOG, ClusterReading(snapshot, self._read(snapshot)))
         except Exception as error:  # noqa: BLE001
-            self._mailbox.put(CATALOG, as_defect_error(error))  # in the same place, so that a later look replaces it
+            self._mailbox.put(
+                CATALOG, as_defect_error(error)
+            )  # under the same key, so that a later reading replaces it
         return any(feed.state is FeedState.SYNCING for feed in snapshot.feeds.values())
 
 

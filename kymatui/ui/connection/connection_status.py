@@ -29,7 +29,7 @@ def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiE
     if failure is not None:
         return ConnectionStatus("offline", "error")
     feeds = {name: feed for name, feed in feeds.items() if not name.startswith(CATALOG_FEED)}
-    # What is followed for one screen is said on that screen, unless the connection is lost.
+    # Feeds of a single screen are reported on that screen, unless the connection is lost.
     feeds = {n: feed for n, feed in feeds.items() if feed.state is FeedState.STALE or not is_namespaced_feed(n)}
     states = [feed.state for feed in feeds.values()]
     if not states:

@@ -81,7 +81,7 @@ class FleetLink(ConnectionLink[FleetSource]):
         try:
             rows = self._rows.of(picture, self._clock())
             self._mailbox.put(FLEET, FleetReading(picture, rows, session.wanted, session.straight_to))
-        except Exception as error:  # noqa: BLE001 (the next look may be a good one)
+        except Exception as error:  # noqa: BLE001 (the next reading may succeed)
             self._mailbox.put(FLEET, as_defect_error(error))
         return any(feed.state is FeedState.SYNCING for feed in picture.feeds.values())
 

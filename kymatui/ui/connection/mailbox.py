@@ -28,7 +28,7 @@ class Mailbox:
     def open(self) -> None:
         """Bind to the running loop and deliver the values stored before."""
         self._loop = asyncio.get_running_loop()
-        # Else what is delivered would run in the context of the thread that put it, where there is no app.
+        # Delivery would otherwise run in the context of the putting thread, which has no app.
         self._context = contextvars.copy_context()
         if self._values:
             self._wake()
@@ -54,7 +54,7 @@ class Mailbox:
             return
         try:
             loop.call_soon_threadsafe(self._plan, context=self._context)
-        except RuntimeError:  # the loop closed between the look and the call; there is nobody left to tell
+        except RuntimeError:  # the loop closed between the check and the call; no receiver is left
             self.close()
 
     def _plan(self) -> None:

@@ -74,7 +74,7 @@ class FormScreen(FirstPaintModal[Json | None]):
         target.focus()
         self._tell()
 
-    # what is wrong
+    # validation
 
     def _tell(self) -> None:
         """Display the error, else the description of the field under the cursor."""

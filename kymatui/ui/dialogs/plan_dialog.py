@@ -1,10 +1,10 @@
-"""The plan before anything is written: what happens to which object, the difference, and what has to be agreed to.
+"""Plan before any write: the change of each object, its difference, and the required consents.
 
     answer = await app.push_screen_wait(PlanScreen(preview))      # in a flow, see `kymatui.ui.flows.job_controller`
     if answer.is_yes:
-        app.desk.start(Work(…))
+        app.desk.start(JobSpec(…))
 
-Enter asks, and y answers. Where nothing may be written the plan is shown all the same; enter is off with the reason.
+Enter asks and y confirms. Where writes are impossible the plan is displayed with Enter disabled and the reason.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         target = self.kymatui.flow_target
         return (target,) if target is not None else ()
 
-    # what is shown
+    # display
 
     def compose(self) -> ComposeResult:
         asked = () if self.preview.is_refused else self.preview.consents

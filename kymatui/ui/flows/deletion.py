@@ -1,4 +1,4 @@
-"""Guided deletion from the screen: the plan of the next steps, the job, and finalizers as a last resort."""
+"""Guided deletion from the screen: the plan, the job, and finalizers as a last resort."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def run_deletion_job(
 
 
 async def remove_one_finalizer(app: FlowApp, module: str) -> None:
-    """Remove one finalizer of one object after its name was typed; never the default, and never more than one."""
+    """Remove one finalizer of one object once its name is typed; never the default, never several."""
     from kymatui.actions.finalizers import blocked_objects, remove_finalizer
 
     departing = delete_action(app)

@@ -1,4 +1,4 @@
-"""Protocols of the application for flows: everything of screens, jobs, and on a control plane the fleet."""
+"""Protocols of the application for flows: screens, jobs, and on a control plane the fleet."""
 
 from __future__ import annotations
 

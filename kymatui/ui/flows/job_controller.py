@@ -1,16 +1,16 @@
-"""What a person has going: jobs, and the flows of questions that lead to them.
+"""Jobs of the user, and the flows of questions that lead to them.
 
-A flow is a coroutine that may show screens and wait for their answers:
+A flow is a coroutine that may open screens and wait for their answers:
 
-    async def install(app: ScreenApp, name: str) -> None:
-        plan = await app.desk.aside(lambda: make_plan(name))               # in a thread; nothing blocks the screen
+    async def install(app: FlowApp, name: str) -> None:
+        plan = await app.desk.aside(lambda: make_plan(name))  # in a thread, so that the screen stays responsive
         answer = await app.push_screen_wait(PlanScreen(preview_of(plan)))
         if answer.is_yes:
-            app.desk.start(Work(f"install {name}", partial(carry_out, plan), name, frozenset({module_key(name)})))
+            app.desk.start(JobSpec(f"install {name}", partial(run_plan, plan), name, frozenset({module_key(name)})))
 
     app.desk.flow(install(app, "keda"))
 
-A KymatuiError that a flow raises is told and kept in the list of problems.
+A KymatuiError that a flow raises is reported and added to the list of problems.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ JobRestart = Callable[[], Coroutine[Any, Any, None]]
 """Makes the flow that led to a job anew."""
 
 JOBS = "jobs"
-_PATIENCE = 10.0  # seconds for steps in flight when somebody quits
+_PATIENCE = 10.0  # seconds for running steps when the user quits
 
 
 class JobDesk:

@@ -1,10 +1,10 @@
-"""Everything that can be done with modules, as one table: the menu, the keys and the commands are made of it.
+"""Table of all actions on modules: the source of the menu, the keys and the commands.
 
-An action that is added here is in the menu of the catalog and of the module's screen:
+An action that is added here is in the menu of the catalog and of the module screen:
 
-    Action("install", "install directly…", "i", start=lambda app, names: install(app, names[0]), why_off=…)
+    ModuleAction("install", "install directly…", "i", start=lambda app, names: install(app, names[0]), why_off=…)
 
-`start_deletion` gives a flow (see `job_controller`); `why_edit_disabled` is asked in a thread, and may take its time.
+`start` returns a flow (see `job_controller`); `why_off` runs in a thread and may be slow.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 _STEP = "create what is missing"
 _STAYS = "what is created stays; the same again creates the rest"
-_PATIENCE = 300.0  # seconds for definitions, namespaces and what is still being deleted
+_PATIENCE = 300.0  # seconds for CRDs, namespaces and objects that are still being deleted
 
 
 def why_not_restorable(app: FlowApp, names: Sequence[str]) -> str:

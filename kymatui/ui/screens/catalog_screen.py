@@ -103,7 +103,7 @@ class CatalogScreen(ModuleActionScreen):
         marked = [row.key for row in table.rows if row.key in wanted] if wanted else []
         return marked or ([table.cursor_key] if table.cursor_key is not None else [])
 
-    # what is shown
+    # display
 
     def show_catalog(self) -> None:
         if not self.query(ViewTabs):  # not composed yet

@@ -33,8 +33,8 @@ from kymatui.ui.widgets.tone_styles import with_tone
 if TYPE_CHECKING:
     from kymatui.domain.plans.jobs import Job
 
-_PAUSE = 1.0  # seconds between two looks while something changes: each one lists everything that the module manages
-_WAITING = 10.0  # the same while nothing is seen to change, and others may delete what is in the way
+_PAUSE = 1.0  # seconds between two readings during changes: each lists all objects that the module manages
+_WAITING = 10.0  # seconds while nothing changes here, but other clients may delete blocking objects
 
 
 class DeletionScreen(FramedScreen):
@@ -111,7 +111,7 @@ class DeletionScreen(FramedScreen):
 
     @property
     def _is_due(self) -> bool:
-        """Return whether a new reading is due; False while nothing blocks and nothing changes."""
+        """Return whether a new reading is due; False without changes or blocking objects."""
         if self._looking or not self.is_current:
             return False
         waits = self.seen is not None and bool(self.seen.theirs)
@@ -134,7 +134,7 @@ class DeletionScreen(FramedScreen):
         if self.frame.is_whole:
             self._draw()
 
-    # what is shown
+    # display
 
     def _draw(self) -> None:
         seen, target = self.seen, self.kymatui.view.target
@@ -179,7 +179,7 @@ class DeletionScreen(FramedScreen):
 
     @property
     def _job(self) -> str:
-        """Return the title of the module's active job."""
+        """Return the line of the module's active job, "" without a job."""
         job = self._own_job
         return sanitize(background_job_line(job, self.kymatui.clock())) if job is not None else ""
 
@@ -187,7 +187,7 @@ class DeletionScreen(FramedScreen):
     def _own_job(self) -> Job | None:
         return flow_app(self).desk.own_job(self.module)
 
-    # what the person does
+    # user input
 
     def why_off(self, action: str) -> str:
         turn = self.turn

@@ -124,7 +124,7 @@ class FleetScreen(FramedScreen):
 
         self.fleet_app.desk.flow(edit_runtimes(self.fleet_app, self.targets))
 
-    # what is shown
+    # display
 
     def show_catalog(self) -> None:
         if not self.query(ViewTabs):  # not composed yet

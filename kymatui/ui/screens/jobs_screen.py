@@ -187,7 +187,7 @@ class JobScreen(JobListing):
         self.query_one("#job-steps", Static).update(Content("\n").join(lines))
         at_end = table.cursor_key is None or table.cursor_key == (table.rows[-1].key if table.rows else None)
         table.show(words.log_rows(job))
-        if at_end:  # whoever looks back into the log stays there
+        if at_end:  # a cursor on an earlier line stays there
             table.action_edge(1)
         self._show_line()
         self.refresh_bindings()

@@ -91,7 +91,7 @@ class ModuleScreen(ModuleActionScreen):
     def targets(self) -> Sequence[str]:
         return (self._module_name,)
 
-    # what is shown
+    # display
 
     @property
     def module(self) -> ModuleRow | None:

@@ -50,7 +50,7 @@ HIGH_CONTRAST = Theme(
     text_alpha=1.0,
 )
 
-# Okabe and Ito's palette: told apart with every common form of colour blindness
+# Okabe and Ito's palette: distinct with every common form of colour blindness
 COLOUR_BLIND = Theme(
     name="kymatui-colour-blind",
     primary="#56b4e9",

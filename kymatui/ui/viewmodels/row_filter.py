@@ -1,4 +1,4 @@
-"""Filter behind `/` in the grammar of k9s: a regular expression, `!` inverts, `-f` is fuzzy, `-l` labels.
+"""Filter behind `/` in k9s grammar: a regular expression, `!` inverts, `-f` is fuzzy, `-l` labels.
 
 Labels are `-l key=value`, `-l key` or `-l key!=value`, several separated by commas.
 """

@@ -53,7 +53,7 @@ class Document(ScrollView, can_focus=True):
 
     @property
     def place(self) -> str:
-        """Return the number of the current match and of all matching lines."""
+        """Return the position of the current match such as `2 of 5`, or "no match"."""
         return f"{self._current + 1} of {len(self._matches)}" if self._matches else "no match"
 
     def show(self, text: str) -> None:

@@ -18,7 +18,7 @@ from kymatui.ui.widgets.row_table import OfTable, RowTable
 
 
 class LiveTable(RowTable):
-    """Table of live rows; `sort` None keeps the given order and disables sorting, `copied` is the column of `c`.
+    """Table of live rows; `sort` None disables sorting, `copied` is the column that `c` copies.
 
     `opens` is False where Enter opens nothing, so that no key offers it.
     """

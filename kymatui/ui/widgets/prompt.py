@@ -59,7 +59,7 @@ class Prompt(Horizontal):
         with field.prevent(Input.Changed):
             field.value = text
         field.cursor_position = len(text)
-        self.screen.set_focus(field)  # at once: `focus` would wait for its turn, and lose what is typed meanwhile
+        self.screen.set_focus(field)  # at once: `focus` is queued, and keys typed meanwhile would be lost
 
     def close(self) -> None:
         self.display = False

@@ -109,7 +109,7 @@ class RowTable(ScrollView, can_focus=True):
         self._sorted: tuple[str, bool] | None = None
         self._base = Style.null()
 
-    # what is shown
+    # display
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -179,7 +179,7 @@ class RowTable(ScrollView, can_focus=True):
         opacity.
         """
         self._refit()  # a table that was hidden when its rows came is drawn before it hears of its size
-        self._base = self.rich_style  # which is worked out anew every time it is asked for: once a paint is enough
+        self._base = self.rich_style  # Textual computes it on every access: once a paint is enough
         if self.styles.gutter != Spacing() or self.opacity < 1 or self.styles.text_opacity < 1:
             return super().render_lines(crop)
         width, background, filters = self.region.width, self.background_colors[1], self.get_line_filters()

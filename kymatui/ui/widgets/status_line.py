@@ -17,7 +17,7 @@ class StatusLine(Static):
 
     def say(self, content: Content) -> None:
         """Display the content; ignore the same content."""
-        said = content.plain, repr(content.spans)  # contents are equal whatever their styles
+        said = content.plain, repr(content.spans)  # Content ignores styles when it compares
         if said == self._said:
             return
         self._said = said

@@ -62,7 +62,7 @@ class ViewTabs(Widget):
         return spread_parts(Content.assemble(*parts), note, self.size.width)
 
     def _laid_out(self) -> tuple[list[str], int]:
-        """Return the labels and the space between them; a narrow line first shrinks space, then labels."""
+        """Return the labels and the space between them; a narrow line shrinks the space, then clips labels."""
         full = [sanitize(view.label) for view in self._views]
         space = self.size.width - (cell_len(self._note) + 2 if self._note else 0)
         for gap, letters in _LAYOUTS:

@@ -64,7 +64,7 @@ def preview_restore(backup: BackupInfo, seen: Sequence[RestoreStep], name: str, 
 
 def _line(one: RestoreStep) -> PreviewLine:
     fields = changed_fields(one.changes)
-    if one.fate is RestoreVerdict.THERE:  # what the backup has is told, and written nowhere
+    if one.fate is RestoreVerdict.THERE:  # the backup's content is displayed and not written
         fields = (f"  {line[2:]}{'   (in the backup)' if line.startswith('+ ') else ''}" for line in fields)
     return PreviewLine(_MARKS[one.fate], str(one.ref), one.reason, tuple(fields))
 
