@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kymatui.ui.flows.flow_app import FlowApp
 
 
-_MOVING = ("table.", "document.")  # keys that everybody tries before he looks for them
+_MOVING = ("table.", "document.")  # keys that users try without a search
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,6 @@ def _keys(screen: FramedScreen) -> Iterator[PaletteEntry]:
 def _commands(screen: FramedScreen) -> Iterator[PaletteEntry]:
     for command in screen.command_line.commands():
         if command.name in ("module", "tree", "back", "forward", "filter", "save"):
-            continue  # they want words, or are there as keys or modules
+            continue  # they need arguments, or are listed as keys or modules
         for line in help_lines(command) if command.name != "columns" else ():
             yield PaletteEntry(f":{line}", command.help, partial(screen.command_line.run, line))

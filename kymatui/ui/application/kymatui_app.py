@@ -155,7 +155,7 @@ class KymatuiApp(FlowApp):
     def locations(self) -> ObjectIndex:
         return self.view.locations
 
-    # life
+    # lifecycle
 
     def get_default_screen(self) -> CatalogScreen:
         return CatalogScreen()
@@ -193,7 +193,7 @@ class KymatuiApp(FlowApp):
         if self.shown is not None and self.shown.frame.is_whole:
             advance_tables(self.shown, self.clock())
 
-    # what arrives from the cluster
+    # updates from the cluster
 
     def _deliver(self, values: Mapping[str, object]) -> None:
         place, failure = self._view.deliver(values)
@@ -226,7 +226,7 @@ class KymatuiApp(FlowApp):
         await resuming.look_back(self, context)
 
     def _failed(self, failure: KymatuiError) -> None:
-        if isinstance(failure, ConfigurationError):  # there is nothing to wait for: the words belong on the terminal
+        if isinstance(failure, ConfigurationError):  # a retry cannot help: print the error on the terminal
             self.fatal = failure
             self.exit(failure.exit_code, return_code=failure.exit_code)
 
@@ -279,7 +279,7 @@ class KymatuiApp(FlowApp):
         for problem in keymap_problems(self.settings.keys, key_scopes(type(self))):
             self.problem(problem)
 
-    # what the person asks for
+    # user input
 
     @property
     def why_read_only(self) -> str:

@@ -10,7 +10,7 @@ from textual.screen import Screen, ScreenResultType
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.first_paint import FirstPaintScreen
 
-_SILENT: Final = frozenset({"back"})  # escape on the first screen is pressed to be sure that it is the first
+_SILENT: Final = frozenset({"back"})  # users press Escape to reach the first screen for sure
 
 
 class DisabledKeysScreen(FirstPaintScreen[ScreenResultType]):

@@ -53,7 +53,7 @@ class FramedScreen(DisabledKeysScreen[None]):
         self.filter_line = FilterLine(self.main_widget)
         self.command_line = CommandLine(self, self.commands, self.filter_line, lambda: self.main_widget().focus())
 
-    # what a screen gives
+    # for subclasses
 
     @property
     def step(self) -> ScreenStep:
@@ -103,7 +103,7 @@ class FramedScreen(DisabledKeysScreen[None]):
         yield TopLine(id="top")
         yield Static("", id="banner")
         yield from self.body()
-        if self.kymatui.has_begun:  # the first paint of the first screen does not wait for it
+        if self.kymatui.has_begun:  # not before the first paint of the first screen
             yield self.command_line.new_prompt()
         yield KeyBar(id="keys")
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CATALOG = "catalog"
 CLUSTER = "cluster"
 FAILURE = "failure"
-STEADY_SECONDS = 0.25  # between two looks once all lists are there: the mailbox delivers no more often
+STEADY_SECONDS = 0.25  # between two readings once all lists are loaded: the mailbox delivers no more often
 _BURST_SECONDS = 0.02  # changes come several at a time
 
 
@@ -121,7 +121,7 @@ class ConnectionLink(Generic[S]):
         connect: Callable[[], S],
         mailbox: Mailbox | MailSlot,
         *,
-        pause: float = 0.1,  # between two looks while lists are coming
+        pause: float = 0.1,  # between two readings while lists are loading
     ) -> None:
         self._connect = connect
         self._mailbox = mailbox
@@ -223,9 +223,7 @@ class ClusterLink(ConnectionLink[ClusterSession]):
         try:
             self._mailbox.put(CATALOG, ClusterReading(snapshot, self._read(snapshot)))
         except Exception as error:  # noqa: BLE001
-            self._mailbox.put(
-                CATALOG, as_defect_error(error)
-            )  # under the same key, so that a later reading replaces it
+            self._mailbox.put(CATALOG, as_defect_error(error))  # under the same key: a later reading replaces it
         return any(feed.state is FeedState.SYNCING for feed in snapshot.feeds.values())
 
 

@@ -22,7 +22,7 @@ from kymatui.ui.widgets.plan_widgets import PlanTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.tone_styles import with_tone
 
-_AROUND, _WORDS, _LEAST = 9, 4, 4  # lines: frame and reason; who is in charge; of the shortest list
+_AROUND, _WORDS, _LEAST = 9, 4, 4  # lines: frame and reason; manager of the cluster; shortest list
 
 
 @dataclass(frozen=True, slots=True)

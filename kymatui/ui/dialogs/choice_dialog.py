@@ -83,7 +83,7 @@ class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
     def action_other(self, by: int) -> None:
         tables = list(self.query(PlanTable))
         place = next((number for number, table in enumerate(tables) if table.has_focus), 0)
-        self.set_focus(tables[(place + by) % len(tables)])  # at once: keys may wait already that are meant for it
+        self.set_focus(tables[(place + by) % len(tables)])  # at once: queued keys may be meant for it
 
 
 def _columns(question: Question) -> tuple[Column, ...]:

@@ -132,7 +132,7 @@ class FormScreen(FirstPaintModal[Json | None]):
     def on_descendant_focus(self) -> None:
         self._tell()
 
-    # what the person does
+    # user input
 
     def action_turn(self) -> None:
         """Switch between form and YAML; an invalid document blocks the switch."""

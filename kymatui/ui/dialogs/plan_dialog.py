@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.ui.base.screen_app import ScreenApp
 
-_LOOKS = 0.5  # seconds between two looks at whether the plan still holds
+_LOOKS = 0.5  # seconds between two checks of whether the plan is still valid
 
 
 class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswer]):
@@ -176,7 +176,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         del parameters
         return None if self.why_off(action) else True
 
-    # what the person does
+    # user input
 
     @property
     def typed(self) -> dict[str, str]:

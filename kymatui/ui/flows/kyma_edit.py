@@ -358,7 +358,7 @@ def _carry_out_label(
     return ", ".join(f"{change.label} is {change.after or 'gone'}" for change in proposal.edit.changes)
 
 
-# why something cannot be asked for
+# reasons of disabled verbs
 
 
 def why_edit_disabled(edits: ClusterKymaEdits, verb: EditVerb, modules: Sequence[str], channels: Sequence[str]) -> str:

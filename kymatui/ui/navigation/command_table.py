@@ -78,5 +78,5 @@ def _alike(word: str, commands: Sequence[ScreenCommand]) -> tuple[str, ...]:
 def _split(line: str) -> list[str]:
     try:
         return shlex.split(line)
-    except ValueError:  # an open quote: take the words as they stand
+    except ValueError:  # an open quote: split at blanks
         return line.split()

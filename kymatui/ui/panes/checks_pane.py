@@ -103,7 +103,7 @@ class ChecksPane(Pane):
             self.query_one("#path", Input).value = rule.cells["path"].text.removesuffix(" *")
             self.action_try_path()
 
-    # a path of one's own
+    # typed path
 
     def action_try_path(self) -> None:
         self.query_one("#path", Input).focus()

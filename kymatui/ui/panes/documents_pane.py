@@ -52,7 +52,7 @@ class DocumentsPane(Pane):
         resources = (checked.resource for checked in row.checked)
         found = [ref for ref in (*resources, row.template, row.manifest, row.manager) if ref is not None]
         if self._chosen is not None and self._chosen not in found:
-            found.insert(0, self._chosen)  # an object that is deleted is not replaced by another one
+            found.insert(0, self._chosen)  # a deleted object is not replaced by another
         self._refs = tuple(dict.fromkeys(found))
         self._show(self._chosen or (found[0] if found else None))
 

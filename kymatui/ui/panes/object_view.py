@@ -34,7 +34,7 @@ class ObjectView(Vertical):
         self._reading = DocumentReading.LOADING
         self._error = ""
         self._at = 0.0
-        self._asked: tuple[ObjectRef, str] | None = None  # the object that was read last, and its resourceVersion then
+        self._asked: tuple[ObjectRef, str] | None = None  # the last object read, and its resourceVersion
         self._asking: ObjectRef | None = None
         self._note = ""
 

@@ -145,7 +145,7 @@ class CatalogScreen(ModuleActionScreen):
         show_notice(self.query_one("#catalog-body"), found)
         self._show_reason()
         can = (bool(table.rows), self._narrowed)
-        if can != self._can:  # the keys that need a row, and the one that leads back
+        if can != self._can:  # keys that need a row, and the key back
             self._can = can
             self.refresh_bindings()
 
@@ -171,7 +171,7 @@ class CatalogScreen(ModuleActionScreen):
                 parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))
         self.query_one(StatusLine).say(Content.assemble(*parts))
 
-    # what the person asks for
+    # user input
 
     def action_view(self, number: int) -> None:
         offered = catalog_views(self.kymatui.catalog)

@@ -93,7 +93,7 @@ class DeletionScreen(FramedScreen):
         self.set_interval(_PAUSE / 2, self._look)
         self._draw()
 
-    # looking
+    # reading
 
     def show_catalog(self) -> None:
         self._wanted = True

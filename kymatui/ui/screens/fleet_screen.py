@@ -220,7 +220,7 @@ class FleetScreen(FramedScreen):
             parts.append(Content.styled(f"   {actor}", "bold $text-accent"))
         return Content.assemble(*parts)
 
-    # what the person asks for
+    # user input
 
     def action_group(self) -> None:
         self.action_group_by((GROUPS.index(self._group) + 1) % len(GROUPS))

@@ -64,7 +64,7 @@ class ModuleScreen(ModuleActionScreen):
         self._module_name = name
         self._tab = tab or TABS[0].label
         self._last: ModuleRow | None = None
-        self._panes: dict[str, Pane] = {}  # those that were opened, by their titles
+        self._panes: dict[str, Pane] = {}  # opened panes by title
         self.pane: Pane | None = None
         """The tab that is open; None before the first one is."""
 

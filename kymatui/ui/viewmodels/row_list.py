@@ -63,7 +63,7 @@ class RowList:
     def replace(self, rows: Iterable[Row]) -> Sequence[int] | None:
         """Replace the rows; return the indices of changed lines, or None to draw all again."""
         before, key, place = self.rows, self.key, self.cursor
-        # Lines that say the same stay the same objects: what was drawn of them is kept by identity.
+        # Equal lines stay the same objects, since their drawing is cached by identity.
         self.rows = [self._known(row) for row in rows]
         self._places = {row.key: index for index, row in enumerate(self.rows)}
         self.marks &= self._places.keys()
@@ -75,7 +75,7 @@ class RowList:
     def _known(self, row: Row) -> Row:
         index = self._places.get(row.key)
         old = self.rows[index] if index is not None else row
-        return row if old is row or old != row else old  # most are the very same, and then nothing is compared
+        return row if old is row or old != row else old  # most are identical, which needs no comparison
 
     def _near(self, key: str | None, place: int | None) -> int | None:
         if not self.rows:

@@ -34,7 +34,7 @@ class Facts(Widget):
     ) -> None:
         super().__init__(id=id, classes=classes)
         self._facts: tuple[Fact, ...] = ()
-        self._wrapped: dict[int, Sequence[Content]] = {}  # by the width; a layout asks for the height again and again
+        self._wrapped: dict[int, Sequence[Content]] = {}  # by width; a layout queries the height repeatedly
         self.border_title = title
         self._label_style = labels
 

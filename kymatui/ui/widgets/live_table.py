@@ -75,7 +75,7 @@ class LiveTable(RowTable):
     def show(self, rows: Iterable[Row]) -> None:
         """Replace all rows; draw those that the filter accepts in the chosen order."""
         self._everything, self._aged_until = tuple(rows), 0.0
-        if self._aged_at:  # rows that were kept may tell an older age
+        if self._aged_at:  # cached rows may display an older age
             self._everything, self._aged_until = aged(self._everything, self._aged_at)
         self._arrange()
 

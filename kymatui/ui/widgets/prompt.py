@@ -43,7 +43,7 @@ class Prompt(Horizontal):
     def compose(self) -> ComposeResult:
         yield Static("/", id="prompt-sign")
         field = Input(id="prompt-input", classes="typing", compact=True, select_on_focus=False)
-        field.can_focus = False  # while it is hidden: a screen gives the keyboard to the first that can have it
+        field.can_focus = False  # while hidden: a screen focuses its first focusable widget
         yield field
         yield Static("", id="prompt-note")
 

@@ -178,7 +178,7 @@ class RowTable(ScrollView, can_focus=True):
         Textual's own method creates new strips of every line on every paint; it still serves borders, padding and
         opacity.
         """
-        self._refit()  # a table that was hidden when its rows came is drawn before it hears of its size
+        self._refit()  # a table that got its rows while hidden is drawn before its resize event
         self._base = self.rich_style  # Textual computes it on every access: once a paint is enough
         if self.styles.gutter != Spacing() or self.opacity < 1 or self.styles.text_opacity < 1:
             return super().render_lines(crop)
@@ -227,7 +227,7 @@ class RowTable(ScrollView, can_focus=True):
         self._scroll_to_cursor()
         self.refresh()
 
-    # moving
+    # movement
 
     def action_move(self, by: int) -> None:
         if self._list.cursor is not None:
@@ -260,7 +260,7 @@ class RowTable(ScrollView, can_focus=True):
         elif cursor >= top + visible:
             self.scroll_to(y=cursor - visible + 1, animate=False, force=True)
 
-    # choosing and marking
+    # selection and marks
 
     def action_choose(self) -> None:
         if self.cursor_key is not None:

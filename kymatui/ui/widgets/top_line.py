@@ -97,7 +97,7 @@ class TopLine(Widget):
             left += [Content.styled(" ctx ", "$foreground-muted"), Content.styled(where, "$secondary")]
         said = Content.assemble(*left)
         right = Content()
-        for words in _around(facts, wide):  # where it is tight, who and where come before how many
+        for words in _around(facts, wide):  # on a narrow line, names precede counts
             right = _right(facts, wide, words)
             if said.cell_length + right.cell_length < width:
                 break

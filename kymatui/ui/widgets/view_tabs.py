@@ -57,7 +57,7 @@ class ViewTabs(Widget):
             parts.append(Content.styled(f"{view.key} ", "$text-accent"))
             parts.append(Content.styled(label, "bold reverse" if here else "$foreground-muted"))
             parts.append(Content(" " * gap))
-        parts = parts[:-1]  # the last gap would only be cut
+        parts = parts[:-1]  # the last gap would be clipped
         note = Content.styled(sanitize(self._note), "bold $text-warning") if self._note else Content("")
         return spread_parts(Content.assemble(*parts), note, self.size.width)
 

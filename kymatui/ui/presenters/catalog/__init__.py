@@ -1,1 +1,1 @@
-"""The catalog of one cluster as view models: module rows, columns, channels, changes, problems, empty-table notices."""
+"""Catalog of one cluster as view models: rows, columns, channels, changes, problems, notices."""

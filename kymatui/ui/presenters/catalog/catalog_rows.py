@@ -54,7 +54,7 @@ def table_rows(
 
 
 def table_row(module: Module, view: CatalogView, now: float, *, stale: bool = False) -> Row:
-    """Return one module as cells; only `offered` depends on the view, so that a row never contradicts itself."""
+    """Return the row of one module; only the cell `offered` depends on the view."""
     cells = {
         "name": Cell(sanitize(module.name), "strong"),
         "source": Cell(_source(module), "muted"),

@@ -1,1 +1,1 @@
-"""A control plane and its runtimes as view models: runtime rows, groups, version counts, comparisons, campaigns."""
+"""Control plane and runtimes as view models: rows, groups, versions, comparisons, campaigns."""
