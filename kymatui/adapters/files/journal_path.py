@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def journal_path(context: str, namespace: str, name: str) -> Path:
-    """Where the runs on one module of one cluster are written down, below the user's state folder."""
+    """Return the journal file of one module on one cluster, in the user's state folder."""
     import platformdirs  # takes its time to load, and most commands write no journal
 
     parts = [re.sub(r"[^A-Za-z0-9._-]", "_", part) or "_" for part in (context, namespace, name)]

@@ -101,7 +101,7 @@ class CatalogSession:
 
     @property
     def name(self) -> str:
-        """The context's name."""
+        """Return the context's name."""
         return self.client.transport.connection.context
 
     title = ""
@@ -138,17 +138,17 @@ class CatalogSession:
 
     @property
     def target(self) -> ClusterTarget:
-        """The cluster, as plans and questions name it."""
+        """Return the cluster as plans and confirmations name it."""
         return read_cluster_target(self.client)
 
     @property
     def read_only(self) -> bool:
-        """Whether the gate is shut: nothing that writes leaves this machine."""
+        """Return whether the session refuses every write request."""
         return self.client.transport.read_only
 
     @property
     def feeds(self) -> Mapping[str, Feed]:
-        """How each kind is doing, by its resource name; catalogs from outside of the cluster are there, too."""
+        """Return each feed's state by resource name, including catalogs from outside the cluster."""
         return {**self._feeds.states(), **self._catalogs.feeds()}
 
     @property
@@ -158,12 +158,12 @@ class CatalogSession:
 
     @property
     def requests(self) -> Mapping[str, int]:
-        """How many requests left, by verb."""
+        """Return the number of requests sent, by verb."""
         return dict(self.client.transport.counts)
 
     @property
     def traffic(self) -> tuple[int, int]:
-        """How many requests left that only read, and how many that could have changed something."""
+        """Return the number of read requests sent, and of requests that can write."""
         transport = self.client.transport
         return transport.counts.total() - transport.writes, transport.writes
 
@@ -400,7 +400,7 @@ class CatalogSession:
         self._bell.ring()
 
     def _inputs(self) -> object:
-        """What decides which kinds are watched; the tuples stay the same objects until something changes."""
+        """Return the inputs that select the watched kinds; the same tuples until one changes."""
         templates, outside = self._feeds.objects(KYMA_KINDS[1].feed), self._catalogs.templates
         return _Same(templates), _Same(outside), _Same(self._told), _Same(self._feeds.objects(DEFINITIONS))
 
@@ -425,7 +425,7 @@ class CatalogSession:
 
 
 def _passes(failure: KymatuiError) -> bool:
-    """Whether a failure may be over in a moment: a server that is busy, or in trouble."""
+    """Return whether a failure may be temporary, such as a busy or failing server."""
     return isinstance(failure, ThrottledError) or (isinstance(failure, ServerError) and failure.status >= 500)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def open_cluster(options: SessionOptions | None = None) -> KubeCluster:
-    """The cluster of a context, for the engine; raises ConfigurationError. Nothing is sent before it is asked."""
+    """Open the cluster of a context without a request. Raise ConfigurationError."""
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.api.discovery import Discovery
     from kymatui.adapters.kube.api.discovery_cache import DiscoveryCache
@@ -27,14 +27,14 @@ def open_cluster(options: SessionOptions | None = None) -> KubeCluster:
 
 
 def context_name(options: SessionOptions) -> str:
-    """The name of the context that is meant; raises ConfigurationError. Nothing is sent."""
+    """Return the selected context's name without a request. Raise ConfigurationError."""
     from kymatui.adapters.kube.auth.connection import connect
 
     return connect(options.kubeconfig, options.context, options.namespace).context
 
 
 def cluster_of(client: Client) -> KubeCluster:
-    """The same over a client that is there already."""
+    """Return the cluster of an existing client."""
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 
     return KubeCluster(client)

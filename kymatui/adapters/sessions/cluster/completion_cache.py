@@ -33,7 +33,7 @@ class CompletionNames:
 
 
 def names_in(snapshot: Snapshot) -> CompletionNames:
-    """What the templates and release metas of a snapshot name."""
+    """Return the names in the templates and release metas of a snapshot."""
     from kymatui.domain.kubernetes.object_meta import MalformedObject
     from kymatui.domain.kyma.module_templates import read_template
     from kymatui.domain.kyma.release_metas import read_release_meta
@@ -85,7 +85,7 @@ def save_names(key: object, names: CompletionNames) -> None:
 
 
 def load_names(key: object, *, now: float | None = None) -> tuple[CompletionNames, bool]:
-    """The names that are kept, and whether they are young enough not to be asked for again."""
+    """Return the cached names, and whether they are recent enough to use without a request."""
     import json
 
     file = _file(key)
@@ -106,7 +106,7 @@ def _file(key: object) -> Path:
 
 
 def kubeconfig_contexts(kubeconfig: str = "") -> tuple[str, ...]:
-    """The contexts of a kubeconfig, or of those that are looked for; raises ConfigurationError."""
+    """Return the contexts of a kubeconfig, by default the usual ones. Raise ConfigurationError."""
     from kymatui.adapters.kube.auth.kubeconfig import read_kubeconfig
 
     config = read_kubeconfig(kubeconfig)

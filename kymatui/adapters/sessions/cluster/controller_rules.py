@@ -43,7 +43,7 @@ def read_controller_rules(home: KubeCluster, namespace: str, options: SessionOpt
 
 
 def _flags(home: KubeCluster, namespace: str) -> ControllerFlags | None:
-    """Of several Deployments that could be it, the one that mounts a policy."""
+    """Return the flags of lifecycle-manager, preferably of the Deployment that mounts a policy."""
     found = [flags for raw in home.list(_DEPLOYMENT, namespace, whole=True) if (flags := read_controller_flags(raw))]
     return min(found, key=lambda flags: (not flags.policy, flags.deployment), default=None)
 

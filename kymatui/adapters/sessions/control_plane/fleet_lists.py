@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet, tuple[str, ...]]:
-    """The context's name, the fleet, and what could not be read, in sentences.
+    """Return the context's name, the fleet, and messages about what is unreadable.
 
     Raises what a list of Kymas raises, and UnknownNameError for a namespace that does not exist. `options.namespace` ""
     means all namespaces; `labels` is a selector, which the server applies.
@@ -92,7 +92,7 @@ def _listed(client: Client, fixed: WatchedKind) -> list[dict[str, object]]:
 def list_kind(
     client: Client, fixed: WatchedKind, namespace: str = "", *, labels: str = "", fields: str = ""
 ) -> list[dict[str, object]]:
-    """All objects of a kind in the first of its versions that is served; raises NotFoundError where none is."""
+    """List a kind in its first served version. Raise NotFoundError if none is served."""
     for version in fixed.versions:
         gvk = GroupVersionKind(fixed.group, version, fixed.kind)
         resource = client.discovery.find(gvk)

@@ -62,7 +62,7 @@ class FleetSession:
 
     @property
     def name(self) -> str:
-        """The context's name."""
+        """Return the context's name."""
         return self.home.client.transport.connection.context
 
     @property
@@ -71,7 +71,7 @@ class FleetSession:
 
     @property
     def target(self) -> ClusterTarget:
-        """The control plane, as plans and questions name it."""
+        """Return the control plane as plans and confirmations name it."""
         return replace(read_cluster_target(self.home.client), namespace=self._namespace)
 
     @property
@@ -80,7 +80,7 @@ class FleetSession:
 
     @property
     def traffic(self) -> tuple[int, int]:
-        """How many requests left that only read, and how many that could have changed something."""
+        """Return the number of read requests sent, and of requests that can write."""
         transport = self.home.client.transport
         return transport.counts.total() - transport.writes, transport.writes
 

@@ -41,7 +41,7 @@ _LOOK: Final = 0.5
 
 
 def kyma_resource(home: KubeCluster) -> ApiResource:
-    """The kind of Kymas in a cluster; raises NotFoundError where it is no control plane."""
+    """Return the kind of Kymas in a cluster. Raise NotFoundError if it is no control plane."""
     for version in _KYMAS.versions:
         found = home.client.discovery.find(GroupVersionKind(_KYMAS.group, version, _KYMAS.kind))
         if found is not None:
@@ -54,7 +54,7 @@ def kyma_resource(home: KubeCluster) -> ApiResource:
 
 
 def list_runtimes(home: KubeCluster, namespace: str = "") -> list[RuntimeKey]:
-    """All runtimes of a control plane, by their Kymas."""
+    """Return all runtimes of a control plane, from their Kymas."""
     from kymatui.adapters.kube.watch.projections import MetadataOnly
 
     found = home.client.list(kyma_resource(home), namespace, decode=MetadataOnly).items
@@ -133,7 +133,7 @@ class PairSession:
 
     @property
     def name(self) -> str:
-        """The runtime's name."""
+        """Return the runtime's name."""
         return self.key[1]
 
     @property
@@ -150,7 +150,7 @@ class PairSession:
 
     @property
     def target(self) -> ClusterTarget:
-        """The runtime and its control plane, as plans and questions name them."""
+        """Return the runtime and its control plane as plans and confirmations name them."""
         return self._session.target
 
     @property
@@ -160,7 +160,7 @@ class PairSession:
 
     @property
     def client(self) -> Client:
-        """Of the runtime; raises what keeps it from being reached."""
+        """Return the runtime's client. Raise the error that prevents the connection."""
         inner = self._session.inner
         if inner is None:
             raise self._session.failure or NotFoundError(f"{self.name} is not connected")
@@ -217,7 +217,7 @@ class PairSession:
         return read_controller_rules(self.home, self.key[0], self._options)
 
     def pair(self) -> RuntimePair:
-        """The two sides apart, with what is known of lifecycle-manager's configuration."""
+        """Return both sides separately, with the known configuration of lifecycle-manager."""
         found = self._session.pair()
         return replace(found, control=replace(found.control, rules=self._rules or found.control.rules))
 
@@ -232,7 +232,7 @@ class PairSession:
 
     @property
     def feeds(self) -> Mapping[str, Feed]:
-        """How each kind is doing, taken from the side that counts for it."""
+        """Return each kind's feed state, from the side that decides for the kind."""
         return self.snapshot().feeds
 
     def follow_events(self, refs: Iterable[ObjectRef]) -> None:

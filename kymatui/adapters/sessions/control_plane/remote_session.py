@@ -53,7 +53,7 @@ class RemoteSession:
 
     @property
     def target(self) -> ClusterTarget:
-        """The control plane, as plans and questions name it."""
+        """Return the control plane as plans and confirmations name it."""
         return self._fleet.target
 
     @property
@@ -62,7 +62,7 @@ class RemoteSession:
 
     @property
     def traffic(self) -> tuple[int, int]:
-        """How many requests left that only read, and how many that could have changed something."""
+        """Return the number of read requests sent, and of requests that can write."""
         return self._fleet.traffic
 
     @property
@@ -80,7 +80,7 @@ class RemoteSession:
             threading.Thread(target=self._ask_owner, args=(on_change,), name="runtime-owner", daemon=True).start()
 
     def picture(self) -> FleetSnapshot:
-        """The fleet as it is known now; never waits."""
+        """Return the fleet as known now, without waiting."""
         found = self._fleet.picture()
         if self._straight is None and self.wanted:
             named = found.named(self.wanted)
@@ -89,12 +89,12 @@ class RemoteSession:
 
     @property
     def straight_to(self) -> RuntimeKey | None:
-        """The one runtime that was asked for, as soon as it is known."""
+        """Return the one requested runtime as soon as it is known."""
         return self._straight
 
     @property
     def wanted(self) -> str:
-        """The one runtime that was asked for, in the words in which it was; "" where the fleet is wanted."""
+        """Return the requested runtime as the user typed it; "" for the fleet."""
         return self.options.runtime or self._by_hand_owner
 
     def runtime(self, key: RuntimeKey) -> RuntimeSession:

@@ -56,7 +56,7 @@ class SecretRuntimes:
         return self.runtime(manifest.kyma, manifest.meta.namespace, cancel)
 
     def runtime(self, kyma: str, namespace: str, cancel: threading.Event | None = None) -> KubeCluster | None:
-        """The cluster of a Kyma; None where there is no Secret.
+        """Return the cluster of a Kyma, None without an access Secret.
 
         Raises ConfigurationError for a Secret that is no use, or leads to the runtime of another Kyma, and what keeps
         the runtime from being asked whose it is.

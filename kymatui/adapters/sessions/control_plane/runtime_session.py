@@ -97,7 +97,7 @@ class RuntimeSession:
 
     @property
     def name(self) -> str:
-        """The control plane's context: it is what settings by context are about."""
+        """Return the control plane's context, which selects the settings."""
         return self.home.client.transport.connection.context
 
     @property
@@ -111,7 +111,7 @@ class RuntimeSession:
 
     @property
     def target(self) -> ClusterTarget:
-        """The runtime and its control plane, as plans and questions name them."""
+        """Return the runtime and its control plane as plans and confirmations name them."""
         inner = self._inner
         return read_runtime_target(
             self.home.client, self.key, self.namespace, inner.client if inner is not None else None
@@ -123,7 +123,7 @@ class RuntimeSession:
 
     @property
     def traffic(self) -> tuple[int, int]:
-        """How many requests went to the runtime that only read, and how many that could have changed something."""
+        """Return the number of read requests sent to the runtime, and of requests that can write."""
         return self._inner.traffic if self._inner is not None else (0, 0)
 
     @property
@@ -152,12 +152,12 @@ class RuntimeSession:
 
     @property
     def inner(self) -> CatalogSession | None:
-        """The runtime's own session, None while there is no connection."""
+        """Return the runtime's own session, None without a connection."""
         return self._inner
 
     @property
     def client(self) -> Client:
-        """Of the runtime; raises what keeps it from being reached."""
+        """Return the runtime's client. Raise the error that prevents the connection."""
         if self._inner is None:
             raise self._error or UnreachableError(f"{self.key[1]} is not connected")
         return self._inner.client
@@ -201,7 +201,7 @@ class RuntimeSession:
         return Feed(FeedState.SYNCING)
 
     def pair(self) -> RuntimePair:
-        """The two sides apart, as they are compared."""
+        """Return both sides separately, for a comparison."""
         inner = self._inner
         runtime = inner.snapshot() if inner is not None else None
         return RuntimePair(self.key[1], self._control_snapshot(time.time()), runtime, str(self._error or ""))

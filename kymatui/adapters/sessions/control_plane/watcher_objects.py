@@ -43,7 +43,7 @@ def read_control_side(home: KubeCluster) -> ControlPlaneObjects:
 
 
 def _listed(home: KubeCluster, fixed: WatchedKind) -> list[Object] | str:
-    """The objects, or why they are not known."""
+    """Return the objects, or the reason why they are unknown."""
     try:
         for version in fixed.versions:
             kind = GroupVersionKind(fixed.group, version, fixed.kind)

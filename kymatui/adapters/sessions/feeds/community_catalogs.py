@@ -61,7 +61,7 @@ class CommunityCatalogs:
 
     @property
     def templates(self) -> tuple[Object, ...]:
-        """All templates of all sources; the same tuple until something changes."""
+        """Return all templates of all sources; the same tuple until one changes."""
         return self._templates
 
     @property
@@ -70,7 +70,7 @@ class CommunityCatalogs:
         return self._raw_manifests
 
     def feeds(self) -> dict[str, Feed]:
-        """How each source is doing, by the name of its feed; a password in an address is not in it."""
+        """Return each source's state by feed name, without passwords of addresses."""
         found = {source.name: source.feed for source in self._sources}
         if self._left_out:
             message = (

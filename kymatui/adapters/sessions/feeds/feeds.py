@@ -106,7 +106,7 @@ class Feeds:
         return store
 
     def absent(self, name: str, message: str) -> None:
-        """The cluster does not serve it."""
+        """Mark a kind that the cluster does not serve."""
         line = self._line(name)
         self._end(line)
         if line.store.values():

@@ -69,7 +69,7 @@ class NamespaceFollower:
             )
 
     def objects(self) -> tuple[Object, ...]:
-        """All that are known now, in no order."""
+        """Return all objects known now, in no order."""
         return tuple(item for name in self._followed for item in self._feeds.objects(name))
 
     def places(self) -> frozenset[NamespacedKind]:

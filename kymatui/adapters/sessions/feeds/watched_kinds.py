@@ -42,7 +42,7 @@ _FIXED = {(fixed.group, fixed.kind) for fixed in WATCHED_KINDS}
 def module_kinds(
     templates: Iterable[Mapping[str, Any]], outside: Iterable[Mapping[str, Any]] = ()
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """The kinds of modules' own resources by group and kind, with the versions that templates ask for.
+    """Return the kinds of module CRs by group and kind, with the versions in templates.
 
     Templates may say anything: what names no kind is passed over here, and told of by the domain. Those from outside
     of the cluster are not trusted to name built-in kinds: nobody wants every Secret listed for a file on the web.
