@@ -30,7 +30,7 @@ class AsksAgain(Protocol):
 
 
 class ScreenFrame:
-    """The frame of one screen."""
+    """Frame of one screen."""
 
     def __init__(self, screen: Screen[Any]) -> None:
         self._screen = screen

@@ -54,7 +54,6 @@ async def start_deletion(app: FlowApp, names: Sequence[str]) -> None:
 
 
 async def open_deletion(app: FlowApp, module: str) -> None:
-    """Open the stepper of a module."""
     app.ways.open(ScreenStep("delete", module))
 
 

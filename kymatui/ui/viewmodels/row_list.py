@@ -49,7 +49,6 @@ class RowList:
 
     @property
     def current(self) -> Row | None:
-        """Return the row under the cursor."""
         return self.rows[self.cursor] if self.cursor is not None else None
 
     @property

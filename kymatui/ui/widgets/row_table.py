@@ -117,7 +117,6 @@ class RowTable(ScrollView, can_focus=True):
 
     @property
     def current(self) -> Row | None:
-        """Return the row under the cursor."""
         return self._list.current
 
     @property

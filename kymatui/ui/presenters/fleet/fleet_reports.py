@@ -113,7 +113,6 @@ CHANGE_COLUMNS = (
 
 
 def change_rows(changes: Iterable[FleetChange]) -> list[Row]:
-    """Return one row per change."""
     return [_change_row(change) for change in changes]
 
 
@@ -153,7 +152,6 @@ def format_runtime_change(row: Row) -> str:
 
 
 def runtime_of(row_key: str) -> str:
-    """Return the runtime of a line."""
     return row_key.partition(_SEPARATOR)[0]
 
 
