@@ -69,7 +69,7 @@ def _kymas(home: KubeCluster, control: SessionOptions, runtime: str) -> list[Kym
 def _listed(
     home: KubeCluster, fixed: WatchedKind, namespace: str
 ) -> tuple[list[dict[str, object]], UnknownFact | None]:
-    """The objects, or why they are not known; a kind that is not served has none."""
+    """List the objects, or return why they are unknown; an unserved kind has none."""
     try:
         return list_kind(home.client, fixed, namespace), None
     except NotFoundError:

@@ -59,7 +59,7 @@ class SessionDeletions:
     # looking
 
     def look(self, module: str, namespace: str = "", way: ModuleCRHandling = ModuleCRHandling.LET) -> DeletionState:
-        """Where the deletion of a module stands now. Lists everything that its manager looks after; writes nothing."""
+        """Return the state of a module's deletion from a list of its managed resources; no write."""
         from kymatui.actions.modules.module_sources import find_installed
         from kymatui.engine.deletion.uninstall_plan import plan_uninstall
         from kymatui.engine.jobs.run import SystemClock
@@ -217,13 +217,13 @@ class SessionDeletions:
 
 
 def _with_unseen(made: DeletionState, unseen: Iterable[str]) -> DeletionState:
-    """Where nobody knows what lifecycle-manager manages, nobody knows whether it would create the module again."""
+    """Add the unknown resources: lifecycle-manager might create the module again."""
     reasons = [(name, why.removesuffix(")")) for name, _, why in (one.partition(" (") for one in unseen)]
     return replace(made, remaining=replace(made.remaining, unknown=(*made.remaining.unknown, *reasons)))
 
 
 def _is_left_behind(row: ModuleRow, world: ClusterIndex) -> bool:
-    """Whether it is resources without their manager; they still are while all of them are being deleted."""
+    """Return whether the module's resources have no manager, also while they are being deleted."""
     if row.presence is not Presence.DELETING:
         return row.presence is Presence.ORPHAN
     return gather_inputs(row.name, world, time.time(), CatalogOptions()).manager.sight is ManagerVisibility.ABSENT
@@ -281,7 +281,7 @@ def _defines(raw: object) -> tuple[str, str]:
 
 
 def deletion_options(seen: DeletionState) -> Iterator[ModuleCRHandling]:
-    """The ways out that there are for the default resource."""
+    """Return the options for the default CR."""
     yield ModuleCRHandling.LET
     if seen.charge is ManagedBy.KYMA and seen.requested:
         if seen.default is not None:

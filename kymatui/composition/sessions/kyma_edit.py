@@ -42,24 +42,24 @@ class ClusterKymaEdits:
 
     @property
     def cluster(self) -> Cluster:
-        """The one whose Kyma is edited."""
+        """Return the cluster of the edited Kyma."""
 
         return self._session.cluster
 
     def propose(self, toggle: ModuleEdit) -> EditProposal:
-        """What it would do, from what the session knows; asks the server only for the right to write."""
+        """Return the effects of an edit according to the session's snapshot."""
         from kymatui.domain.kyma_edit.module_edit import propose_edit
 
         return propose_edit(self._session.snapshot(), toggle, time.time())
 
     def propose_labels(self, labels: Labels) -> LabelProposal:
-        """What other labels of the Kyma would do."""
+        """Return the effects of other labels on the Kyma."""
         from kymatui.domain.kyma_edit.label_edit import propose_labels
 
         return propose_labels(self._session.snapshot(), labels, time.time())
 
     def uninstalls(self, modules: Iterable[str], consent: UninstallConsent, timeout: float) -> tuple[Uninstall, ...]:
-        """What these modules, which are uninstalled, still manage; lists it, and writes nothing."""
+        """List the resources that these modules still manage, without a write."""
         from kymatui.actions.plans import DeletionRequest
         from kymatui.actions.uninstall import plan_uninstall
         from kymatui.adapters.files.backups import backup_path
@@ -129,7 +129,7 @@ class ClusterKymaEdits:
             prepare_uninstalls(self._deletions(self._session), planned, tell, cancel)
 
     def may_write(self, proposal: EditProposal | LabelProposal) -> bool:
-        """Whether the user may patch the Kyma of a proposal."""
+        """Return whether the user may patch the Kyma of a proposal."""
 
         if proposal.edit is None:
             return False
@@ -254,7 +254,7 @@ class ClusterKymaEdits:
         )
 
     def _sync_plan(self) -> SyncPlan | None:
-        """The catalog sync of a runtime; None where there is but one cluster."""
+        """Return the catalog sync of a runtime; None for a single cluster."""
         return None
 
 

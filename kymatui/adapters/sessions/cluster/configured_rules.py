@@ -12,7 +12,7 @@ _LARGEST = 1024 * 1024
 
 
 def read_configured_rules(policy: str, restricted: Iterable[str]) -> ControllerSettings | None:
-    """The policy of maintenance windows from a file, and which modules are restricted; None where nothing is given.
+    """Return the configured maintenance policy and restricted modules; None if neither is set.
 
     Raises ConfigurationError for a file that is not there or that lifecycle-manager could not read either.
     """

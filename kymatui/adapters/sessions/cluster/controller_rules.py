@@ -21,7 +21,7 @@ _CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
 
 
 def read_controller_rules(home: KubeCluster, namespace: str, options: SessionOptions) -> FoundRules:
-    """What a person configures wins.
+    """Return lifecycle-manager's settings; the user's options override the cluster's.
 
     The rest is read from lifecycle-manager's Deployment in the Kymas' namespace and the ConfigMap that it mounts.
     Raises ConfigurationError for a configured file that is no policy.

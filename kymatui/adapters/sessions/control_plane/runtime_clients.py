@@ -45,7 +45,7 @@ class SecretRuntimes:
         self._proven: dict[str, tuple[KubeCluster, str]] = {}  # by Secret: the client, and the Kyma it said it has
 
     def of(self, manifest: Manifest, cancel: threading.Event) -> KubeCluster | None:
-        """Of a Manifest with `remote: false` its own cluster; else that of its Kyma's access Secret."""
+        """Return the Manifest's own cluster for `remote: false`, else the one of its access Secret."""
         if not manifest.remote:
             return self._home
         if not manifest.kyma:
@@ -126,7 +126,7 @@ Versions = frozenset[tuple[str, str]]
 def read_access_secret(
     home: KubeCluster, kyma: str, namespace: str, cancel: threading.Event | None = None
 ) -> tuple[RuntimeAccess | None, Versions]:
-    """The kubeconfig of a Kyma's runtime, None where there is no Secret, and what was looked at.
+    """Return the runtime's kubeconfig, None without a Secret, and the Secrets' resource versions.
 
     Raises ConfigurationError for one that is no use, and for several.
     """

@@ -102,7 +102,7 @@ class RuntimeSession:
 
     @property
     def title(self) -> str:
-        """The runtime, told from those of other control planes: plans, journals and backups are named after it."""
+        """Return a name unique across control planes, used for plans, journals and backups."""
         return "/".join((self.name, *self.key))
 
     @property
@@ -164,11 +164,11 @@ class RuntimeSession:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where lifecycle-manager's configuration was read, and what of it is not known; in sentences."""
+        """Return messages about the source of lifecycle-manager's configuration and its unknown parts."""
         return self._rules[1] if self._rules is not None else ()
 
     def chains(self) -> tuple[WatcherChain, ...]:
-        """Every Watcher's chain to its end in the runtime; asks both clusters, and raises what keeps it from that."""
+        """Return every Watcher's chain, read from both clusters. Raise the error of a failed read."""
         from kymatui.adapters.sessions.cluster.cluster_access import cluster_of
         from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
         from kymatui.domain.remote.watcher_chains import build_chains
@@ -176,7 +176,7 @@ class RuntimeSession:
         return build_chains(read_control_side(self.home), read_runtime_side(cluster_of(self.client)))
 
     def start(self, on_change: Callable[[], None]) -> None:
-        """Begins with both sides, and never waits for either."""
+        """Start both sides without waiting for either."""
         self._on_change = on_change
         self._thread.start()
 
@@ -350,7 +350,7 @@ class RuntimeSession:
         return replace(found, title=self.title)
 
     def _is_own_runtime(self, cancel: threading.Event) -> bool:
-        """Whether all Manifests of the Kyma say `remote: false`: then its modules run in the control plane itself."""
+        """Return whether the modules run in the control plane: all Manifests have `remote: false`."""
         namespace, kyma = self.key
         for version in _MANIFESTS.versions:
             kind = GroupVersionKind(_MANIFESTS.group, version, _MANIFESTS.kind)

@@ -71,7 +71,7 @@ class ControlPlane:
                 self._changed.wait(left)
 
     def part(self, key: RuntimeKey, on_change: Callable[[], None]) -> RuntimeShare:
-        """What there is of one runtime, and word of whatever changes, until it is closed."""
+        """Return the share of one runtime, which reports every change until it is closed."""
         found = RuntimeShare(self, key, on_change)
         with self._changed:
             self._parts = (*self._parts, found)
@@ -92,7 +92,7 @@ class ControlPlane:
         return self._feeds.states()
 
     def objects(self, feed: str, key: RuntimeKey) -> tuple[Object, ...]:
-        """Of Kymas and Manifests those of one runtime; the catalog is the same for all of its namespace."""
+        """Return one runtime's Kymas and Manifests; the catalog is common to its namespace."""
         whole = self._feeds.objects(feed)
         with self._changed:
             known = self._indices.get(feed)

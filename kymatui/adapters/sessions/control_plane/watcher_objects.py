@@ -29,7 +29,7 @@ _METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io
 
 
 def read_control_side(home: KubeCluster) -> ControlPlaneObjects:
-    """What the control plane has; raises NotFoundError where its Watchers are not known."""
+    """Read the control plane's objects. Raise NotFoundError if its Watchers are unknown."""
     watchers = _listed(home, _WATCHER)
     if isinstance(watchers, str):
         raise NotFoundError(f"the Watchers of {home.name!r} are not known: {watchers}", status=404)
@@ -55,7 +55,7 @@ def _listed(home: KubeCluster, fixed: WatchedKind) -> list[Object] | str:
 
 
 def read_runtime_side(cluster: KubeCluster, cancel: threading.Event | None = None) -> RuntimeObjects:
-    """What a runtime has; of the Secret its metadata alone. Raises CancelledError."""
+    """Read the runtime's objects; only metadata of the Secret. Raise CancelledError."""
     why: dict[str, str] = {}
 
     def asked(what: str, read: Callable[[], Any]) -> Any:

@@ -66,7 +66,7 @@ class CommunityCatalogs:
 
     @property
     def raw_manifests(self) -> Mapping[tuple[str, str], tuple[Object, ...]]:
-        """The workloads of the raw manifests that lie beside templates; the same object until something changes."""
+        """Return the workloads of raw manifests next to templates; the same object until one changes."""
         return self._raw_manifests
 
     def feeds(self) -> dict[str, Feed]:

@@ -25,7 +25,7 @@ class CrdMetadata:
         self._all: tuple[Object, ...] = ()
 
     def of(self, items: Sequence[Object], served: Mapping[str, ApiResource]) -> tuple[Object, ...]:
-        """The definitions of these objects, with what is `served` by name; the same tuple until either changes."""
+        """Return the CRDs of these objects with their `served` resources; the same tuple until a change."""
         with self._lock:
             if self._from[0] is not items or self._from[1] is not served:
                 self._made = {id(item): self._one(item, served) for item in items}

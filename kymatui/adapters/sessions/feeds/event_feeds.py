@@ -18,7 +18,7 @@ class EventFollower(NamespaceFollower):
     """Events of core/v1."""
 
     def wanted(self, refs: tuple[ObjectRef, ...]) -> Iterator[FollowedKind]:
-        """The group that every API server serves, in its one version: discovery has nothing to add."""
+        """Yield the Event feeds of core/v1, which every API server serves; needs no discovery."""
         from kymatui.adapters.kube.objects.api_resource import ApiResource
         from kymatui.adapters.kube.watch.projections import EventFields
 

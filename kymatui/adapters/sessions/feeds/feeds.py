@@ -97,7 +97,7 @@ class Feeds:
             self._client.heartbeat.listen(self._changed, (self._timing or WatchTiming()).pulse)
 
     def expect_rows(self, name: str, read: Callable[[Object], Any]) -> RowStore:
-        """Of each object under a name only what `read` makes of it is kept; to be said before it is followed."""
+        """Store only the result of `read` per object of a feed; call it before `follow`."""
         from kymatui.adapters.kube.watch.watch_cache import RowStore
 
         store = RowStore(self._changed, read, ledger=self._client.ledger)
@@ -115,13 +115,13 @@ class Feeds:
             line.store.publish(Feed(FeedState.ABSENT, time.time(), message))
 
     def failed(self, message: str) -> None:
-        """The server cannot be asked: what has no watch yet has failed; the others know for themselves."""
+        """Mark the kinds without a watch as failed; a watch reports its own failure."""
         for line in self._all():
             if line.watch is None:
                 line.store.publish(Feed(FeedState.FAILED, line.store.feed.since, message))
 
     def drop(self, name: str) -> None:
-        """Nobody wants it any more."""
+        """Stop a feed and delete its objects."""
         with self._lock:
             line = self._lines.pop(name, None)
         if line is not None:
@@ -154,7 +154,7 @@ class Feeds:
     # reading
 
     def states(self) -> dict[str, Feed]:
-        """How each kind is doing; while the server does not answer nothing is live, nor is anything on its way."""
+        """Return each kind's feed state; none is live or syncing while the server does not answer."""
         with self._lock:
             found = {name: line.store.feed for name, line in self._lines.items()}
         silence = self._client.heartbeat.silence

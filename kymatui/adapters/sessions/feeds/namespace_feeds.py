@@ -48,11 +48,11 @@ class NamespaceFollower:
         self._followed: Mapping[str, FollowedKind] = {}
 
     def wanted(self, refs: tuple[ObjectRef, ...]) -> Iterator[FollowedKind]:
-        """What these objects ask for."""
+        """Yield the kinds to follow for these objects."""
         raise AssertionError(f"{type(self).__name__} follows nothing")
 
     def follow(self, refs: Iterable[ObjectRef]) -> None:
-        """Follows what these objects ask for and nothing else; nothing with no objects."""
+        """Follow exactly the kinds that these objects need; none without objects."""
         wanted = {followed.feed: followed for followed in self.wanted(tuple(refs))}
         for name in self._followed:
             if name not in wanted:
@@ -73,7 +73,7 @@ class NamespaceFollower:
         return tuple(item for name in self._followed for item in self._feeds.objects(name))
 
     def places(self) -> frozenset[NamespacedKind]:
-        """Where everything of a kind is known, so that what is not seen is not there."""
+        """Return the kinds and namespaces that are listed completely: a missing object does not exist."""
         states = self._feeds.states()
         return frozenset(
             followed.place
@@ -83,5 +83,5 @@ class NamespaceFollower:
 
 
 def namespaces(refs: Iterable[ObjectRef], cluster_scoped: str = CLUSTER_SCOPED) -> tuple[str, ...]:
-    """The first few namespaces of objects; those without one are looked for in `cluster_scoped`."""
+    """Return the first few namespaces of objects; `cluster_scoped` for objects without one."""
     return tuple(dict.fromkeys(ref.namespace or cluster_scoped for ref in refs))[:NAMESPACES]

@@ -57,7 +57,7 @@ def module_kinds(
 
 
 def _is_custom(kind: GroupVersionKind) -> bool:
-    """Whether a kind is of a group that CustomResourceDefinitions make: with a dot, and not of Kubernetes itself."""
+    """Return whether a CRD defines the kind: its group has a dot and does not end in .k8s.io."""
     return "." in kind.group and not kind.group.endswith(".k8s.io")
 
 
