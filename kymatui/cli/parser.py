@@ -21,6 +21,13 @@ class _Parser(argparse.ArgumentParser):
             self.print_usage(sys.stderr)
         raise UsageError(message, hint=hint or f"`{self.prog} --help` lists what it takes")
 
+    def format_help(self) -> str:
+        """Return the help with the examples of the command, which no run of it needs."""
+        from kymatui.cli.command_help import format_examples
+
+        self.epilog = format_examples(self.prog.partition(" ")[2]) or None
+        return super().format_help()
+
     def unknown_options(self, words: Sequence[str]) -> NoReturn:
         """Name the options that nothing takes, and what is near."""
         from difflib import get_close_matches
@@ -113,8 +120,6 @@ def build_parser(words: Sequence[str]) -> _Parser:
         parser.set_defaults(command=command, command_module=screen)
     if not commands:
         return parser
-    from kymatui.cli.command_help import format_examples
-
     subparsers = parser.add_subparsers(
         title="commands", metavar="COMMAND", parser_class=_Parser, prog=parser.prog, action=_Commands
     )
@@ -123,7 +128,6 @@ def build_parser(words: Sequence[str]) -> _Parser:
             command.name,
             help=command.help,
             description=f"{command.help[:1].upper()}{command.help[1:]}.",
-            epilog=format_examples(command.name) or None,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
     return parser
