@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 
 _PATIENCE: Final = 0.8
-_ALL: Final = "runtimes"
 
 
 def find_names(options: SessionOptions) -> CompletionNames:
@@ -45,16 +44,15 @@ def find_runtime_names(options: SessionOptions) -> tuple[str, ...]:
     """
     from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
     from kymatui.adapters.sessions.control_plane.pair_session import list_runtimes
-    from kymatui.adapters.sessions.control_plane.runtime_completion import save_runtime_names
+    from kymatui.adapters.sessions.control_plane.runtime_completion import load_runtime_names, save_runtime_names
 
     home = open_cluster(replace(options, read_only=True))
     try:
-        place = (_ALL, home.client.transport.connection.key)
-        known, young = load_names(place)
+        known, young = load_runtime_names(home.client)
         if not young:
             save_runtime_names(home.client, list_runtimes(home))
-            known, _ = load_names(place)
-        return tuple(known.modules)
+            known, _ = load_runtime_names(home.client)
+        return known
     finally:
         home.client.transport.close()
 

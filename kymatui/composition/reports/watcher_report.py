@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kymatui.adapters.sessions.cluster.cluster_access import cluster_of, open_cluster
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.control_plane.pair_session import open_pair
-from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side, read_runtime_side
+from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side
 from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def read_chains(options: RemoteOptions, timeout: float) -> tuple[WatcherChain, .
         try:
             pair.start(lambda: None)
             pair.wait_connected(timeout)
-            return build_chains(read_control_side(pair.home), read_runtime_side(cluster_of(pair.client)))
+            return pair.chains()
         finally:
             pair.close()
     home = open_cluster(options.control)

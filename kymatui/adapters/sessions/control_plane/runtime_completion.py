@@ -6,7 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from kymatui.adapters.sessions.cluster.completion_cache import CompletionNames, save_names, save_session_names
+from kymatui.adapters.sessions.cluster.completion_cache import (
+    CompletionNames,
+    load_names,
+    save_names,
+    save_session_names,
+)
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
@@ -24,6 +29,12 @@ def save_runtime_names(home: Client, keys: Iterable[RuntimeKey]) -> None:
     names = [name if times[name] == 1 else f"{namespace}/{name}" for namespace, name in known]
     if not connection.given:
         save_names((_ALL, connection.key), CompletionNames(dict.fromkeys(names, ())))
+
+
+def load_runtime_names(home: Client) -> tuple[tuple[str, ...], bool]:
+    """Return the saved names of a control plane's runtimes, and whether they are young enough to be offered."""
+    known, young = load_names((_ALL, home.transport.connection.key))
+    return tuple(known.modules), young
 
 
 def save_pair_names(home: Client, pair: RuntimePair) -> None:
