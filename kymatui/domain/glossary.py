@@ -52,7 +52,7 @@ PRESENCES: Final[Mapping[Presence, Term]] = {
     Presence.UNMANAGED: Term("The Kyma lists the module with `managed: false`."),
     Presence.ORPHAN: Term("There are module CRs without their manager.", "install the module, or delete them"),
     Presence.CONFLICT: Term(
-        "lifecycle-manager and somebody else both installed the module.", "delete one of the two installations"
+        "lifecycle-manager and another tool both installed the module.", "delete one of the two installations"
     ),
     Presence.UNKNOWN: Term("The lists that tell are missing.", "ask for the right to list them"),
 }
@@ -77,7 +77,7 @@ ACTORS: Final[Mapping[Actor, Term]] = {
     Actor.KLM: Term("lifecycle-manager is at work, or has to be repaired."),
     Actor.OPERATOR: Term("kymatui's own operator is at work, or has to be started."),
     Actor.MANAGER: Term("The module's manager is at work; read its logs if that does not end."),
-    Actor.CATALOG: Term("Whoever publishes the ModuleTemplates has to correct them."),
+    Actor.CATALOG: Term("The publisher of the ModuleTemplates has to correct them."),
     Actor.CLUSTER: Term("The cluster's administrator: rights, nodes, quotas, connections."),
 }
 
