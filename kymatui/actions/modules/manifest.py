@@ -6,9 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any
 
 from kymatui.actions.operator_lease import operator_of
+from kymatui.actions.session import Session
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -26,7 +28,6 @@ from kymatui.domain.plans.manifest_body import (
     track_manifest,
 )
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import CancelledError, ConflictError, KymatuiError, OutdatedError, PartlyDoneError, RefusedError
 
@@ -110,30 +111,19 @@ class ManifestControls:
     wrote: Callable[[ManifestProposal], None] = lambda proposal: None
 
 
-class ManifestPort(Protocol):
-    """What Manifests need of a session, which was started."""
-
-    @property
-    def cluster(self) -> Cluster:
-        """That which has the Manifests: of a runtime, its control plane."""
-        ...
-
-    @property
-    def kyma(self) -> tuple[str, str] | None:
-        """The Kyma on the control plane, where the session is one with a runtime."""
-        ...
-
-    def snapshot(self) -> Snapshot: ...
-
-
 class ManifestAction:
     """The Manifests of one session. Methods block.
 
     Those of a runtime are on its control plane, whose operator installs on the runtime.
     """
 
-    def __init__(self, port: ManifestPort) -> None:
-        self._port = port
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """Return the cluster with the Manifests; asked for when it is needed first, which menus often avoid."""
+        return self._session.home
 
     def plan(
         self, named: Iterable[tuple[str, str]], *, force: bool = False, allow_downgrade: bool = False
@@ -180,7 +170,7 @@ class ManifestAction:
 
     def refusals(self, module: str) -> Iterator[str]:
         """Why a module cannot be installed by a Manifest; asks the server for what kymatui has installed of it."""
-        snapshot = self._port.snapshot()
+        snapshot = self._session.snapshot()
         manager = detect_management(snapshot)
         if manager.keeper is ClusterManager.LIFECYCLE_MANAGER:
             yield "lifecycle-manager writes the Manifests of this cluster: enable it in the Kyma"
@@ -188,11 +178,11 @@ class ManifestAction:
         if manager.keeper is ClusterManager.UNKNOWN:
             yield f"it is not known whether lifecycle-manager writes the Manifests of this cluster: {manager.why}"
             return
-        if not self._port.cluster.kinds(OPERATOR, "Manifest"):
+        if not self.cluster.kinds(OPERATOR, "Manifest"):
             yield "this cluster does not serve Manifests, and no operator works on them"
             return
-        if self._port.kyma is not None:  # else nobody knows who else has the control plane
-            operator = operator_of(self._port.cluster)
+        if self._session.kyma is not None:  # else nobody knows who else has the control plane
+            operator = operator_of(self.cluster)
             if not operator.works:
                 said = "no operator of kymatui's works on the control plane"
                 yield f"{said} ({operator.words}): enable it in the Kyma, or install it directly"
@@ -205,7 +195,7 @@ class ManifestAction:
 
     def versions(self, module: str) -> tuple[str, ...]:
         """Those whose templates say where their layers are, the newest first."""
-        offers = index_cluster(self._port.snapshot()).shelf.offers(module)
+        offers = index_cluster(self._session.snapshot()).shelf.offers(module)
         found = dict.fromkeys(one.version for one in offers if one.version and _layer(one) is not None)
         return tuple(sorted(found, key=version_order, reverse=True))
 
@@ -216,7 +206,7 @@ class ManifestAction:
 
     def installed(self, module: str) -> str:
         """The version of its Manifest, "" where there is none."""
-        live = index_cluster(self._port.snapshot()).manifests.get(module)
+        live = index_cluster(self._session.snapshot()).manifests.get(module)
         return live.version if live is not None else ""
 
     def propose(self, module: str, version: str) -> ManifestProposal:
@@ -224,7 +214,7 @@ class ManifestAction:
         refused = list(self.refusals(module))
         if refused:
             raise RefusedError(f"{module}: {'; '.join(refused)}", hint="nothing was changed")
-        world = index_cluster(self._port.snapshot())
+        world = index_cluster(self._session.snapshot())
         template = next(
             (one for one in world.shelf.offers(module) if same_version(one.version, version) and _layer(one)), None
         )
@@ -232,7 +222,7 @@ class ManifestAction:
         if template is None or layer is None:
             raise RefusedError(f"{module} {version} is not offered any more", hint="nothing was changed")
         live = world.manifests.get(module)
-        kyma = self._port.kyma
+        kyma = self._session.kyma
         body = manifest_body(template, layer, live, kyma)
         before = live.version if live is not None else ""
         ref = read_ref(body)
@@ -244,10 +234,10 @@ class ManifestAction:
             tuple(manifest_diff(body, live)),
             before if before and is_lower_version(before, template.version) else "",
             self._owners(body),
-            operator_of(self._port.cluster),
-            self._port.cluster.allowed("patch", ref.kind, ref.namespace),
-            (self._port.cluster.name, self._port.kyma[1])
-            if self._port.kyma is not None and body["spec"]["remote"]
+            operator_of(self.cluster),
+            self.cluster.allowed("patch", ref.kind, ref.namespace),
+            (self.cluster.name, self._session.kyma[1])
+            if self._session.kyma is not None and body["spec"]["remote"]
             else (),
         )
 
@@ -271,7 +261,7 @@ class ManifestAction:
         pins = ("resourceVersion", "uid")
         unpinned = {**body, "metadata": {k: v for k, v in body["metadata"].items() if k not in pins}}
         try:
-            self._port.cluster.apply(unpinned, dry_run=True)
+            self.cluster.apply(unpinned, dry_run=True)
         except ConflictError as error:
             details = error.body.get("details") if isinstance(error.body, dict) else None
             causes = details.get("causes") if isinstance(details, dict) else None
@@ -283,10 +273,10 @@ class ManifestAction:
 
     def _write(self, proposal: ManifestProposal) -> tuple[str, int]:
         """Writes it, only where it is as it was seen; the uid and the generation that it has then."""
-        if proposal.live is None and self._port.cluster.get(proposal.ref) is not None:
+        if proposal.live is None and self.cluster.get(proposal.ref) is not None:
             raise OutdatedError(f"somebody else has made {proposal.ref} meanwhile", hint="nothing was changed")
         try:
-            made = self._port.cluster.apply(proposal.body, force=bool(proposal.owners))
+            made = self.cluster.apply(proposal.body, force=bool(proposal.owners))
         except ConflictError as error:
             raise OutdatedError(
                 f"somebody else has changed or deleted {proposal.ref} since it was looked at",
@@ -323,10 +313,10 @@ class ManifestAction:
 
     def _live(self, proposal: ManifestProposal, uid: str) -> Manifest | None:
         """As the watch has it; what that does not know (yet, or any more) the server is asked for."""
-        seen = index_cluster(self._port.snapshot()).manifests.get(proposal.module)
+        seen = index_cluster(self._session.snapshot()).manifests.get(proposal.module)
         if seen is not None and seen.meta.uid == uid:
             return seen
-        found = read_manifest(self._port.cluster.get(proposal.ref))
+        found = read_manifest(self.cluster.get(proposal.ref))
         return found if isinstance(found, Manifest) else None
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.jobs import FOLLOW_SECONDS, JobReport, JobSpec
 from kymatui.actions.modules.manifest import ManifestAction, ManifestControls, ManifestLeg, ManifestProposal
-from kymatui.composition.modules.manifest_port import SessionManifestPort
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.manifest_body import ManifestProgress
@@ -36,7 +35,7 @@ def manifest_action(app: FlowApp) -> ManifestAction:
     session = app.view.writing
     if session is None:
         raise ConfigurationError("there is no connection to the cluster yet")
-    return ManifestAction(SessionManifestPort(session))
+    return ManifestAction(session)
 
 
 def why_no_manifest(app: FlowApp, names: Sequence[str]) -> str:

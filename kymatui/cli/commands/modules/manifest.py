@@ -37,13 +37,12 @@ class ManifestCommand:
 
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.actions.modules.manifest import ManifestAction
-        from kymatui.composition.modules.manifest_port import SessionManifestPort
 
         names = list(dict.fromkeys(args.names))
         if args.version and len(names) > 1:
             raise UsageError("--version is about one module", hint="name that alone")
         with open_context(args, once=args.dry_run) as place:
-            action = ManifestAction(SessionManifestPort(place.session))
+            action = ManifestAction(place.session)
             named = [(name, args.version) for name in names]
             legs = action.plan(named, force=args.force, allow_downgrade=args.allow_downgrade)
             return _carry_out(place, action, legs)
