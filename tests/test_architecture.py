@@ -167,7 +167,6 @@ def test_files_and_folders_import_in_no_circle() -> None:
 # Folders of fewer than five files, each with its reason.
 SMALL_FOLDERS = {
     ".": "what Python and the front doors look for by name",
-    "composition": "what starts the sandbox; sessions, modules and reports are in its folders",
     "composition/reports": "the reports that several sessions answer",
     "domain": "the glossary, which explains the words of all folders",
     "engine": "the public library, which calls all folders",

@@ -1,3 +1,3 @@
-"""Build adapters and hand them to actions, with the use cases that still build adapters themselves. The sandbox of the
-demo starts here.
+"""Build adapters and hand them to actions: sources of modules, installations, shell completion, and the sandbox of the
+demo. Use cases that still build adapters themselves are in its folders.
 """

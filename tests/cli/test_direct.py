@@ -20,8 +20,8 @@ from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
 from kymatui.cli.options import direct_install
-from kymatui.composition.modules.install_port import SessionInstallPort
-from kymatui.composition.modules.manifest_controller import open_fetcher
+from kymatui.composition.install_port import SessionInstallPort
+from kymatui.composition.manifest_controller import open_fetcher
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier

@@ -21,7 +21,7 @@ from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.main import main
-from kymatui.composition.modules.manifest_controller import open_fetcher
+from kymatui.composition.manifest_controller import open_fetcher
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.bundles import raw_yaml

@@ -15,7 +15,7 @@ from kymatui.adapters.files.backups import list_backups, read_backup
 from kymatui.adapters.files.plan_files import read_plan
 from kymatui.adapters.sessions.cluster.catalog_session import open_session
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.composition.modules.install_port import SessionInstallPort
+from kymatui.composition.install_port import SessionInstallPort
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.jobs.run import Progress
 from kymatui.ui.presenters.plans.install_preview import preview_install

@@ -18,7 +18,7 @@ from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
 from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 from kymatui.cli.main import main
-from kymatui.composition.modules.manifest_controller import FetchOptions, manifest_controller_context
+from kymatui.composition.manifest_controller import FetchOptions, manifest_controller_context
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.plans.jobs import JobState

@@ -121,8 +121,8 @@ class CommandContext:
     """
 
     def __init__(self, args: argparse.Namespace, session: ListedSession, namespace: str) -> None:
-        from kymatui.composition.modules.install_port import SessionInstallPort
-        from kymatui.composition.modules.manifest_controller import FetchOptions
+        from kymatui.composition.install_port import SessionInstallPort
+        from kymatui.composition.manifest_controller import FetchOptions
 
         self.args, self.session, self.namespace = args, session, namespace
         fetch = FetchOptions(tuple(getattr(args, "insecure_registry", ())), getattr(args, "registry_ca", None))

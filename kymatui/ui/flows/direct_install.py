@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.modules.install_choices import InstallAction, InstallSelection, InstallStatus, newest_version
 from kymatui.actions.modules.install_plan import Adoption, InstallRequest
-from kymatui.composition.modules.install_port import SessionInstallPort
+from kymatui.composition.install_port import SessionInstallPort
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import PreviewVerdict

@@ -69,8 +69,8 @@ def wanted_version(args: argparse.Namespace) -> str:
 
 
 def fetch(args: argparse.Namespace, reference: str, *, provenance: bool = False) -> Any:
-    """The packed chart that a reference means; see `kymatui.composition.modules.chart_fetch.fetch_chart`."""
-    from kymatui.composition.modules.chart_fetch import fetch_chart
+    """The packed chart that a reference means; see `kymatui.composition.chart_fetch.fetch_chart`."""
+    from kymatui.composition.chart_fetch import fetch_chart
 
     fetched = fetch_chart(
         reference,

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _render(args: argparse.Namespace, name: str, chart: object) -> Rendered:
-    from kymatui.composition.modules.chart_fetch import cached_templates
+    from kymatui.composition.chart_fetch import cached_templates
     from kymatui.helm.charts.chart import Chart
     from kymatui.helm.language.environment import Environment
     from kymatui.helm.rendering.capabilities import KUBE_VERSION

@@ -113,7 +113,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
     """The place of work and the namespace."""
     from kymatui.cli.session_arguments import session_options_of
-    from kymatui.composition.modules.manifest_controller import FetchOptions, manifest_controller_context
+    from kymatui.composition.manifest_controller import FetchOptions, manifest_controller_context
 
     options, _ = session_options_of(args)
     folder = Path(args.kustomizations) if args.kustomizations else None
@@ -127,7 +127,7 @@ def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
 
 def _say_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
     """Name the cluster on standard error before anything is reconciled."""
-    from kymatui.composition.modules.manifest_controller import site_target
+    from kymatui.composition.manifest_controller import site_target
 
     target = site_target(site, namespace)
     say(target.line, sys.stderr)

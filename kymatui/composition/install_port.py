@@ -8,7 +8,7 @@ from functools import cached_property
 from threading import Event
 from typing import TYPE_CHECKING
 
-from kymatui.composition.modules.manifest_controller import FetchOptions, LazyFetcher
+from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
 from kymatui.domain.snapshot.read_cache import ReadCache
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class SessionInstallPort:
         return self._session.snapshot()
 
     def signed_chart(self, source: ModuleSource, signers: SignatureOptions) -> LoadedChart:
-        from kymatui.composition.modules.signed_charts import signed_chart
+        from kymatui.composition.signed_charts import signed_chart
 
         return signed_chart(source, signers, self._fetch)
 

@@ -11,7 +11,7 @@ from kymatui.errors import HelmError, UsageError
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.adapters.content.chart_fetcher import FetchedChart
-    from kymatui.composition.modules.manifest_controller import FetchOptions
+    from kymatui.composition.manifest_controller import FetchOptions
     from kymatui.engine.sources.chart_source import LoadedChart
 
 
@@ -39,7 +39,7 @@ def signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOp
 def _packed(source: ModuleSource, fetch: FetchOptions) -> FetchedChart:
     from kymatui.adapters.content.blob_fetcher import chart_registry
     from kymatui.adapters.content.chart_fetcher import FetchedChart
-    from kymatui.composition.modules.chart_fetch import fetch_chart
+    from kymatui.composition.chart_fetch import fetch_chart
     from kymatui.ocm import SignatureError
 
     path = Path(source.chart)

@@ -1,1 +1,0 @@
-"""What fetches the sources of modules, and whose signature of them is asked for."""
