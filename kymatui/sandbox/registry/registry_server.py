@@ -19,6 +19,7 @@ from typing import cast
 from aiohttp import web
 
 from kymatui.errors import ConfigurationError
+from kymatui.sandbox.apimachinery.server_shutdown import stop_runner
 from kymatui.sandbox.registry.blob_handlers import BlobHandlers
 from kymatui.sandbox.registry.blob_uploads import BlobUploads
 from kymatui.sandbox.registry.listing_handlers import ListingHandlers, answer_json
@@ -79,7 +80,7 @@ class SandboxRegistry:
 
     async def stop(self) -> None:
         if self._runner is not None:
-            await self._runner.cleanup()
+            await stop_runner(self._runner)
             self._runner = None
 
     @property

@@ -15,6 +15,7 @@ from aiohttp import web
 
 from kymatui.errors import UsageError
 from kymatui.sandbox.apimachinery.exchange import Handler, ResponseStream, ServerRequest, ServerResponse, parse_query
+from kymatui.sandbox.apimachinery.server_shutdown import stop_runner
 from kymatui.sandbox.apimachinery.statuses import StatusError, failure
 from kymatui.sandbox.apiserver.http.server_faults import FaultOutcome, ServerFaults, status_response
 from kymatui.sandbox.apiserver.http.serving_certificate import ServingCertificate
@@ -79,7 +80,7 @@ class HttpServer:
         for writing in tuple(self._streams):
             writing.finish()
         if self._runner is not None:
-            await self._runner.cleanup()
+            await stop_runner(self._runner)
 
     async def _serve(self, incoming: web.BaseRequest) -> web.StreamResponse:
         try:
