@@ -69,7 +69,7 @@ def test_a_catalog_of_thirty_modules_costs_at_most_forty_requests(tmp_path: Path
         snapshot = session.snapshot()
         assert len(snapshot.templates) == len(snapshot.module_resources) == 30
         assert {feed.state for feed in snapshot.feeds.values()} == {FeedState.LIVE}
-        assert sum(session.requests.values()) == len(cluster.requests) <= 40
+        assert sum(session.client.transport.counts.values()) == len(cluster.requests) <= 40
 
 
 def test_each_kind_is_listed_and_watched_once_where_lists_cannot_be_streamed(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_it_tells_of_changes_once_until_somebody_looked(tmp_path: Path) -> None:
     cluster = kyma_cluster(1)
     with session_on(cluster, tmp_path) as session:
         rung = threading.Semaphore(0)
-        session._on_change = rung.release
+        session._bell.on_change = rung.release
         session.snapshot()
         eventually(lambda: bool(cluster.collections[KYMAS].watchers))
         for number in range(5):

@@ -67,12 +67,12 @@ def test_events_come_while_somebody_looks_and_go_afterwards(cluster: Embedded) -
 
 def test_a_namespace_costs_one_request_however_many_objects_are_looked_at(cluster: Embedded) -> None:
     with cluster.session() as session:
-        before = sum(session.requests.values())
+        before = sum(session.client.transport.counts.values())
         session.follow_events([about("a"), about("b"), about("c", "test-a")])
         session.follow_events([about("b"), about("c", "test-a")])
         reaches(session, HERE, FeedState.LIVE)
         reaches(session, feed_name("test-a"), FeedState.LIVE)
-        assert sum(session.requests.values()) - before == 2
+        assert sum(session.client.transport.counts.values()) - before == 2
 
 
 def test_what_is_looked_at_next_replaces_what_was_looked_at(cluster: Embedded) -> None:

@@ -149,9 +149,8 @@ class Looked:
 def look(remote: RemoteSession) -> Iterator[Callable[..., Looked]]:
     sessions: list[RuntimeSession] = []
 
-    def opened(name: str, give_up: float = 10.0) -> Looked:
-        session = remote.runtime((CONTROL, name))
-        session._give_up = give_up
+    def opened(name: str, connect_timeout: float = 10.0) -> Looked:
+        session = remote.runtime((CONTROL, name), connect_timeout)
         session.start(lambda: None)
         sessions.append(session)
         return Looked(session)
@@ -309,7 +308,7 @@ def test_another_secret_leads_to_another_server_and_none_to_nowhere(fleet: Fleet
 def test_one_that_hangs_is_given_up_and_holds_nobody_up(fleet: Fleet, look: Callable[..., Looked]) -> None:
     hanging = Embedded(fleet.sandbox.kubeconfig, "r33", fleet.folder)
     hanging.fault("latency", seconds=60)
-    stuck = look("r33", give_up=1.0)
+    stuck = look("r33", connect_timeout=1.0)
     well = look("r34")
     well.comes_to_be(FeedState.LIVE)
     stuck.comes_to_be(FeedState.FAILED, "did not answer within 1 s")
@@ -431,7 +430,7 @@ def test_a_cluster_named_by_hand_must_be_the_runtimes_own(fleet: Fleet) -> None:
         # what is edited is the runtime's own Kyma, what is shown is the control plane's
         eventually(lambda: _names(right.snapshot().kymas) == ["r38"], "the control plane's Kyma is shown", timeout=30)
         eventually(
-            lambda: bool(right.snapshot()) and _names(right.runtime_kymas) == ["default"],
+            lambda: bool(right.snapshot()) and _names(right.kymas) == ["default"],
             "the own is known",
             timeout=30,
         )
@@ -476,10 +475,10 @@ def test_an_audit_of_all_of_them_gives_up_on_each_by_itself(fleet: Fleet) -> Non
         for name, (word, _) in ill.items():
             FaultClient.for_kubeconfig(fleet.sandbox.kubeconfig, name).send(word, {})
         told: list[AuditProgress] = []
-        report, _ = audit_fleet(options, give_up=5.0, tell=told.append)
+        report, _ = audit_fleet(options, timeout=5.0, tell=told.append)
         cancel = threading.Event()
         with pytest.raises(CancelledError, match=r"^stopped: ([1-9]|[1-4]\d|50) of 51 runtimes read$"):
-            audit_fleet(options, give_up=5.0, tell=lambda _: cancel.set(), cancel=cancel)
+            audit_fleet(options, timeout=5.0, tell=lambda _: cancel.set(), cancel=cancel)
     finally:
         for name in ill:
             FaultClient.for_kubeconfig(fleet.sandbox.kubeconfig, name).send("clear", {})

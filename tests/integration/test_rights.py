@@ -197,5 +197,5 @@ def test_nothing_that_writes_leaves_a_session_that_only_reads(cluster: Embedded)
     kymas = session.client.resource(GroupVersionKind(GROUP, "v1beta2", "Kyma"))
     with pytest.raises(ReadOnlyError):
         session.client.delete(kymas, "default", NAMESPACE)
-    assert set(session.requests) == {"GET"}
+    assert set(session.client.transport.counts) == {"GET"}
     session.close()

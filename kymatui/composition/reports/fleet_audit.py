@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.audit import inspect_modules, is_access_error
 from kymatui.adapters.sessions.cluster.cluster_access import cluster_of, open_cluster
-from kymatui.adapters.sessions.control_plane.runtime_session import GIVE_UP_SECONDS, RuntimeSession
+from kymatui.adapters.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
 from kymatui.adapters.sessions.control_plane.watcher_objects import read_runtime_side
 from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
 from kymatui.composition.reports.control_plane_audit import ControlPlaneAudit
@@ -55,7 +55,7 @@ def audit_fleet(
     options: RemoteOptions,
     ignores: Sequence[IgnoreEntry] = (),
     *,
-    give_up: float = GIVE_UP_SECONDS,
+    timeout: float = CONNECT_SECONDS,
     deep: bool = False,
     tell: Callable[[AuditProgress], None] = lambda _: None,
     cancel: threading.Event | None = None,
@@ -71,7 +71,7 @@ def audit_fleet(
     home, stop = open_cluster(control), cancel or threading.Event()
     try:
         plane = ControlPlaneAudit(home, control, stop)
-        found = [*plane.findings(), *_FleetAudit(plane, control, give_up, stop, deep=deep).run(tell)]
+        found = [*plane.findings(), *_FleetAudit(plane, control, timeout, stop, deep=deep).run(tell)]
         return judge_findings(home.name, "", time.time(), found, ignores), plane.notes
     finally:
         home.client.transport.close()
@@ -81,9 +81,9 @@ class _FleetAudit:
     """One audit; what a runtime does costs itself only."""
 
     def __init__(
-        self, plane: ControlPlaneAudit, control: SessionOptions, give_up: float, stop: threading.Event, *, deep: bool
+        self, plane: ControlPlaneAudit, control: SessionOptions, timeout: float, stop: threading.Event, *, deep: bool
     ) -> None:
-        self._plane, self._control, self._give_up, self._stop, self._deep = plane, control, give_up, stop, deep
+        self._plane, self._control, self._timeout, self._stop, self._deep = plane, control, timeout, stop, deep
         self._lock = threading.Lock()
         self._open: dict[int, Callable[[], None]] = {}
 
@@ -117,9 +117,9 @@ class _FleetAudit:
         if self._stop.is_set():
             return []
         try:
-            looking = RuntimeSession(self._plane.home, key, self._control, give_up=self._give_up)
-            with self._closing(looking.close):
-                session = looking.connect()
+            connector = RuntimeConnector(self._plane.home, key, timeout=self._timeout)
+            with self._closing(connector.cancel):
+                session = connector.open_session(self._control)
         except KymatuiError as error:
             return [unreached_finding(name, str(error), access=is_access_error(error))]
         try:
@@ -127,9 +127,9 @@ class _FleetAudit:
                 side = self._plane.side(key)
                 if side is None:
                     return []
-                session.tell_templates(side.templates)
+                session.add_templates(side.templates)
                 session.start(lambda: None)
-                session.wait_complete(max(0.1, self._give_up - (time.monotonic() - began)))
+                session.wait_complete(max(0.1, self._timeout - (time.monotonic() - began)))
                 return list(self._found(RuntimePair(name, side, session.snapshot()), session))
         except KymatuiError as error:
             return [unreached_finding(name, str(error), access=is_access_error(error))]
@@ -139,7 +139,7 @@ class _FleetAudit:
     def _found(self, pair: RuntimePair, session: CatalogSession) -> Iterator[AuditFinding]:
         """The findings; a runtime that is slow with what it is asked besides has more time for that, and no more."""
         late = threading.Event()
-        timer = threading.Timer(self._give_up * (10 if self._deep else 1), late.set)
+        timer = threading.Timer(self._timeout * (10 if self._deep else 1), late.set)
         timer.daemon = True
         timer.start()
         with self._closing(late.set):

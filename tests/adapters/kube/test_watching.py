@@ -350,7 +350,8 @@ def test_stopping_comes_back_from_a_silent_watch(bench: Bench) -> None:
 
 def test_a_bell_rings_once_until_somebody_has_looked() -> None:
     rung: list[int] = []
-    bell = ChangeBell(lambda: rung.append(1))
+    bell = ChangeBell()
+    bell.on_change = lambda: rung.append(1)
     for _ in range(3):
         bell.ring()
     assert len(rung) == 1

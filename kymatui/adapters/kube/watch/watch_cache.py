@@ -14,10 +14,11 @@ Object = Mapping[str, Any]
 
 
 class ChangeBell:
-    """Calls `ring` at most once until the reader calls `looked`: a burst of events costs one call."""
+    """Calls `on_change` at most once until the reader calls `looked`: a burst of events costs one call."""
 
-    def __init__(self, ring: Callable[[], None]) -> None:
-        self._ring = ring
+    def __init__(self) -> None:
+        self.on_change: Callable[[], None] = lambda: None
+        """What to call, from any thread; set it before the first `ring`."""
         self._lock = threading.Lock()
         self._rung = False
 
@@ -27,7 +28,7 @@ class ChangeBell:
             if self._rung:
                 return
             self._rung = True
-        self._ring()
+        self.on_change()
 
     def looked(self) -> None:
         """Arm the bell again. Call it before reading, so that changes during the read ring again."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
 from kymatui.adapters.sessions.control_plane.runtime_completion import save_runtime_names
+from kymatui.adapters.sessions.feeds.feed_director import FeedDirector
 from kymatui.adapters.sessions.feeds.feeds import Feeds
 from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, WatchedKind
@@ -42,8 +42,7 @@ class FleetSession:
 
         self.home = home
         self._namespace = namespace
-        self._on_change: Callable[[], None] = lambda: None
-        self._bell = ChangeBell(self._call)
+        self._bell = ChangeBell()
         self._feeds = Feeds(home.client, self._changed, timing)
         self._rows = {
             KYMAS.feed: self._feeds.expect_rows(KYMAS.feed, _read_runtime),
@@ -54,11 +53,7 @@ class FleetSession:
         self._metas_seen: tuple[Object, ...] = ()
         self._noticing = False
         self._names: dict[RuntimeKey, None] = {}
-        self._look = threading.Event()
-        self._closed = threading.Event()
-        self._state = threading.Condition()
-        self._failure: KymatuiError | None = None
-        self._thread = threading.Thread(target=self._direct, name="fleet-session", daemon=True)
+        self._director = FeedDirector("fleet-session", self._arrange, lambda: _PROBE, self._feeds, self._bell)
 
     @property
     def name(self) -> str:
@@ -87,7 +82,7 @@ class FleetSession:
     @property
     def failure(self) -> KymatuiError | None:
         """Why the server cannot be asked at present; None while it can."""
-        return self._failure
+        return self._director.failure
 
     @property
     def feeds(self) -> Mapping[str, Feed]:
@@ -96,11 +91,8 @@ class FleetSession:
     def start(self, on_change: Callable[[], None]) -> None:
         """Begins to watch. `on_change` is called from any thread, and then not again until `picture` was called."""
         raise_gc_thresholds()
-        self._on_change = on_change
-        self._thread.start()
-
-    def _call(self) -> None:
-        self._on_change()
+        self._bell.on_change = on_change
+        self._director.start()
 
     def picture(self) -> FleetSnapshot:
         """Everything that is known now; never waits for the server. For one thread."""
@@ -122,7 +114,7 @@ class FleetSession:
         with contextlib.suppress(KymatuiError):
             self.home.client.discovery.invalidate()
         self._feeds.retry()
-        self._look.set()
+        self._director.wake()
 
     def _name(self, changed: Mapping[RuntimeKey, object]) -> None:
         """Notes which runtimes there are; None says that one is gone."""
@@ -134,27 +126,18 @@ class FleetSession:
 
     def close(self) -> None:
         """Ends all watches; waits two seconds at most. The names that were seen are kept for shells to complete."""
-        if self.feeds[KYMAS.feed].state is FeedState.LIVE and not self._namespace and not self._closed.is_set():
+        if self.feeds[KYMAS.feed].state is FeedState.LIVE and not self._namespace and not self._director.is_closed:
             save_runtime_names(self.home.client, self._names)
-        self._closed.set()
-        self._look.set()
-        with self._state:
-            self._state.notify_all()
+        self._director.close()
         self._feeds.close()
         self.home.client.transport.close()
 
     def wait_complete(self, timeout: float) -> bool:
         """Waits until all is listed or refused; False where that took too long. Raises what fails for good."""
-        deadline = time.monotonic() + timeout
-        with self._state:
-            while any(feed.state is FeedState.SYNCING for feed in self.feeds.values()):
-                left = deadline - time.monotonic()
-                if self._failure is not None and left <= 0:
-                    raise self._failure
-                if left <= 0 or self._closed.is_set():
-                    return False
-                self._state.wait(left)
-        return True
+        return self._director.wait(self._is_listed, timeout)
+
+    def _is_listed(self) -> bool:
+        return all(feed.state is not FeedState.SYNCING for feed in self.feeds.values())
 
     def require_kymas(self) -> None:
         """Raises where there is no fleet to be shown."""
@@ -168,25 +151,9 @@ class FleetSession:
         if feed.state is FeedState.FORBIDDEN:
             raise ForbiddenError(f"you may list no Kyma in the cluster of {self.name!r}: {feed.message}")
         if feed.state is FeedState.FAILED:
-            raise self._failure or ServerError(feed.message)
+            raise self._director.failure or ServerError(feed.message)
 
     # which kinds are watched
-
-    def _direct(self) -> None:
-        attempt = 0
-        while not self._closed.is_set():
-            self._look.clear()
-            try:
-                self._arrange()
-                self._failure, attempt = None, 0
-            except KymatuiError as error:
-                attempt += 1
-                self._failure = error
-                self._feeds.failed(str(error))
-                self._bell.ring()
-            with self._state:
-                self._state.notify_all()
-            self._look.wait(min(30.0, 0.5 * 2 ** min(attempt - 1, 6)) if attempt else _PROBE)
 
     def _arrange(self) -> None:
         """Manifests come when the Kymas are there: five times as many, and of less use at first."""
@@ -216,16 +183,15 @@ class FleetSession:
 
     def _missing(self) -> None:
         self.home.client.discovery.invalidate()
-        self._look.set()
+        self._director.wake()
 
     def _changed(self) -> None:
         states = self._feeds.states()
         if states[KYMAS.feed].state is not FeedState.SYNCING and states[MANIFESTS.feed].since == 0.0:
-            self._look.set()
-        if self._closed.is_set():
+            self._director.wake()
+        if self._director.is_closed:
             return
-        with self._state:
-            self._state.notify_all()
+        self._director.notify()
         self._bell.ring()
 
 

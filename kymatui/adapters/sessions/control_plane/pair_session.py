@@ -13,7 +13,8 @@ from kymatui.adapters.sessions.cluster.controller_rules import read_controller_r
 from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
 from kymatui.adapters.sessions.control_plane.runtime_clients import owner_kyma
 from kymatui.adapters.sessions.control_plane.runtime_completion import save_pair_names
-from kymatui.adapters.sessions.control_plane.runtime_session import GIVE_UP_SECONDS, RuntimeSession
+from kymatui.adapters.sessions.control_plane.runtime_connector import CONNECT_SECONDS
+from kymatui.adapters.sessions.control_plane.runtime_session import RuntimeSession
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS
 from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -86,7 +87,7 @@ def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> RuntimeKe
     raise UnknownNameError.near("runtime", name, known, where=where, hint="`kymatui fleet` lists the runtimes")
 
 
-def open_pair(options: RemoteOptions, give_up: float = GIVE_UP_SECONDS) -> PairSession:
+def open_pair(options: RemoteOptions, connect_timeout: float = CONNECT_SECONDS) -> PairSession:
     """The runtime of `options.runtime`; without a name, that which the cluster named by hand belongs to.
 
     Raises what reading the configuration and finding the runtime raise.
@@ -102,7 +103,7 @@ def open_pair(options: RemoteOptions, give_up: float = GIVE_UP_SECONDS) -> PairS
                 by_hand.client.transport.close()
         if not name:
             raise UsageError("which runtime?", hint="name one; `kymatui fleet` lists them")
-        return PairSession(home, find_runtime(home, name, options.control.namespace), options, give_up)
+        return PairSession(home, find_runtime(home, name, options.control.namespace), options, connect_timeout)
     except BaseException:
         home.client.transport.close()
         raise
@@ -116,7 +117,7 @@ class PairSession:
         home: KubeCluster,
         key: RuntimeKey,
         options: RemoteOptions,
-        give_up: float = GIVE_UP_SECONDS,
+        connect_timeout: float = CONNECT_SECONDS,
         plane: ControlPlane | None = None,
     ) -> None:
         self.key = key
@@ -128,7 +129,7 @@ class PairSession:
         self._rules: ControllerSettings | None = None
         self.notes: tuple[str, ...] = ()
         self._session = RuntimeSession(
-            home, key, options.control, by_hand=options.by_hand, give_up=give_up, plane=plane
+            home, key, options.control, by_hand=options.by_hand, connect_timeout=connect_timeout, plane=plane
         )
 
     @property

@@ -12,6 +12,7 @@ from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import RemoteOptions
 from kymatui.adapters.sessions.control_plane.fleet_session import FleetSession
 from kymatui.adapters.sessions.control_plane.runtime_clients import owner_kyma
+from kymatui.adapters.sessions.control_plane.runtime_connector import CONNECT_SECONDS
 from kymatui.adapters.sessions.control_plane.runtime_session import RuntimeSession
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.errors import KymatuiError
@@ -97,8 +98,8 @@ class RemoteSession:
         """Return the requested runtime as the user typed it; "" for the fleet."""
         return self.options.runtime or self._by_hand_owner
 
-    def runtime(self, key: RuntimeKey) -> RuntimeSession:
-        """A session with one runtime; nothing is sent before its `start`."""
+    def runtime(self, key: RuntimeKey, connect_timeout: float = CONNECT_SECONDS) -> RuntimeSession:
+        """Return a session with one runtime; nothing is sent before its `start`."""
         from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
 
         by_hand = self.options.by_hand if self._straight in (None, key) else None
@@ -108,6 +109,7 @@ class RemoteSession:
             self.options.control,
             by_hand=by_hand,
             timing=self._timing,
+            connect_timeout=connect_timeout,
             rules=lambda: read_controller_rules(self.home, key[0], self.options.control),
         )
 
