@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import yaml
 
 from kymatui.adapters.files.backups import BackupFile
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.apply import applier
 from kymatui.engine.deletion import module_deletion, uninstall_plan
@@ -23,7 +25,7 @@ from kymatui.errors import PartlyDoneError, RefusedError
 from tests.engine import objects as make
 from tests.engine.charts import chart, hook
 from tests.engine.installing import LIMITS, apply, bundle, install, plan
-from tests.engine.places import Json, Place
+from tests.engine.places import Json, Place, eventually
 
 NAMESPACE = GroupVersionKind("", "v1", "Namespace")
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
@@ -215,3 +217,68 @@ def test_an_object_of_a_hooks_name_that_no_hook_created_is_left(place: Place) ->
         delete(place, found)
     assert place.get("batch/v1", "Job", "before") is not None
     assert place.get("v1", "ConfigMap", "a") is not None
+
+
+class LateCluster(KubeCluster):
+    """Somebody creates an object at the last moment: right before the request that deletes the CRD."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place.cluster.client)
+        self._place = place
+
+    def delete(self, ref: ObjectRef, **given: Any) -> None:
+        if ref.kind.kind == "CustomResourceDefinition" and not given.get("dry_run"):
+            self._place.kubectl(thing(self._place, "late"))
+        super().delete(ref, **given)
+
+
+@pytest.mark.parametrize("with_backup", [True, False])
+def test_an_object_created_between_the_count_and_the_deletion_of_its_crd_is_saved_and_named(
+    place: Place, with_backup: bool
+) -> None:
+    install(place, bundle(place, *module(place)))
+    found = displayed(place)
+    path = place.folder / "kept.yaml"
+    backup = BackupFile(path, place.cluster, ("module",)) if with_backup else None
+    said = "saved in the backup" if with_backup else "no backup was made"
+    with (
+        begin(LateCluster(place), limits=LIMITS, backup=backup) as run,
+        pytest.raises(PartlyDoneError, match=rf"Thing .*/late {LATER}, and deleted with its CRD; {said}"),
+    ):
+        module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted))
+    assert place.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"things.{place.group}", "") is None
+    assert read_inventory(place.cluster, SystemClock(), "module", place.namespace) is None
+    if with_backup:
+        saved = {(one["kind"], one["metadata"]["name"]) for one in yaml.safe_load_all(path.read_text())}
+        assert ("Thing", "late") in saved
+
+
+def test_an_object_created_between_the_count_and_the_deletion_of_a_pruned_crd_is_saved_and_named(place: Place) -> None:
+    install(place, bundle(place, *module(place)))
+    place.kubectl(thing(place, "seen"))
+    planned = plan(place, Intent(bundle(place, make.config_map("settings")), prune_definitions=True))
+    path = place.folder / "saved.yaml"
+    backup = BackupFile(path, place.cluster, ("module",))
+    with (
+        begin(LateCluster(place), limits=LIMITS, backup=backup) as run,
+        pytest.raises(PartlyDoneError, match=rf"Thing \S+/late {LATER}, and deleted with its CRD; saved in the backup"),
+    ):
+        applier.apply(planned, run)
+    saved = {(one["kind"], one["metadata"]["name"]) for one in yaml.safe_load_all(path.read_text())}
+    assert {("Thing", "late"), ("Thing", "seen")} <= saved
+
+
+def test_a_record_forgets_what_was_deleted_before_the_count(place: Place) -> None:
+    install(place, bundle(place, *module(place)))
+    place.kubectl(thing(place, "early"))
+    kind = GroupVersionKind(place.group, "v1", "Thing")
+    recording = place.cluster.record([kind])
+    assert recording.wait_open(20)
+    place.raw.delete(ObjectRef(kind, place.namespace, "early"))
+    place.kubectl(thing(place, "late"))
+    eventually(lambda: len(recording.objects()) == 2, "both are recorded")
+    recording.drop_deleted()
+    assert [one["metadata"]["name"] for one in recording.objects()] == ["late"]
+    place.raw.delete(ObjectRef(kind, place.namespace, "late"))
+    assert [one["metadata"]["name"] for one in recording.objects()] == ["late"]
+    recording.close()

@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.engine.apply.deletion_backup import save, save_deletions
+from kymatui.engine.apply.deletion_backup import save_deletions
 from kymatui.engine.apply.plan_refusals import refuse_blocked_plan
 from kymatui.engine.apply.planner import own_namespace
-from kymatui.engine.apply.prune import CascadeLosses, foreign_claim, phases
+from kymatui.engine.apply.pruning import Pruning
 from kymatui.engine.bundles.bundle import Bundle
 from kymatui.engine.cluster.concurrency import run_for_each
-from kymatui.engine.cluster.finalizers import deletion_blocker
-from kymatui.engine.cluster.kind_order import defined_kinds, is_definition, is_namespace
+from kymatui.engine.cluster.kind_order import defined_kinds, is_definition
 from kymatui.engine.cluster.ports import NAMESPACE, Object
 from kymatui.engine.dryrun.field_takeover import HELM, take_over_fields
 from kymatui.engine.dryrun.preview import conflicts_of, is_yielding, observe
@@ -25,9 +24,8 @@ from kymatui.engine.inventory.inventory_store import InventoryStore
 from kymatui.engine.inventory.ownership_marks import ADOPTED_MANAGERS, LABEL_PART_OF, OwnerKind, bundle_owner
 from kymatui.engine.inventory.ownership_transfer import take_over
 from kymatui.engine.jobs.hooks import run_hooks
-from kymatui.engine.jobs.object_deletion import delete_object, uid_of
 from kymatui.engine.jobs.run import Progress, Run
-from kymatui.engine.jobs.wait import is_deleted_when_done, wait_ready, wait_until_deleted
+from kymatui.engine.jobs.wait import is_deleted_when_done, wait_ready
 from kymatui.engine.plans.plan import Action, BundlePart, Plan, Step
 from kymatui.engine.plans.plan_json import bundle_digest
 from kymatui.errors import (
@@ -96,7 +94,6 @@ class _Application:
         self._total = len(plan.writes)
         self._written: list[ObjectRef] = []
         self._deleted: list[ObjectRef] = []
-        self._left_over: list[str] = []
         self._inventory: Inventory | None = None
         self._keeper: InventoryStore = inventory_store_for(self._bundle, run.cluster, run.clock)
 
@@ -122,7 +119,8 @@ class _Application:
         self._keeper = inventory_store_for(self._bundle, run.cluster, run.clock)
         previous = reset_if_deleting(self._keeper.read())
         self._verify(previous, objects=check)
-        save_deletions(run, plan.steps, self._losses)
+        pruning = Pruning(plan, run, self._deleted)
+        save_deletions(run, plan.steps, pruning.losses)
         self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
         verb = plan.verb
         run.tell(Progress(f"{verb} {self._bundle.name}", None, 0, len(plan.writes)))
@@ -133,7 +131,7 @@ class _Application:
             )
         self._await_ready()
         inventory = self._create_resource(inventory)
-        self._prune()
+        pruning.prune()
         inventory = self._hooks(f"post-{verb}", inventory)
         inventory = self._keeper.finish(replace(inventory, items=self._left(inventory), adopting=False))
         return ApplyOutcome(tuple(self._written), tuple(self._deleted), plan.of(Action.KEEP), inventory)
@@ -273,7 +271,7 @@ class _Application:
                 ) from error
             cluster.apply(body, manager=manager, force=True)
 
-    # readiness and pruning
+    # readiness
 
     def _await_ready(self) -> None:
         if self._wait:
@@ -290,58 +288,6 @@ class _Application:
         if not steps:
             return inventory
         return self._keeper.note(replace(inventory, resource_created=True))
-
-    @property
-    def _losses(self) -> CascadeLosses:
-        return CascadeLosses(self.run.cluster, bundle_owner(self._bundle), self.run.cancel, self.run.limits.width)
-
-    def _prune(self) -> None:
-        for whole in phases(self.plan.steps):
-            phase = [step for step in whole if not self._takes_unseen(step)]
-            uids = run_for_each(phase, self._delete, self.run.cancel, self.run.limits.width)
-            gone = {step.ref: uid for step, uid in zip(phase, uids, strict=True) if uid}
-            left = wait_until_deleted(self.run, gone, self.run.limits.gone, deletion_blocker, gone)
-            if left:
-                said = "; ".join(f"{ref}{deletion_blocker(live)}" for ref, live in left.items())
-                raise PartlyDoneError(
-                    f"{self._bundle.name} is applied, and what the old version had does not go: {said}",
-                    hint="whoever set the finalizers has to remove them; run it again then",
-                )
-        if self._left_over:
-            said = "; ".join(self._left_over)
-            raise PartlyDoneError(f"{self._bundle.name} is applied; not deleted: {said}", hint="review a new plan")
-
-    def _takes_unseen(self, step: Step) -> bool:
-        """Return whether a deletion would include an object that the plan did not display; report it."""
-        if not (is_definition(step.ref) or is_namespace(step.ref)):
-            return False
-        live = self.run.cluster.get(step.ref)
-        if live is None:
-            return False
-        save(self.run, live, self._losses.of(live))  # slow, so dependents are counted again afterwards
-        loss = self._losses.of(live)
-        named = zip(loss.names, loss.uids, strict=True)
-        unseen = [name for name, uid in named if uid not in step.takes]
-        if unseen:
-            self._left_over.append(f"{step.ref}: {', '.join(unseen[:3])} was created after the plan was displayed")
-        return bool(unseen)
-
-    def _delete(self, step: Step) -> str:
-        """Delete an object; return its uid, "" if there is nothing to wait for."""
-        live = self.run.cluster.get(step.ref)
-        if live is None or foreign_claim(
-            live, bundle_owner(self._bundle), InventoryItem(step.ref), adopt=self.plan.intent.adopt
-        ):
-            return ""
-        uid = step.uid or dict(self.plan.observed)[step.ref].uid
-        if uid_of(live) != uid:
-            self._left_over.append(f"{step.ref}: it was created again after the plan was displayed")
-            return ""
-        with self.run.step("delete", step.ref):
-            if not delete_object(self.run, step.ref, uid):
-                return ""
-        self._deleted.append(step.ref)
-        return uid
 
     def _selector(self) -> str:
         mine = bundle_owner(self._bundle)

@@ -59,6 +59,26 @@ class Changes(Protocol):
     ) -> None: ...
 
 
+class Recording(Protocol):
+    """The objects of some kinds since it was opened, deleted ones included, each in its last state."""
+
+    def wait_open(self, seconds: float, cancel: threading.Event | None = None) -> bool:
+        """Return whether it misses nothing from now on; False after `seconds`, or where watching is not allowed."""
+        ...
+
+    def drop_deleted(self) -> None:
+        """Forget the objects that are deleted already."""
+        ...
+
+    def wait_end(self, seconds: float) -> None:
+        """Wait until the server ends the watches, as it does for a deleted CRD, at most `seconds`."""
+        ...
+
+    def objects(self) -> Sequence[Object]: ...
+
+    def close(self) -> None: ...
+
+
 class Cluster(Protocol):
     """One cluster; a `read_only` one raises ReadOnlyError for every write, including dry runs."""
 
@@ -175,6 +195,10 @@ class Cluster(Protocol):
 
     def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]]) -> Changes:
         """Watch objects of these kinds, each in a namespace or ("") in all."""
+        ...
+
+    def record(self, kinds: Iterable[GroupVersionKind]) -> Recording:
+        """Record the objects of these kinds in all namespaces."""
         ...
 
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:

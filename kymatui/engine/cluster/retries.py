@@ -14,7 +14,16 @@ from typing import Any, Final, TypeVar
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.concurrency import is_pool_thread
-from kymatui.engine.cluster.ports import FIELD_MANAGER, Changes, Clock, Cluster, Object, PatchKind, ServedKind
+from kymatui.engine.cluster.ports import (
+    FIELD_MANAGER,
+    Changes,
+    Clock,
+    Cluster,
+    Object,
+    PatchKind,
+    Recording,
+    ServedKind,
+)
 from kymatui.errors import (
     CancelledError,
     ClusterError,
@@ -248,6 +257,10 @@ class RetryingCluster:
     def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]]) -> Changes:
         wanted = tuple(kinds)
         return self._try(lambda: self._cluster.follow(wanted))
+
+    def record(self, kinds: Iterable[GroupVersionKind]) -> Recording:
+        wanted = tuple(kinds)
+        return self._try(lambda: self._cluster.record(wanted))
 
     def allowed(self, verb: str, gvk: GroupVersionKind, namespace: str = "", name: str = "") -> bool:
         try:

@@ -27,6 +27,7 @@ from kymatui.engine.inventory.inventory_store import ApplySetStore, InventorySto
 from kymatui.engine.inventory.managed_resources import GroupKind, ManagedObjects, list_managed_resources, managed_kinds
 from kymatui.engine.inventory.ownership_marks import inventory_name, read_owner, unmark_patch
 from kymatui.engine.inventory.release_store import ReleaseStore
+from kymatui.engine.jobs.crd_deletion import UnplannedDeletions, record_instances, unplanned_error
 from kymatui.engine.jobs.hooks import run_hooks
 from kymatui.engine.jobs.object_deletion import delete_object, uid_of
 from kymatui.engine.jobs.run import Progress, Run
@@ -95,6 +96,7 @@ class _Deletion:
         self._consent = consent
         self._kept: list[Step] = []
         self._kinds: tuple[GroupKind, ...] = ()
+        self._unplanned: list[UnplannedDeletions] = []
 
     def carry_out(self) -> DeletionOutcome:
         keeper = self._keeper()
@@ -116,6 +118,8 @@ class _Deletion:
         self._delete_definitions()
         self._hooks(hooks, "post-delete", inventory, keeper)
         self._end(keeper)
+        if error := unplanned_error(self._inventory.name, self._unplanned):
+            raise error
         return DeletionOutcome(tuple(self.gone), tuple(self._kept), self._lost())
 
     def _lost(self) -> tuple[ObjectRef, ...]:
@@ -168,15 +172,20 @@ class _Deletion:
             live = self.run.cluster.get(step.ref)
             if live is not None and self.run.backup is not None:
                 self.run.backup.save(live)
-            count = (
-                self._instances_of(live) if live is not None else 0
-            )  # as late as possible, right before the deletion
-            if count:
+            if live is not None:
+                self._delete_definition(step, live)
+        self.run.cluster.forget_kinds()
+
+    def _delete_definition(self, step: Step, live: Object) -> None:
+        """Delete a CRD unless it has instances; they are counted as late as possible, right before the deletion."""
+        with record_instances(self.run, [live]) as record:
+            if count := self._instances_of(live):
                 reason = f"{format_count(count, 'object')} of its kind left"
                 self._kept.append(replace(step, action=Action.KEEP, reason=reason))
-            elif live is not None:
-                self._remove([step], "which has no instances", {step.ref: live})
-        self.run.cluster.forget_kinds()
+                return
+            record.counted()
+            self._remove([step], "which has no instances", {step.ref: live})
+            self._unplanned.append(record.unplanned())
 
     def _instances_of(self, definition: Object) -> int:
         kinds = {(gvk.group, gvk.kind) for gvk in defined_kinds([definition])}

@@ -10,6 +10,7 @@ from kymatui.adapters.kube.api.access_reviews import Reviews
 from kymatui.adapters.kube.api.client import Client, PatchType, Write
 from kymatui.adapters.kube.objects.api_resource import ApiResource
 from kymatui.adapters.kube.watch.object_changes import WatchedChanges
+from kymatui.adapters.kube.watch.object_recording import WatchedObjects
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.kube.watch.watch import WatchTiming
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
@@ -121,6 +122,10 @@ class KubeCluster:
             if resource is not None:
                 subjects.append((resource, namespace if resource.namespaced else ""))
         return WatchedChanges(self.client, subjects, self._timing)
+
+    def record(self, kinds: Iterable[GroupVersionKind]) -> WatchedObjects:
+        found = (self.client.discovery.find(gvk) for gvk in dict.fromkeys(kinds))
+        return WatchedObjects(self.client, [resource for resource in found if resource is not None], self._timing)
 
     # writing
 

@@ -1,0 +1,95 @@
+"""The deletions at the end of an application: objects of the earlier version that the plan displayed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.apply.deletion_backup import save
+from kymatui.engine.apply.prune import CascadeLosses, foreign_claim, phases
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.cluster.finalizers import deletion_blocker
+from kymatui.engine.cluster.kind_order import is_definition, is_namespace
+from kymatui.engine.inventory.inventory import InventoryItem
+from kymatui.engine.inventory.ownership_marks import bundle_owner
+from kymatui.engine.jobs.crd_deletion import UnplannedDeletions, record_instances, unplanned_error
+from kymatui.engine.jobs.object_deletion import delete_object, uid_of
+from kymatui.engine.jobs.run import Run
+from kymatui.engine.jobs.wait import wait_until_deleted
+from kymatui.engine.plans.plan import Plan, Step
+from kymatui.errors import PartlyDoneError
+
+
+class Pruning:
+    """The deletions of one plan; deleted objects are added to `deleted`."""
+
+    def __init__(self, plan: Plan, run: Run, deleted: list[ObjectRef]) -> None:
+        self._plan, self._run, self._deleted = plan, run, deleted
+        self._bundle, self._mine = plan.bundle, bundle_owner(plan.bundle)
+        self._left_over: list[str] = []
+
+    @property
+    def losses(self) -> CascadeLosses:
+        return CascadeLosses(self._run.cluster, self._mine, self._run.cancel, self._run.limits.width)
+
+    def prune(self) -> None:
+        """Delete and wait. Raises PartlyDoneError for what stays, and for what a CRD's deletion took unseen."""
+        unplanned: list[UnplannedDeletions] = []
+        for whole in phases(self._plan.steps):
+            with contextlib.ExitStack() as stack:
+                records = [
+                    (step, stack.enter_context(record_instances(self._run, [live])))
+                    for step in whole
+                    if is_definition(step.ref) and (live := self._run.cluster.get(step.ref)) is not None
+                ]
+                self._prune_phase(whole)
+                unplanned += [record.unplanned(step.takes) for step, record in records if step.ref in self._deleted]
+        error = unplanned_error(f"{self._bundle.name} is applied", unplanned)
+        if self._left_over:
+            first = str(error) if error is not None else f"{self._bundle.name} is applied"
+            raise PartlyDoneError(f"{first}; not deleted: {'; '.join(self._left_over)}", hint="review a new plan")
+        if error is not None:
+            raise error
+
+    def _prune_phase(self, whole: Iterable[Step]) -> None:
+        phase = [step for step in whole if not self._takes_unseen(step)]
+        uids = run_for_each(phase, self._delete, self._run.cancel, self._run.limits.width)
+        gone = {step.ref: uid for step, uid in zip(phase, uids, strict=True) if uid}
+        left = wait_until_deleted(self._run, gone, self._run.limits.gone, deletion_blocker, gone)
+        if left:
+            said = "; ".join(f"{ref}{deletion_blocker(live)}" for ref, live in left.items())
+            raise PartlyDoneError(
+                f"{self._bundle.name} is applied, and what the old version had does not go: {said}",
+                hint="whoever set the finalizers has to remove them; run it again then",
+            )
+
+    def _takes_unseen(self, step: Step) -> bool:
+        """Return whether a deletion would include an object that the plan did not display; report it."""
+        if not (is_definition(step.ref) or is_namespace(step.ref)):
+            return False
+        live = self._run.cluster.get(step.ref)
+        if live is None:
+            return False
+        save(self._run, live, self.losses.of(live))  # slow, so dependents are counted again afterwards
+        loss = self.losses.of(live)
+        named = zip(loss.names, loss.uids, strict=True)
+        unseen = [name for name, uid in named if uid not in step.takes]
+        if unseen:
+            self._left_over.append(f"{step.ref}: {', '.join(unseen[:3])} was created after the plan was displayed")
+        return bool(unseen)
+
+    def _delete(self, step: Step) -> str:
+        """Delete an object; return its uid, "" if there is nothing to wait for."""
+        live = self._run.cluster.get(step.ref)
+        if live is None or foreign_claim(live, self._mine, InventoryItem(step.ref), adopt=self._plan.intent.adopt):
+            return ""
+        uid = step.uid or dict(self._plan.observed)[step.ref].uid
+        if uid_of(live) != uid:
+            self._left_over.append(f"{step.ref}: it was created again after the plan was displayed")
+            return ""
+        with self._run.step("delete", step.ref):
+            if not delete_object(self._run, step.ref, uid):
+                return ""
+        self._deleted.append(step.ref)
+        return uid
