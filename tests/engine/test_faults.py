@@ -76,7 +76,7 @@ class Instant:
         self.waits: list[float] = []
 
     def now(self) -> float:
-        return 0.0
+        return sum(self.waits)
 
     def sleep(self, seconds: float, cancel: object = None) -> None:
         self.waits.append(seconds)
@@ -131,6 +131,20 @@ def test_patience_ends_and_the_servers_time_counts() -> None:
     with pytest.raises(ThrottledError):
         call_with_retries(call, clock, patience=RetryPolicy(longest_wait=5.0))
     assert len(clock.waits) == 2
+
+
+def test_who_does_not_answer_is_not_asked_again_after_a_minute() -> None:
+    clock = Instant()
+    calls: list[int] = []
+
+    def call() -> None:
+        calls.append(1)
+        clock.sleep(30.0)
+        raise UnreachableError("did not answer GET /x within 30 s")
+
+    with pytest.raises(UnreachableError):
+        call_with_retries(call, clock)
+    assert len(calls) == 2
 
 
 def test_a_patient_cluster_is_a_cluster(place: Place) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kymatui.adapters.kube.transport.heartbeat import Heartbeat, HeartbeatTiming
 from kymatui.adapters.kube.watch.watch import WatchTiming
@@ -206,3 +208,46 @@ def test_a_command_ends_with_the_reason_where_the_server_hangs(
             said = capsys.readouterr().err
             assert "did not answer" in said or "takes no connection" in said
         assert time.monotonic() - began < 45
+
+
+@pytest.fixture
+def silent(tmp_path: Path) -> Iterator[Path]:
+    """The kubeconfig of a server that accepts connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        document = {
+            "clusters": [{"name": "silent", "cluster": {"server": server}}],
+            "contexts": [{"name": "silent", "context": {"cluster": "silent", "user": "me"}}],
+            "users": [{"name": "me", "user": {"token": "t"}}],
+            "current-context": "silent",
+        }
+        path = tmp_path / "silent.yaml"
+        path.write_text(yaml.safe_dump(document))
+        yield path
+
+
+SOON = 20.0
+
+
+@pytest.mark.parametrize("words", [["catalog"], ["check", "keda"], ["delete", "keda", "--dry-run"]])
+def test_a_command_says_within_twenty_seconds_that_a_server_never_answered(
+    silent: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    began = time.monotonic()
+    assert main(["--kubeconfig", str(silent), *words]) == 1
+    assert "did not answer" in capsys.readouterr().err
+    assert time.monotonic() - began < SOON
+
+
+async def test_the_screen_says_within_twenty_seconds_that_a_server_never_answered(silent: Path) -> None:
+    options = SessionOptions(str(silent), "")
+    began = time.monotonic()
+    app = KymatuiApp(lambda: open_session(options))
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: app.connection.word == "offline")
+        assert time.monotonic() - began < SOON
+        await until(pilot, lambda: "did not answer GET" in displayed(app))
+
+
+def displayed(app: KymatuiApp) -> str:
+    return "\n".join("".join(part.text for part in line) for line in app.screen._compositor.render_strips())

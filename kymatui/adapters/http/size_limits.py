@@ -27,6 +27,10 @@ DEEPEST: Final = 128
 """Levels of JSON. The schema of a CRD, the deepest object there is, has 40 to 60."""
 ANSWER_SECONDS: Final = 120.0
 """For a request with its whole answer. The API server itself ends requests after 60 seconds."""
+FIRST_ANSWER_SECONDS: Final = 10.0
+"""For a server that has never answered, from the first request on. Later answers may take as long as their requests."""
+FIRST_AGAIN_SECONDS: Final = 3.0
+"""The least for one request to a server that has never answered."""
 TURN_SECONDS: Final = 30.0
 """For the rest of a heavy answer, while others wait for their turn."""
 EVENT_SECONDS: Final = 60.0

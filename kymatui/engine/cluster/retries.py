@@ -41,12 +41,16 @@ FIELD_CONFLICT: Final = "FieldManagerConflict"
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """The limits of retries: at most `attempts`, with pauses from `first` seconds, doubled up to `most`."""
+    """The limits of retries: at most `attempts`, with pauses from `first` seconds, doubled up to `most`.
+
+    No retry of a missing answer begins after `longest` seconds: each waits for the timeout of its request.
+    """
 
     attempts: int = 8
     first: float = 0.1
     most: float = 5.0
     longest_wait: float = 60.0
+    longest: float = 60.0
 
     def pause(self, attempt: int, asked: float = 0.0) -> float:
         spread = 1 + JITTER_RANDOM.random() / 4
@@ -84,14 +88,15 @@ def call_with_retries(
     passing: Callable[[ClusterError], bool] = is_transient,
 ) -> T:
     """Return the result of `call` after retries. Raises its last error, or CancelledError."""
-    attempt = 0
+    attempt, began = 0, clock.now()
     while True:
         try:
             return call()
         except ClusterError as error:
             attempt += 1
             asked = error.retry_after if isinstance(error, ThrottledError) else 0.0
-            if not passing(error) or attempt >= patience.attempts or asked > patience.longest_wait:
+            is_late = isinstance(error, UnreachableError) and clock.now() - began > patience.longest
+            if is_late or attempt >= patience.attempts or not passing(error) or asked > patience.longest_wait:
                 raise
             clock.sleep(patience.pause(attempt - 1, asked), cancel)
             if cancel is not None and cancel.is_set():

@@ -9,6 +9,7 @@ import json
 import socket
 import ssl
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ from kymatui.adapters.kube.auth.connection import Connection
 from kymatui.adapters.kube.auth.credentials import Credential, CredentialSource, bearer_credential
 from kymatui.adapters.kube.auth.endpoint import Endpoint
 from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.transport import transport as transport_module
 from kymatui.adapters.kube.transport.status_errors import SentRequest, error_of_response, unreachable
 from kymatui.adapters.kube.transport.transport import Request, Transport
 from kymatui.engine.cluster.concurrency import run_for_each
@@ -311,6 +313,39 @@ def test_what_never_lets_one_in_is_said_with_the_time_that_it_took(crowded: str)
 def test_a_handshake_that_never_ends_is_said_with_the_time_that_it_took(silent: str) -> None:
     with pytest.raises(UnreachableError, match=r"did not answer GET /x within 0\.\d s"):
         transport(silent.replace("http://", "https://")).send(Request("GET", "/x", timeout=(0.2, 30.0)))
+
+
+def test_an_answer_may_take_longer_than_the_connection() -> None:
+    def slowly(exchange: Exchange) -> None:
+        time.sleep(0.4)
+        exchange.answer(200, b"{}")
+
+    with serving(slowly) as address:
+        assert transport(address).send(Request("GET", "/x", timeout=(0.2, 20.0))).body == b"{}"
+
+
+def test_the_first_answer_has_a_deadline_of_its_own(silent: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport_module, "FIRST_ANSWER_SECONDS", 0.3)
+    monkeypatch.setattr(transport_module, "FIRST_AGAIN_SECONDS", 0.1)
+    found, began = transport(silent), time.monotonic()
+    for _ in range(3):  # the later ones do not wait the whole time again
+        with pytest.raises(UnreachableError, match=r"did not answer GET /x within 0\.\d s"):
+            found.send(Request("GET", "/x"))
+    assert time.monotonic() - began < 5
+
+
+def test_who_answered_once_is_given_the_time_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport_module, "FIRST_ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(transport_module, "FIRST_AGAIN_SECONDS", 0.2)
+
+    def slower_and_slower(exchange: Exchange) -> None:
+        time.sleep(0.5 if exchange.path == "/slow" else 0)
+        exchange.answer(200, b"{}")
+
+    with serving(slower_and_slower) as address:
+        found = transport(address)
+        found.send(Request("GET", "/quick"))
+        assert found.send(Request("GET", "/slow")).body == b"{}"
 
 
 def test_waiting_can_be_stopped(silent: str) -> None:

@@ -55,7 +55,8 @@ class ConnectionPool:
         """
         import urllib3
 
-        limits = urllib3.Timeout(*timeout)
+        connect, silence = timeout
+        limits = urllib3.Timeout(connect=connect, read=silence)
         if self._direct is not None:
             return self._direct.urlopen(
                 method,

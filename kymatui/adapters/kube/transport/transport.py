@@ -30,7 +30,15 @@ from kymatui.adapters.http.response_body import (
     needs_slot,
     require_light,
 )
-from kymatui.adapters.http.size_limits import ANSWER_SECONDS, LARGEST_ANSWER, LARGEST_ERROR, MIB, TURN_SECONDS
+from kymatui.adapters.http.size_limits import (
+    ANSWER_SECONDS,
+    FIRST_AGAIN_SECONDS,
+    FIRST_ANSWER_SECONDS,
+    LARGEST_ANSWER,
+    LARGEST_ERROR,
+    MIB,
+    TURN_SECONDS,
+)
 from kymatui.adapters.kube.auth.connection import Connection
 from kymatui.adapters.kube.auth.credentials import ClientCertificate, Credential, token_expiry
 from kymatui.adapters.kube.transport import status_errors
@@ -107,6 +115,7 @@ class Transport:
         self.writes = 0  # requests that could have changed something
         self.heard = 0.0
         """When the server last answered or sent something, by the monotonic clock; 0 before it did."""
+        self._asked_first = 0.0
         self._sleep = sleep
         self._lock = threading.Lock()
         self._pool: ConnectionPool | None = None
@@ -218,6 +227,7 @@ class Transport:
         self.counts[request.method] += 1
         self.writes += not is_read_only_request(request.method, request.path)
         began = time.monotonic()
+        timeout = self._timeout(request, began)
 
         def exchange() -> ApiReply:
             with answered_within(ANSWER_SECONDS if stream else request.lasts) as deadline:
@@ -226,7 +236,7 @@ class Transport:
                     request.target,
                     request.body,
                     self._headers(request, credential, stream=stream),
-                    request.timeout,
+                    timeout,
                 )
                 if stream and response.status < 300:
                     return ApiReply(response, deadline)
@@ -242,6 +252,15 @@ class Transport:
         if reply.response.status < 500:  # a 5xx may come from a proxy in front of a silent server
             self._hear()
         return reply
+
+    def _timeout(self, request: Request, now: float) -> tuple[float, float]:
+        """Return the timeout of a request, which is shorter until the server has answered once."""
+        connect, silence = request.timeout
+        if self.heard:
+            return connect, silence
+        self._asked_first = self._asked_first or now
+        left = FIRST_ANSWER_SECONDS - (now - self._asked_first)
+        return connect, min(silence, max(left, FIRST_AGAIN_SECONDS))
 
     def _hear(self) -> None:
         self.heard = time.monotonic()
