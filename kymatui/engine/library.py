@@ -26,7 +26,7 @@ from kymatui.engine.apply import applier, drift_check, planner
 from kymatui.engine.apply.applier import ApplyOutcome
 from kymatui.engine.apply.drift_check import DriftReport
 from kymatui.engine.bundles.bundle import Bundle
-from kymatui.engine.cluster.ports import FIELD_MANAGER, Clock, Cluster
+from kymatui.engine.cluster.ports import FIELD_MANAGER, Backup, Clock, Cluster
 from kymatui.engine.cluster.retries import RetryPolicy
 from kymatui.engine.deletion import module_deletion, uninstall_plan
 from kymatui.engine.deletion.managed_deletion import DeletionConsent
@@ -45,7 +45,10 @@ _ATTEMPTS = 5  # new plans while other clients change the cluster
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Options of all functions; `journal` is a file, `tell` is called from any thread."""
+    """Options of all functions; `journal` is a file, `tell` is called from any thread.
+
+    `backup` gets every object before it is deleted, by `uninstall` and by the pruning of `install`; None saves nothing.
+    """
 
     clock: Clock | None = None
     cancel: threading.Event | None = None
@@ -53,6 +56,7 @@ class EngineOptions:
     tell: Callable[[Progress], None] | None = None
     limits: RunLimits | None = None
     manager: str = FIELD_MANAGER
+    backup: Backup | None = None
 
     @property
     def time(self) -> Clock:
@@ -227,4 +231,5 @@ def _run(cluster: Cluster, options: EngineOptions) -> AbstractContextManager[Run
         tell=options.tell,
         limits=options.limits,
         manager=options.manager,
+        backup=options.backup,
     )

@@ -146,3 +146,24 @@ def test_what_cannot_be_saved_is_not_deleted_and_nothing_is_written(stage: Stage
     assert stage.data("only-1") == {"version": "1"}
     assert stage.data("only-2") is None
     assert stage.cluster.get(ObjectRef(SECRET, stage.name, "token")) is not None
+
+
+def test_an_upgrade_without_a_backup_says_so_and_saves_nothing(stage: Stage) -> None:
+    installed(stage)
+    asked = ask([*upgrading(stage), "--no-backup"], lambda: None)
+    assert asked.status == 0, asked
+    assert "the 4 objects that this deletes are not saved" in asked.shown
+    assert asked.shown.splitlines()[-1].endswith("no backup. [y/N] ")
+    assert list_backups() == []
+    assert stage.data("only-1") is None
+    assert not stage.has_thing()
+
+
+def test_a_plan_file_without_a_backup_is_applied_without_one(stage: Stage) -> None:
+    installed(stage)
+    file = stage.folder / "plan.json"
+    shown = json.loads(run(["plan", *upgrading(stage)[1:], "--no-backup", "--out", str(file), "-o", "json"]).out)
+    assert shown["saved"] == 0
+    assert run(["apply", str(file), "--yes", "--timeout", "8"]).status == 0
+    assert list_backups() == []
+    assert stage.data("only-1") is None

@@ -113,6 +113,38 @@ def test_values_of_secrets_are_not_in_a_report(place: Place) -> None:
         assert text not in repr(report.drifts)
 
 
+class KeptObjects:
+    """A backup in memory."""
+
+    def __init__(self) -> None:
+        self.saved: dict[str, Json] = {}
+
+    def holds(self, uid: str, resource_version: str) -> bool:
+        return uid in self.saved and self.saved[uid]["metadata"]["resourceVersion"] == resource_version
+
+    def save(self, body: Json) -> None:
+        self.saved[body["metadata"]["uid"]] = body
+
+    @property
+    def words(self) -> str:
+        return f"{len(self.saved)} objects"
+
+    def names(self) -> set[str]:
+        return {body["metadata"]["name"] for body in self.saved.values()}
+
+
+def test_a_backup_gets_what_is_pruned_and_what_is_uninstalled(place: Place) -> None:
+    kept = KeptObjects()
+    options = replace(OPTIONS, backup=kept)
+    install(bundle(place, make.config_map("a"), make.config_map("old", x="1")), place.cluster, options=options)
+    assert not kept.saved
+    install(bundle(place, make.config_map("a")), place.cluster, options=options)
+    assert kept.names() == {"old"}
+    assert next(iter(kept.saved.values()))["data"] == {"x": "1"}
+    uninstall("module", place.namespace, place.cluster, options=options)
+    assert {"old", "a"} <= kept.names()
+
+
 def test_a_check_function_has_the_last_word(place: Place) -> None:
     what = bundle(place, make.config_map("a"))
     with pytest.raises(PartlyDoneError, match="its check says that it is not well"):

@@ -69,6 +69,7 @@ class InstallRequest:
     direct: bool = False
     allow_downgrade: bool = False
     signers: SignatureOptions | None = None
+    backup: bool = True
 
 
 class InstallPort(Protocol):
@@ -142,6 +143,7 @@ def install_intent(port: InstallPort, request: InstallRequest) -> Intent:
         policy=request.policy,
         associated=associated,
         adopt=as_is,
+        backup=request.backup,
     )
 
 

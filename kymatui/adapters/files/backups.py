@@ -178,10 +178,10 @@ def save_deletion(path: Path, seen: DeletionState, cluster: Cluster, manifests_o
 
 
 def plan_backup(plan: Plan, cluster: Cluster) -> BackupFile | None:
-    """Return the backup for the objects that an upgrade deletes, None if it deletes none."""
+    """Return the backup for the objects that an upgrade deletes, None if it deletes or saves none."""
     from kymatui.engine.plans.plan import Action
 
-    if not plan.of(Action.DELETE):
+    if not plan.of(Action.DELETE) or not plan.intent.backup:
         return None
     name = plan.bundle.name
     heading = f"{name} {plan.intent.adopted_version}".rstrip() + f" in {cluster.name}"

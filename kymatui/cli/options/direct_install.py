@@ -79,6 +79,7 @@ def add_intent(parser: argparse.ArgumentParser) -> None:
         default="CreateAndDelete",
         help="of the default resource (default: CreateAndDelete, on the first installation only)",
     )
+    group.add_argument("--no-backup", action="store_true", help="save nothing of what is deleted")
     group.add_argument("--allow-downgrade", action="store_true", help="a lower version than is installed")
 
 
@@ -234,6 +235,7 @@ def install_request(
         direct=args.direct,
         allow_downgrade=getattr(args, "allow_downgrade", False),
         signers=place.signers,
+        backup=not getattr(args, "no_backup", False),
     )
 
 

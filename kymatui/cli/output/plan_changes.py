@@ -33,7 +33,7 @@ def changes_text(plan: Plan, form: str) -> str:
     parts += ["\n".join(sanitize(line) for line in grant_lines(grant)) for grant in plan.grants]
     parts += [f"missing right: {right}" for right in plan.missing]
     parts += [f"note: {sanitize(note)}" for note in plan.notes]
-    parts += [saved] if (saved := describe_backup(plan.steps)) else []
+    parts += [saved] if (saved := describe_backup(plan)) else []
     hooks = f", {format_count(len(plan.hooks), 'hook')}" if plan.hooks else ""
     return "\n\n".join([*parts, counts(plan.steps) + hooks])
 
@@ -47,12 +47,14 @@ def _adopted(plan: Plan) -> str:
     return f"{plan.bundle.name} was not installed by kymatui; owner → kymatui{version}"
 
 
-def change_counts(steps: Iterable[Step]) -> str:
-    """Return how many objects change, and that what is deleted is saved, for the question before it."""
-    from kymatui.engine.apply.deletion_backup import count_deletions
+def change_counts(plans: Iterable[Plan]) -> str:
+    """Return how many objects change, and whether what is deleted is saved, for the question before it."""
+    from kymatui.engine.apply.deletion_backup import count_deletions, count_saved
 
-    changed = [step for step in steps if step.action.value != "same"]
-    return counts(changed) + (", backup saved" if count_deletions(changed) else "")
+    some = list(plans)
+    changed = [step for plan in some for step in plan.steps if step.action.value != "same"]
+    backup = ", backup saved" if any(map(count_saved, some)) else ", no backup" if count_deletions(changed) else ""
+    return counts(changed) + backup
 
 
 def counts(steps: Iterable[Step]) -> str:
@@ -104,7 +106,7 @@ def grant_lines(grant: Grant) -> list[str]:
 
 def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
     """`{"cluster", "name", "version", "steps": […], "hooks": […], "saved", "outcome"}`."""
-    from kymatui.engine.apply.deletion_backup import count_deletions
+    from kymatui.engine.apply.deletion_backup import count_saved
 
     return {
         "cluster": plan.cluster,
@@ -129,7 +131,7 @@ def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
         ],
         "missing": [str(right) for right in plan.missing],
         "notes": list(plan.notes),
-        "saved": count_deletions(plan.steps),
+        "saved": count_saved(plan),
         "outcome": outcome,
     }
 

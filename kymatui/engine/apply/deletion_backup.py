@@ -9,20 +9,26 @@ from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.jobs.object_deletion import uid_of
 from kymatui.engine.jobs.run import Progress, Run
-from kymatui.engine.plans.plan import Action, Step
+from kymatui.engine.plans.plan import Action, Plan, Step
 
 
 def count_deletions(steps: Iterable[Step]) -> int:
-    """Return the number of objects that a plan deletes, with all dependents; each is saved first."""
+    """Return the number of objects that a plan deletes, with all dependents."""
     return sum(1 + len([uid for uid in step.takes if uid]) for step in steps if step.action is Action.DELETE)
 
 
-def describe_backup(steps: Iterable[Step]) -> str:
+def count_saved(plan: Plan) -> int:
+    """Return the number of objects that are saved before the plan deletes them."""
+    return count_deletions(plan.steps) if plan.intent.backup else 0
+
+
+def describe_backup(plan: Plan) -> str:
     """Return the plan's note about the backup, "" if it deletes nothing."""
-    number = count_deletions(steps)
+    number = count_deletions(plan.steps)
+    what = "saved first" if plan.intent.backup else "not saved"
     if number < 2:
-        return "the object that this deletes is saved first" if number else ""
-    return f"the {number} objects that this deletes are saved first"
+        return f"the object that this deletes is {what}" if number else ""
+    return f"the {number} objects that this deletes are {what}"
 
 
 def save_deletions(run: Run, steps: Iterable[Step], losses: CascadeLosses) -> None:

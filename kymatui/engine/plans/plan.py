@@ -109,6 +109,7 @@ class Intent:
     adopt               add existing objects to the installation, including released ones of lifecycle-manager
     adopted_version     with `adopt`: the installed version, "" if unknown
     outdated            with `adopt`: objects of that version that the bundle lacks
+    backup              save what is deleted first, if the run has a backup
     """
 
     bundle: Bundle
@@ -124,6 +125,7 @@ class Intent:
     adopt: bool = False
     adopted_version: str = ""
     outdated: tuple[ObjectRef, ...] = ()
+    backup: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,8 +62,8 @@ def carry_out_installs(
     if todo:
         if args.output == "table":
             say(results.text(legs, "table"), sys.stderr)
-        steps = [step for leg in todo if leg.plan is not None for step in leg.plan.steps]
-        confirm(place.target, results.action(todo), change_counts(steps), yes=args.yes)
+        plans = [leg.plan for leg in todo if leg.plan is not None]
+        confirm(place.target, results.action(todo), change_counts(plans), yes=args.yes)
     return results.end(_run(place, legs, results))
 
 

@@ -158,7 +158,7 @@ def _warnings(plans: Sequence[Plan], standings: Sequence[InstallStatus]) -> Iter
             yield f"an earlier run on {standing.module} was cut off, and is finished by this"
     for plan in plans:
         yield from plan.notes
-        if saved := describe_backup(plan.steps):
+        if saved := describe_backup(plan):
             yield f"{plan.bundle.name}: {saved}" if len(plans) > 1 else saved
 
 
