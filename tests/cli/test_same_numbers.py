@@ -50,7 +50,7 @@ def test_every_command_says_the_same_of_each_module(capsys: pytest.CaptureFixtur
             assert {key: single[key] for key in row if key != "manifest"} == {
                 key: value for key, value in row.items() if key != "manifest"
             }
-        assert (name in drifting) is (row["drift"] not in ("in-sync", "none", "unknown")), name
+        assert (name in drifting) is (row["drift"] not in ("in-sync", "none", "unknown", "rolling-out")), name
         if name in drifting:
             found = drifting[name]
             for key, value in (("kind", row["drift"]), ("waitingFor", row["actor"])):

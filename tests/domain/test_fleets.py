@@ -63,6 +63,13 @@ def test_a_module_drifts_from_the_version_of_its_own_channel(version: str, entry
     assert bool(found.drifting) is drifts
 
 
+@pytest.mark.parametrize("version", ["1.4.0", "1.5.0"])
+def test_a_module_that_is_rolling_out_does_not_drift(version: str) -> None:
+    found = one(report("keda", version, "Processing"))
+    assert [module.drift.kind for module in found.modules] == [DriftKind.ROLLING_OUT]
+    assert (found.drifting, found.drift_words, found.unknown_drift) == ((), "", False)
+
+
 @pytest.mark.parametrize("entry", [{"managed": False}, None])
 @pytest.mark.parametrize(("version", "kind"), [("1.4.0", DriftKind.NONE), ("1.5.0", DriftKind.IN_SYNC)])
 def test_what_is_unmanaged_or_leaves_drifts_neither_in_a_fleet_nor_in_a_catalog(

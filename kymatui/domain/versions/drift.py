@@ -33,8 +33,8 @@ class Drift:
 
     @property
     def is_drift(self) -> bool:
-        """Return whether the installed version is known to differ from the expected one."""
-        return self.kind not in (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.UNKNOWN)
+        """Return whether the installed version is known to differ from the expected one; not during a rollout."""
+        return self.kind not in (DriftKind.IN_SYNC, DriftKind.NONE, DriftKind.UNKNOWN, DriftKind.ROLLING_OUT)
 
 
 def compute_drift(
