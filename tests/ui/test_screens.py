@@ -31,8 +31,9 @@ from kymatui.ui.screens.object_screen import ObjectScreen
 from kymatui.ui.screens.problems_screen import ProblemsScreen
 from kymatui.ui.viewmodels.row_list import Row
 from kymatui.ui.viewmodels.sorting import SortOrder
+from kymatui.ui.widgets.advancing import advance_ages
 from kymatui.ui.widgets.document import Document
-from kymatui.ui.widgets.live_table import LiveTable, advance_tables
+from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.top_line import TopLine
 from tests.domain import builders as b
@@ -419,7 +420,7 @@ async def test_ages_advance_while_nothing_changes_and_only_their_lines_are_paint
         before = {row.key: row.cells["age"].text for row in rows(app)}
         painted: list[object] = []
         monkeypatch.setattr(RowTable, "refresh", lambda table, *regions, **more: painted.append(regions))
-        advance_tables(app.screen, began)
+        advance_ages(app.screen, began)
         assert painted == []
         app.clock = lambda: began + 86_400
         app._tick()
@@ -431,6 +432,21 @@ async def test_ages_advance_while_nothing_changes_and_only_their_lines_are_paint
         assert app.catalog is catalog
         app._tick()
         assert len(painted) == len(changed)
+
+
+async def test_ages_of_an_overview_advance_while_nothing_changes() -> None:
+    async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
+        app = await ready(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ModuleScreen) and bool(app.screen.query("#observed")))
+        assert isinstance(app.screen, ModuleScreen)
+        row, began = app.screen.module, app.clock()
+        assert row is not None
+        await until(pilot, lambda: f"age  {format_age(row, began)}" in text(app, "#observed"))
+        app.clock = lambda: began + 86_400
+        app._tick()
+        assert f"age  {format_age(row, began + 86_400)}" in text(app, "#observed")
+        assert format_age(row, began) != format_age(row, began + 86_400)
 
 
 async def test_enter_on_a_problem_opens_the_very_object_that_it_names() -> None:

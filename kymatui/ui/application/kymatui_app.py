@@ -32,7 +32,7 @@ from kymatui.ui.terminal.ascii_filter import AsciiFilter
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.terminal.stylesheets import styles_dir
 from kymatui.ui.terminal.themes import THEMES
-from kymatui.ui.widgets.live_table import advance_tables
+from kymatui.ui.widgets.advancing import advance_ages
 from kymatui.ui.widgets.top_line import FrameFacts
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class KymatuiApp(FlowApp):
         if self.connection.stale_since or self._audit:
             self.show_frame()
         if self.shown is not None and self.shown.frame.is_whole:
-            advance_tables(self.shown, self.clock())
+            advance_ages(self.shown, self.clock())
 
     # updates from the cluster
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -15,7 +16,7 @@ from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.catalog.catalog_rows import Explanation, explain_row
 from kymatui.ui.presenters.module import event_rows, module_facts
-from kymatui.ui.widgets.fact_list import Facts
+from kymatui.ui.widgets.fact_list import Fact, Facts
 from kymatui.ui.widgets.scrolling import TextScroll
 from kymatui.ui.widgets.tone_styles import with_tone
 
@@ -55,20 +56,20 @@ class OverviewPane(Pane):
         app = self.kymatui
         now, catalog = app.clock(), app.catalog
         assert catalog is not None
-        facts = {
-            "declared": module_facts.declared(row, catalog),
-            "observed": module_facts.observed(row, now),
-            "reported": module_facts.reported(row),
-            "manifest-says": module_facts.manifest_conditions(row, snapshot, now),
-            "resource-says": module_facts.resource_conditions(row, snapshot, now),
-            "findings": module_facts.findings(row),
-            "tail": event_rows.newest_events(row, snapshot, now),
-            "resources": module_facts.resources(row),
-            "evidence": module_facts.evidence(row),
+        facts: dict[str, Callable[[float], Iterable[Fact]]] = {
+            "declared": lambda _: module_facts.declared(row, catalog),
+            "observed": lambda at: module_facts.observed(row, at),
+            "reported": lambda _: module_facts.reported(row),
+            "manifest-says": lambda at: module_facts.manifest_conditions(row, snapshot, at),
+            "resource-says": lambda at: module_facts.resource_conditions(row, snapshot, at),
+            "findings": lambda _: module_facts.findings(row),
+            "tail": lambda at: event_rows.newest_events(row, snapshot, at),
+            "resources": lambda _: module_facts.resources(row),
+            "evidence": lambda _: module_facts.evidence(row),
         }
         for name, found in facts.items():
             panel = self.query_one(f"#{name}", Facts)
-            panel.show(found)
+            panel.show_at(now, found)
             panel.display = bool(panel.facts) or name in SIDE_BY_SIDE
         self._draw_why(row, gone=catalog.row(row.name) is None)
 

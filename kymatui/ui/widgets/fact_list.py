@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -34,6 +34,7 @@ class Facts(Widget):
     ) -> None:
         super().__init__(id=id, classes=classes)
         self._facts: tuple[Fact, ...] = ()
+        self._at: Callable[[float], Iterable[Fact]] | None = None
         self._wrapped: dict[int, Sequence[Content]] = {}  # by width; a layout queries the height repeatedly
         self.border_title = title
         self._label_style = labels
@@ -48,6 +49,16 @@ class Facts(Widget):
             self._facts = shown
             self._wrapped.clear()
             self.refresh(layout=True)
+
+    def show_at(self, now: float, facts: Callable[[float], Iterable[Fact]]) -> None:
+        """Show facts with ages, from a function of the time."""
+        self._at = facts
+        self.show(facts(now))
+
+    def advance(self, now: float) -> None:
+        """Advance the ages; paint nothing while all read the same."""
+        if self._at is not None:
+            self.show(self._at(now))
 
     @property
     def words(self) -> str:

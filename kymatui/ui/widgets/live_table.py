@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
 
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.ui.viewmodels.columns import Column
@@ -156,10 +155,3 @@ class LiveTable(RowTable):
 
         self.app.copy_to_clipboard(export_table(self.columns, self.rows, "tsv"))
         self.notify(f"copied {format_count(len(self.rows), 'row')}", timeout=2)
-
-
-def advance_tables(screen: Screen[Any], now: float) -> None:
-    """Advance the ages in the tables, which change even if no new data arrives."""
-    for table in screen.query(LiveTable):
-        if table.is_on_screen:
-            table.advance(now)

@@ -68,7 +68,9 @@ def _row(one: ManagedObject, now: float, seen: DeletionState) -> Row:
         "kind": Cell(sanitize(one.ref.kind.kind)),
         "namespace": Cell(sanitize(one.ref.namespace), "muted"),
         "name": Cell(sanitize(one.ref.name)),
-        "age": Cell(format_duration(max(0.0, now - one.created)) if one.created is not None else "", "muted"),
+        "age": Cell(
+            format_duration(max(0.0, now - one.created)) if one.created is not None else "", "muted", since=one.created
+        ),
         "maker": Cell(sanitize(one.maker), "muted"),
         "blocks": Cell(sanitize(words), tone),
     }
