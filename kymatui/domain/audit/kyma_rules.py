@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kymatui.domain.audit.findings import AuditFinding, AuditInput, AuditRule
 from kymatui.domain.kubernetes.json_reader import JsonReader
@@ -58,7 +58,12 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
         elif kyma.state and kyma.state != kyma.expected and kyma.expected is not State.UNKNOWN:
             words = f"{name} says {kyma.state}; its modules and conditions add up to {kyma.expected}"
             yield AuditFinding(UNTRUE, words, "", name, "status.state", kyma.state, actor=Actor.KLM)
-    for name, feed in sorted(case.snapshot.feeds.items()):
+    yield from unread_findings(case.snapshot.feeds)
+
+
+def unread_findings(feeds: Mapping[str, Feed]) -> Iterator[AuditFinding]:
+    """Yield a finding for each list that did not come."""
+    for name, feed in sorted(feeds.items()):
         if feed.state in _UNREAD:
             said = f": {feed.message}" if feed.message else ""
             yield AuditFinding(

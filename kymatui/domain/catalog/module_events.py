@@ -11,7 +11,7 @@ from typing import Any
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.snapshot.missing_lists import ListGap, RowFact
+from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact, explain_gaps
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import FeedState, Snapshot, is_namespaced_feed
 
@@ -105,6 +105,13 @@ def events_availability(row: ModuleRow, snapshot: Snapshot) -> EventsAvailabilit
     if states & {FeedState.FAILED, FeedState.ABSENT}:
         return EventsAvailability.FAILED
     return EventsAvailability.LISTED
+
+
+def unlisted_events(row: ModuleRow, snapshot: Snapshot) -> UnknownFact | None:
+    """Return why more objects of the module may have events; None if all its objects are listed."""
+    named = [why for fact in _NAMING if (why := row.unknown.get(fact)) is not None]
+    owned = (name for name in snapshot.feeds if is_namespaced_feed(name) and not name.startswith("events "))
+    return next(iter((*explain_gaps(snapshot.feeds, owned), *named)), None)
 
 
 def read_event(raw: Mapping[str, Any]) -> Event:

@@ -353,6 +353,8 @@ def _absent(case: ReasonInputs) -> Reason | None:
     if case.subject.mandatory and case.subject.managed:
         return Reason(f"mandatory, and not installed yet: {KLM} has to", Actor.KLM, Severity.WARNING)
     refusal = case.refusal
+    if isinstance(refusal, refusals.CatalogUnreadable | refusals.ChannelUnknown):
+        return Reason(f"not installed; {refusal_words(refusal)}", Actor.NOBODY)
     if refusal is not None and not isinstance(refusal, refusals.NoReleaseMeta | refusals.NoTemplateInChannel):
         return Reason(f"not installed, and not offered: {refusal_words(refusal)}", Actor.NOBODY)
     return Reason(f"not installed; {case.subject.desired} can be added" if case.subject.desired else "not installed")

@@ -202,7 +202,7 @@ def _template_wanted(
 def _with_copies(entries: Iterable[SyncEntry], copies: Sequence[Object] | None) -> Iterable[SyncEntry]:
     """Yield the entries with their copies, then the objects that only the runtime has."""
     if copies is None:
-        yield from entries
+        yield from (replace(entry, standing=SyncStatus.UNKNOWN) for entry in entries)
         return
     left = {_key(raw): raw for raw in copies}
     for entry in entries:

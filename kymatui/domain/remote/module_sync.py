@@ -12,16 +12,20 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE, Policy
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.problems import Actor, Severity
+from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.remote.differences import NOTHING, ComparisonLine, LineArea, LineVerdict
 from kymatui.domain.remote.runtime_pair import RuntimePair
-from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.domain.snapshot.cluster_index import WORKLOAD_FEEDS
+from kymatui.domain.snapshot.missing_lists import RowFact, explain_missing
 from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.drift import DriftKind
+from kymatui.domain.versions.evidence import VersionSource
 from kymatui.domain.versions.messages import drift_words, refusal_words
 
 _ABSENT = "absent"
+_WORKLOADS = [feed for kind, feed in WORKLOAD_FEEDS.items() if kind != "CustomResourceDefinition"]
 _MODULE_CR = "ModuleCR"
 
 
@@ -68,6 +72,12 @@ def _besides(module: _Module) -> Iterator[ComparisonLine]:
     if row.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN) or RowFact.MANIFEST in row.unknown:
         return  # the missing list of Manifests has its own line
     there = f"{row.presence.value} {row.installed}".strip()
+    if row.origin is CatalogOrigin.KYMA and (unknown := module.pair.runtime_kyma_unknown) is not None:
+        why = f"the runtime's Kyma: {unknown}"
+        yield ComparisonLine(
+            LineArea.MODULE, module.name, "Manifest", NOTHING, there, LineVerdict.UNKNOWN, why, Actor.CLUSTER
+        )
+        return
     if row.origin is CatalogOrigin.COMMUNITY:
         why = "a community module: lifecycle-manager has nothing to do with it"
     elif row.presence is Presence.ORPHAN:
@@ -149,7 +159,11 @@ def _is_skipped(pair: RuntimePair) -> bool:
 
 def _version_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonLine]:
     row = module.row
-    if not row.installed:
+    workloads = explain_missing(module.pair.runtime.feeds if module.pair.runtime else {}, _WORKLOADS)
+    if workloads is not None and row.version_source is not VersionSource.RUNNING:
+        line = (LineArea.MODULE, module.name, "version", manifest.version, "?")
+        yield ComparisonLine(*line, LineVerdict.UNKNOWN, f"the module's manager: {workloads}", Actor.CLUSTER)
+    elif not row.installed:
         if row.presence in (Presence.ENABLED, Presence.NOT_CONFIGURED) and manifest.version:
             why = "nothing in the runtime says which version runs"
             line = (LineArea.MODULE, module.name, "version", manifest.version, NOTHING)
@@ -174,6 +188,10 @@ def _state_line(module: _Module, manifest: Manifest) -> ComparisonLine:
     """Return the line of the Manifest's state against the state in the runtime."""
     row = module.row
     line = (LineArea.MODULE, module.name, "state", manifest.state, row.state.value)
+    unknown = row.unknown.get(RowFact.CHECKS)
+    if unknown is not None and row.state is State.READY:  # a module CR that cannot be read may say otherwise
+        line = (LineArea.MODULE, module.name, "state", manifest.state, "?")
+        return ComparisonLine(*line, LineVerdict.UNKNOWN, f"module CRs: {unknown}", Actor.CLUSTER)
     if manifest.state == row.state.value:
         return ComparisonLine(*line, LineVerdict.SAME)
     if row.reports.resource and row.reports.resource != manifest.state and row.reports.manager in ("", manifest.state):
@@ -196,6 +214,8 @@ def _resource_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonL
         return
     name = str(wanted)
     found = _found(module.pair, wanted)
+    if found is None and RowFact.CHECKS in module.row.unknown:
+        found = _Unread
     if found is _Unread:
         why = f"{wanted.kind.kind} may not be read in the runtime, or is not served there"
         yield ComparisonLine(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ from kymatui.domain.catalog.module_events import (
     events_about,
     events_availability,
     module_objects,
+    unlisted_events,
 )
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.errors import ForbiddenError, ServerError, UnreachableError
@@ -92,14 +94,19 @@ def _followed(session: ListedSession, args: argparse.Namespace) -> tuple[ModuleR
 
 
 def _text(row: ModuleRow, snapshot: Snapshot, args: argparse.Namespace) -> str:
+    from kymatui.domain.catalog.catalog_json import unknown_json
     from kymatui.domain.snapshot.object_index import index_objects
     from kymatui.domain.snapshot.read_cache import ReadCache
 
+    why = unlisted_events(row, snapshot)
     objects = event_objects(row, index_objects(snapshot, ReadCache()))
     found = [one for one, _ in events_about(snapshot, objects) if not args.types or one.type in args.types]
     if args.output in ("json", "yaml"):
         answer = {"cluster": snapshot.cluster, "module": row.name, "events": [event_json(one) for one in found]}
-        return document(answer, args.output, one_line=args.watch)
+        unknown = {"unknown": {} if why is None else {"events": unknown_json(why)}}
+        return document({**answer, **unknown}, args.output, one_line=args.watch)
+    if why is not None:
+        say(f"kymatui: {row.name} may have more events: {why}", sys.stderr)
     if not found:
         return f"no events of {row.name} (a cluster keeps events for an hour)"
     now = time.time()
