@@ -128,6 +128,17 @@ MISSES = (
         'no channel "regula" in the control plane kcp; did you mean regular',
     ),
     (("matrix", "--channel", "regula"), 'no channel "regula"'),
+    (("fleet", "--plan", "azzure"), 'no plan "azzure" in the control plane kcp; did you mean azure'),
+    (
+        ("fleet", "--region", "eu-cntral-1"),
+        'no region "eu-cntral-1" in the control plane kcp; did you mean eu-central-1',
+    ),
+    (("fleet", "--state", "Redy"), 'no state "Redy"; did you mean Ready'),
+    (("fleet", "--state", "ready", "--state", "Wrning"), 'no state "Wrning"; did you mean Warning'),
+    (("matrix", "--plan", "azzure"), 'no plan "azzure"'),
+    (("fleet", "-l", "kyma-project.io/broker-plan-name=azure", "--region", "eu-cntral-1"), 'no region "eu-cntral-1"'),
+    (("enable", "keda", "--fleet", "--region", "eu-cntral-1", "--dry-run"), 'no region "eu-cntral-1"'),
+    (("enable", "keda", "--fleet", "--state", "Redy", "--dry-run"), 'no state "Redy"; did you mean Ready'),
     (("fleet", "-l", "kyma-project.io/broker-plan-name=azure", "--module", "kedaa"), 'no module "kedaa"'),
     (("fleet", "--group", "plan", "--module", "kedaa"), 'no module "kedaa"'),
     (("enable", "keda", "--fleet", "--having", "kedaa", "--dry-run"), 'no module "kedaa"'),
@@ -170,7 +181,20 @@ def test_a_name_that_is_offered_and_that_no_runtime_has_chooses_none(capsys: pyt
     assert runtimes(capsys, "--module", "keda@0.0.1") == []
 
 
-def test_the_screen_takes_no_namespace_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_other_runtimes_have_chooses_none_and_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    found = runtimes(capsys)
+    plans = {one["plan"] for one in found} - {None}
+    one = next(one for one in found if one["plan"])
+    others = plans - {one["plan"]}
+    assert others
+    assert runtimes(capsys, "-l", f"kyma-project.io/broker-plan-name={one['plan']}", "--plan", min(others)) == []
+    assert runtimes(capsys, "--state", "Unmanaged") == []
+
+
+@pytest.mark.parametrize("words", [(), ("--remote",), ("--remote", "skr")])
+def test_the_screen_takes_no_namespace_that_is_not_there(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     raised: list[KymatuiError] = []
 
     def show(args: object, settings: object, connect: object, options: object, **_: object) -> int:
@@ -181,5 +205,5 @@ def test_the_screen_takes_no_namespace_that_is_not_there(monkeypatch: pytest.Mon
         return 0
 
     monkeypatch.setattr(screen, "show", show)
-    assert main(["-n", "nowhere"]) == 0
+    assert main(["-n", "nowhere", *words]) == 0
     assert [error.exit_code for error in raised] == [64]

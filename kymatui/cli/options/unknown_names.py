@@ -5,14 +5,17 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kymatui.actions.unknown_names import unknown_module
+from kymatui.domain.kyma.states import State
 from kymatui.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from kymatui.actions.session import ListedSession
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.domain.fleet.runtimes import Fleet
+    from kymatui.engine.cluster.ports import Cluster
 
 
 def require_known(session: ListedSession, names: Sequence[str], channel: str | None) -> None:
@@ -29,6 +32,23 @@ def require_known(session: ListedSession, names: Sequence[str], channel: str | N
             raise unknown_module(seen, name)
     if channel and channel not in seen.channels:
         raise _unknown_channel(channel, seen.channels, f"in {seen.cluster}")
+
+
+def require_states(wanted: Sequence[str], fleet: Fleet) -> None:
+    """Raise UnknownNameError for a state that no Kyma can have and no runtime has."""
+    known = {*(state.value for state in State if state is not State.NOT_INSTALLED), *fleet.count("state")}
+    for name in wanted:
+        if name.lower() not in {one.lower() for one in known}:
+            raise UnknownNameError.near("state", name, known, hint=f"states: {', '.join(sorted(known))}")
+
+
+def require_plan_and_region(plan: str | None, region: str | None, cluster: str, fleet: Fleet) -> None:
+    """Raise UnknownNameError for a plan or region that no runtime of a whole control plane has."""
+    plans, regions = ({found for one in fleet.runtimes if (found := getattr(one, of))} for of in ("plan", "region"))
+    for what, name, known in (("plan", plan, plans), ("region", region, regions)):
+        if name and known and name not in known:
+            where, hint = f"in the control plane {cluster}", f"{what}s: {', '.join(sorted(known))}"
+            raise UnknownNameError.near(what, name, known, where=where, hint=hint)
 
 
 def require_in_fleet(control: SessionOptions, modules: Sequence[str], channels: Sequence[str]) -> None:
@@ -56,7 +76,14 @@ def _unknown_channel(channel: str, known: Sequence[str], where: str) -> UnknownN
     return UnknownNameError.near("channel", channel, known, where=where, hint=f"channels: {', '.join(known)}")
 
 
-def require_namespace(session: ListedSession, args: argparse.Namespace) -> None:
+class SessionOnCluster(Protocol):
+    """A session whose cluster has the namespaces."""
+
+    @property
+    def cluster(self) -> Cluster: ...
+
+
+def require_namespace(session: SessionOnCluster, args: argparse.Namespace) -> None:
     """Raise UnknownNameError where --namespace names none; what may not be read is not known."""
     from kymatui.adapters.sessions.cluster.namespace_check import require_namespace as require
 

@@ -18,6 +18,7 @@ from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.errors import KymatuiError
 
 if TYPE_CHECKING:
+    from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
     from kymatui.adapters.kube.watch.watch import WatchTiming
     from kymatui.adapters.sessions.cluster.controller_rules import FoundRules
     from kymatui.domain.plans.cluster_target import ClusterTarget
@@ -44,6 +45,11 @@ class RemoteSession:
     @property
     def name(self) -> str:
         return self._fleet.name
+
+    @property
+    def cluster(self) -> KubeCluster:
+        """The control plane."""
+        return self.home
 
     title = ""
     """A control plane is named after its context."""

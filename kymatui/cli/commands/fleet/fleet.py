@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.options.unknown_names import require_in_fleet
+from kymatui.cli.options.unknown_names import require_in_fleet, require_plan_and_region, require_states
 from kymatui.cli.output.printing import FORMATS, document, markdown, say, table
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.durations import format_duration
@@ -96,8 +96,12 @@ def require_drift(fleet: Fleet, args: argparse.Namespace) -> None:
 
 def choose(fleet: Fleet, control: SessionOptions, args: argparse.Namespace) -> list[Runtime]:
     """Return the runtimes that the words choose; raise UnknownNameError where a name chose none and nothing has it."""
+    require_states(args.state or (), fleet)
     found = [runtime for runtime in fleet.runtimes if is_chosen(runtime, args)]
     if not found:
+        if args.plan or args.region:
+            cluster, whole, _ = read_selected_fleet(replace(control, namespace=""), "")
+            require_plan_and_region(args.plan, args.region, cluster, whole)
         modules = [args.module.partition("@")[0]] if args.module else []
         require_in_fleet(control, modules, [args.channel] if args.channel else [])
     return found

@@ -23,7 +23,7 @@ from kymatui.settings.options_schema import THEME_NAMES
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
     from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession
     from kymatui.ui.application.kymatui_app import KymatuiApp
 
@@ -68,10 +68,20 @@ def _connected(args: argparse.Namespace, options: SessionOptions, settings: Sett
 
 
 def _show_fleet(args: argparse.Namespace) -> int:
+    options, settings = remote_options_of(args)
+    return show(args, settings, lambda: _connected_fleet(args, options), options.control, fleet=True)
+
+
+def _connected_fleet(args: argparse.Namespace, options: RemoteOptions) -> RemoteSession:
     from kymatui.adapters.sessions.control_plane.remote_session import open_remote
 
-    options, settings = remote_options_of(args)
-    return show(args, settings, lambda: open_remote(options), options.control, fleet=True)
+    session = open_remote(options)
+    try:
+        require_namespace(session, args)
+    except KymatuiError:
+        session.close()
+        raise
+    return session
 
 
 def show(
