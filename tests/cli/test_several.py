@@ -25,16 +25,19 @@ from kymatui.engine.inventory.release_store import SECRET
 from kymatui.engine.jobs.wait import NotReadyError
 from kymatui.errors import ForbiddenError
 from tests.adapters.chart_sites import Site, chart_site, offers, packed
+from tests.sandboxes.starting import told_sandbox
 
-pytestmark = pytest.mark.xdist_group("direct")  # one sandbox for all of them
+pytestmark = pytest.mark.xdist_group("several")  # one sandbox for all of them
 
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 BACKUP = GroupVersionKind("backup.sandbox.local", "v1alpha1", "Backup")
 
 
-@pytest.fixture
-def kubeconfig(installing: Path) -> Path:
-    return installing
+@pytest.fixture(scope="module")
+def kubeconfig() -> Iterator[Path]:
+    """A sandbox of these tests alone: what they leave installed is no other file's."""
+    with told_sandbox() as running:
+        yield running.kubeconfig
 
 
 @pytest.fixture
