@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +11,8 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from kymatui.domain.kyma.field_defaults import FieldSchema, read_field_schema
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.remote.differences import LineVerdict
 from kymatui.domain.versions.version_diff import compare_versions, spec_changes
@@ -100,6 +103,68 @@ def check_catalog_fields(schemas: Iterator[tuple[str, Json]]) -> None:
         assert not [*spec_changes(nothing, with_field(path, None))], (kind, path, None)
         count += 1
     assert count > 30
+
+
+def every_crd(shared: Path) -> Iterator[tuple[str, str, Json]]:
+    """The name of the file, the version and the CRD of everything that Kyma's components define."""
+    for path in sorted((shared / "kyma/crds").rglob("*.yaml")):
+        for definition in yaml.safe_load_all(path.read_text()):
+            if definition and definition.get("kind") == "CustomResourceDefinition":
+                for version in definition["spec"]["versions"]:
+                    yield path.name, version["name"], definition
+
+
+def test_the_schema_of_every_crd_tells_the_defaults_of_every_field(shared: Path) -> None:
+    counts = Counter[str]()
+    for file, version, definition in every_crd(shared):
+        schema = read_field_schema(definition, version)
+        if schema is None or "spec" not in (schema.root.get("properties") or {}):
+            continue
+        for path, field in fields(schema.root["properties"]["spec"]):
+            if "type" not in field:
+                continue
+            nothing, where = with_field(path), (file, version, path)
+            values = [(absent(field), is_free_form(field)), *((one, True) for one in others(field))]
+            if "default" in field and field["default"] and field["type"] in _ZERO:
+                values.append((_ZERO[field["type"]], True))  # a written zero value is not the default
+                counts["other defaults"] += 1
+            for value, differs in values:
+                for pair in ((nothing, with_field(path, value)), (with_field(path, value), nothing)):
+                    assert bool([*spec_changes(*pair, schema)]) is differs, (*where, value)
+            counts[definition["spec"]["names"]["kind"]] += 1
+    assert {"Kyma", "Manifest", "ModuleTemplate", "ModuleReleaseMeta", "Watcher"} <= counts.keys()
+    assert counts["other defaults"] > 5
+    assert counts.total() > 300
+
+
+def test_a_default_of_the_clusters_own_crd_counts() -> None:
+    """A newer CRD may have defaults that this version of kymatui does not know."""
+    (definition,) = (one for one in kyma_definitions() if one["spec"]["names"]["kind"] == "ModuleTemplate")
+    definition = copy.deepcopy(definition)
+    schema_of(definition)["properties"]["requiresDowntime"]["default"] = True
+    schema = read_field_schema(definition, "v1beta2")
+    world = World()
+    world.templates[0]["spec"].pop("requiresDowntime", None)
+    copied = next(one for one in world.copies if one["kind"] == "ModuleTemplate")
+    copied["spec"]["requiresDowntime"] = True
+    assert differing(world, "spec.requiresDowntime")
+    world.rules = ControllerSettings(schemas={"ModuleTemplate": schema} if schema is not None else {})
+    assert not differing(world, "spec.requiresDowntime")
+    copied["spec"]["requiresDowntime"] = False
+    assert differing(world, "spec.requiresDowntime")
+
+
+def differing(world: World, field: str) -> bool:
+    return any(line.field == field for line in world.compared().lines if line.verdict is LineVerdict.WRONG)
+
+
+def test_a_schema_that_is_none_tells_nothing() -> None:
+    for spec in ({}, {"versions": None}, {"versions": [{"name": "v1beta2", "schema": None}]}, {"versions": "x"}):
+        assert read_field_schema({"spec": spec}, "v1beta2") is None
+    odd = FieldSchema({"properties": {"spec": {"properties": [1], "items": 3}}})
+    assert odd.field("spec.a") is None
+    assert odd.field("spec[0].a") is None
+    assert [*spec_changes({}, {"a": ""}, odd)] == []
 
 
 def test_every_field_of_the_own_crds() -> None:

@@ -1,14 +1,18 @@
 """Fields of lifecycle-manager's objects that mean the same whether present or absent.
 
 Go types drop zero values (omitempty) or write them, and the API server adds the CRD's defaults: the same object has
-`mandatory: false` in one cluster and no such field in another.
+`mandatory: false` in one cluster and no such field in another. Where the CRD can be read, its schema tells the
+defaults; without it, every default counts as the zero value of its type.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.json_reader import JsonReader
 
 _EXACT: Final = frozenset({"spec.data", "spec.descriptor", "spec.kymaSelector.matchLabels"})
 """Free-form values and maps with the user's keys: {} and "" in them differ from absence."""
@@ -17,12 +21,70 @@ _POINTERS: Final = frozenset({"spec.kymaSelector"})
 _ITEM: Final = re.compile(r"\[[^\]]*\]\Z")
 
 
-def is_default(path: str, value: object) -> bool:
-    """Return whether a field of a ModuleTemplate or ModuleReleaseMeta means the same as its absence.
+_STEP: Final = re.compile(r"\[[^\]]*\]|[^.\[\]]+")
+_FREE: Final[Mapping[str, Any]] = {"x-kubernetes-preserve-unknown-fields": True}
 
-    Every default of these two CRDs is the zero value of its type. A list item is never absent.
-    """
-    return not _ITEM.search(path) and not _says_something(path, value)
+
+@dataclass(frozen=True, slots=True)
+class FieldSchema:
+    """The OpenAPI schema of one version of a CRD."""
+
+    root: Mapping[str, Any]
+
+    def field(self, path: str) -> Mapping[str, Any] | None:
+        """Return the schema of a field such as `spec.channels[fast].version`, None for a field that it lacks."""
+        found = self.root
+        for step in _STEP.findall(path):
+            if _is_free(found):
+                return _FREE
+            below = found.get("items") if step.startswith("[") else _properties(found).get(step)
+            if not isinstance(below, Mapping):
+                return None
+            found = below
+        return found
+
+
+def read_field_schema(definition: Mapping[str, Any], version: str) -> FieldSchema | None:
+    """Return the schema of a version of a CRD, None if the CRD has none."""
+    for one in JsonReader(definition).child("spec").children("versions"):
+        if one.text("name") == version:
+            root = one.child("schema").child("openAPIV3Schema").raw
+            return FieldSchema(root) if root else None
+    return None
+
+
+def is_default(path: str, value: object, schema: FieldSchema | None = None) -> bool:
+    """Return whether a field of an object means the same as its absence; a list item is never absent."""
+    if _ITEM.search(path):
+        return False
+    known = schema.field(path) if schema is not None else None
+    return not _says_something(path, value) if known is None else _is_absence(known, value)
+
+
+def _is_free(field: Mapping[str, Any]) -> bool:
+    """Return whether the user chooses the content: {} and "" in it differ from absence."""
+    return bool(field.get("x-kubernetes-preserve-unknown-fields")) or "additionalProperties" in field
+
+
+def _is_absence(field: Mapping[str, Any], value: object) -> bool:
+    if value is None:
+        return True
+    if "default" in field:
+        return bool(field["default"] == value and isinstance(field["default"], bool) == isinstance(value, bool))
+    properties = _properties(field)
+    if _is_free(field) or "matchLabels" in properties:  # an empty label selector matches everything
+        return False
+    if isinstance(value, Mapping):
+        return all(_is_absence(_mapping(properties.get(name)), one) for name, one in value.items())
+    return not value
+
+
+def _properties(field: Mapping[str, Any]) -> Mapping[str, Any]:
+    return _mapping(field.get("properties"))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _says_something(path: str, value: object) -> bool:

@@ -11,9 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
+
+from kymatui.domain.kyma.field_defaults import FieldSchema
 
 MIN_DURATION = 20 * 60.0
 _LOOK_AHEAD_DAYS = 8  # as in lifecycle-manager: today and the week after
@@ -197,9 +199,11 @@ class ControllerSettings:
     """Settings of lifecycle-manager that the cluster may not tell.
 
     `windows` is None if the policy is unknown; `restricted` names the modules that need a selector; `least` is the
-    number of seconds that must be left of a window.
+    number of seconds that must be left of a window. `schemas` has the schemas of the catalog's CRDs by kind, as far as
+    readable.
     """
 
     windows: WindowPolicy | None = None
     restricted: frozenset[str] = frozenset()
     least: float = MIN_DURATION
+    schemas: Mapping[str, FieldSchema] = field(default_factory=dict, compare=False)

@@ -9,6 +9,7 @@ from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC, created_by
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_meta
+from kymatui.domain.kyma.field_defaults import FieldSchema
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.modules.risks import taken_over_words
@@ -22,21 +23,24 @@ _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _THERE = "there"
 
 
-def catalog_lines(plan: SyncPlan, control: Kyma) -> Iterator[ComparisonLine]:
-    """Yield a line for each object, or for each field in which its copy is wrong."""
+def catalog_lines(
+    plan: SyncPlan, control: Kyma, schemas: Mapping[str, FieldSchema] | None = None
+) -> Iterator[ComparisonLine]:
+    """Yield a line for each object, or for each field in which its copy is wrong; `schemas` are by kind."""
     for area, entries in ((LineArea.RELEASE, plan.metas), (LineArea.TEMPLATE, plan.templates)):
         for entry in entries:
-            yield from _entry_lines(area, entry, control, plan.unknown)
+            schema = (schemas or {}).get(entry.ref.kind.kind)
+            yield from _entry_lines(area, entry, control, plan.unknown, schema)
 
 
 def _entry_lines(
-    area: LineArea, entry: SyncEntry, control: Kyma, unknown: UnknownFact | None
+    area: LineArea, entry: SyncEntry, control: Kyma, unknown: UnknownFact | None, schema: FieldSchema | None
 ) -> Iterator[ComparisonLine]:
     name, ours = entry.ref.name, _THERE if entry.original is not None else NOTHING
     theirs = _THERE if entry.copy is not None else NOTHING
     match entry.standing:
         case SyncStatus.SYNCED:
-            yield from _copy_lines(area, entry)
+            yield from _copy_lines(area, entry, schema)
         case SyncStatus.MISSING:
             yield ComparisonLine(
                 area, name, "presence", ours, theirs, LineVerdict.WRONG, _missing(entry, control), Actor.KLM
@@ -64,11 +68,11 @@ def _missing(entry: SyncEntry, control: Kyma) -> str:
     return f"it should be in the runtime ({entry.why}), and the next reconciliation brings it{told}"
 
 
-def _copy_lines(area: LineArea, entry: SyncEntry) -> Iterator[ComparisonLine]:
+def _copy_lines(area: LineArea, entry: SyncEntry, schema: FieldSchema | None) -> Iterator[ComparisonLine]:
     assert entry.original is not None
     assert entry.copy is not None
     name = entry.ref.name
-    found = [*_taken_over(area, entry, entry.copy), *_differences(area, entry, entry.original, entry.copy)]
+    found = [*_taken_over(area, entry, entry.copy), *_differences(area, entry, entry.original, entry.copy, schema)]
     if not any(line.field != "channels" for line in found):
         yield ComparisonLine(area, name, "presence", _THERE, _THERE, LineVerdict.SAME)
     yield from found
@@ -84,13 +88,15 @@ def _taken_over(area: LineArea, entry: SyncEntry, copy: Object) -> Iterator[Comp
         )
 
 
-def _differences(area: LineArea, entry: SyncEntry, original: Object, copy: Object) -> Iterator[ComparisonLine]:
+def _differences(
+    area: LineArea, entry: SyncEntry, original: Object, copy: Object, schema: FieldSchema | None
+) -> Iterator[ComparisonLine]:
     wanted = _spec(original)
     if entry.channels:
         kept = [one.channel for one in entry.channels if one.is_wanted]
         wanted = {**wanted, "channels": [c for c in wanted.get("channels") or [] if c.get("channel") in kept]}
         yield from _left_out(area, entry)
-    for change in spec_changes(wanted, _spec(copy)):
+    for change in spec_changes(wanted, _spec(copy), schema):
         yield _changed(area, entry, change, copy)
     yield from _marks(area, entry, original, copy)
 

@@ -77,7 +77,7 @@ def _lines(pair: RuntimePair, now: float) -> Iterator[ComparisonLine]:
     yield from kyma_lines(kymas) if kymas is not None else _no_runtime_kyma(pair)
     plan = plan_pair_sync(pair)
     assert plan is not None
-    yield from catalog_lines(plan, control)
+    yield from catalog_lines(plan, control, pair.rules.schemas)
     yield from module_lines(pair, seen)
 
 

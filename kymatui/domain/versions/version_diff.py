@@ -9,7 +9,7 @@ from typing import Any
 
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.domain.kyma.field_defaults import is_default
+from kymatui.domain.kyma.field_defaults import FieldSchema, is_default
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import Distance, parse_version, version_distance
 from kymatui.domain.versions.evidence import pod_images
@@ -90,7 +90,8 @@ def _template_changes(before: ModuleTemplate, after: ModuleTemplate) -> Iterator
     for field in ("labels", "annotations"):
         yield from field_changes(_part(before.raw, "metadata", field), _part(after.raw, "metadata", field), field)
     old, new = (_part(template.raw, "spec") for template in (before, after))
-    for change in spec_changes(*({k: v for k, v in spec.items() if k not in _SKIPPED} for spec in (old, new))):
+    before_spec, after_spec = ({k: v for k, v in spec.items() if k not in _SKIPPED} for spec in (old, new))
+    for change in spec_changes(before_spec, after_spec):
         yield replace(change, path=change.path.removeprefix("spec."))
 
 
@@ -117,11 +118,13 @@ def field_changes(before: object, after: object, path: str = "") -> Iterator[Val
         yield ValueChange(ChangeKind.CHANGED, path, before, after)
 
 
-def spec_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[ValueChange]:
+def spec_changes(
+    before: Mapping[str, Any], after: Mapping[str, Any], schema: FieldSchema | None = None
+) -> Iterator[ValueChange]:
     """Yield the differences of two specs; a default that only one of them has is no difference."""
     for change in field_changes(before, after, "spec"):
         value = change.after if change.kind is ChangeKind.ADDED else change.before
-        if change.kind is ChangeKind.CHANGED or not is_default(change.path, value):
+        if change.kind is ChangeKind.CHANGED or not is_default(change.path, value, schema):
             yield change
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kymatui.adapters.sessions.cluster.configured_rules import read_configured_rules
+from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.controller_flags import POLICY_KEY, ControllerFlags, read_controller_flags
+from kymatui.domain.kyma.field_defaults import FieldSchema, read_field_schema
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
 from kymatui.errors import ClusterError
 
@@ -18,6 +23,9 @@ FoundRules = tuple[ControllerSettings, tuple[str, ...]]
 """The rules, and in sentences where they come from and what of them is not known."""
 _DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
 _CONFIG_MAP: Final = GroupVersionKind("", "v1", "ConfigMap")
+_CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+_CATALOG: Final = {"ModuleTemplate": "moduletemplates", "ModuleReleaseMeta": "modulereleasemetas"}
+_VERSION: Final = "v1beta2"
 
 
 def read_controller_rules(home: KubeCluster, namespace: str, options: SessionOptions) -> FoundRules:
@@ -27,6 +35,22 @@ def read_controller_rules(home: KubeCluster, namespace: str, options: SessionOpt
     Raises ConfigurationError for a configured file that is no policy.
     """
     given = read_configured_rules(options.maintenance_policy, options.restricted_modules) or ControllerSettings()
+    found, notes = _found_rules(home, namespace, options, given)
+    return replace(found, schemas=_read_schemas(home)), notes
+
+
+def _read_schemas(home: KubeCluster) -> Mapping[str, FieldSchema]:
+    """Return the schemas of the catalog's CRDs; without the right to read them, none."""
+    found = {}
+    for kind, plural in _CATALOG.items():
+        with contextlib.suppress(ClusterError):
+            raw = home.get(ObjectRef(_CRD, "", f"{plural}.{OPERATOR}"))
+            if raw is not None and (schema := read_field_schema(raw, _VERSION)) is not None:
+                found[kind] = schema
+    return found
+
+
+def _found_rules(home: KubeCluster, namespace: str, options: SessionOptions, given: ControllerSettings) -> FoundRules:
     notes = [f"the policy of maintenance windows is {options.maintenance_policy}"] if given.windows else []
     try:
         flags = _flags(home, namespace)
