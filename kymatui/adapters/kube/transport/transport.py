@@ -75,7 +75,7 @@ class Request:
     body: bytes | None = None
     accept: str = JSON
     content_type: str = JSON
-    timeout: tuple[float, float] = (5.0, 30.0)
+    timeout: tuple[float, float] = (5.0, 15.0)
     lasts: float = ANSWER_SECONDS
 
     @property
