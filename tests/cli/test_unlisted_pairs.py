@@ -19,6 +19,7 @@ from kymatui.adapters.kube.auth.connection import connect
 from kymatui.adapters.kube.transport.transport import Transport
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.main import main
+from kymatui.sandbox.fault_client import FaultClient
 from tests.cli.test_unlisted_fleet import strange
 from tests.sandboxes.starting import ready_sandbox
 
@@ -184,17 +185,40 @@ CHECKS = {
 }
 
 
+def read_whole(viewer: Path, whole: dict[str, tuple[int, Json]], capsys: pytest.CaptureFixture[str]) -> None:
+    """Read every answer once as somebody who may list everything."""
+    for name, words in COMMANDS.items() if not whole else ():
+        status, answer, err = read(viewer, capsys, words)
+        assert "error" not in answer, (name, err)
+        whole[name] = status, answer
+
+
+@pytest.mark.parametrize(("side", "hidden"), [("kcp", "manifests"), ("kcp", "moduletemplates"), ("skr", "nats")])
+def test_no_command_about_two_clusters_states_what_a_list_would_tell_that_is_loading(
+    viewer: Path, whole: dict[str, tuple[int, Json]], side: str, hidden: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    admin, feed = viewer.with_name("everybody"), f"{hidden}.operator.kyma-project.io"
+    read_whole(viewer, whole, capsys)
+    faults = FaultClient.for_kubeconfig(admin, side)
+    try:
+        faults.send("hang", {"resource": feed})
+        for name in ("compare", "sync", "events", "catalog", "audit"):
+            _, answer, err = read(viewer, capsys, (*COMMANDS[name], "--timeout", "2"))
+            assert answer, (name, err)
+            assert list(CHECKS[name](answer, whole[name][1])) == [], name
+            if name in ("events", "catalog"):
+                assert {why["state"] for why in answer["unknown"].values()} == {"loading"}, name
+    finally:
+        faults.send("clear", {})
+
+
 @pytest.mark.parametrize("hidden", KINDS)
 @pytest.mark.parametrize("side", SIDES)
 def test_no_command_about_two_clusters_states_what_a_forbidden_list_would_tell(
     viewer: Path, whole: dict[str, tuple[int, Json]], side: str, hidden: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin = viewer.with_name("everybody")
-    if not whole:
-        for name, words in COMMANDS.items():
-            status, answer, err = read(viewer, capsys, words)
-            assert "error" not in answer, (name, err)
-            whole[name] = status, answer
+    read_whole(viewer, whole, capsys)
     wrong: list[str] = []
     try:
         grant(admin, side, hidden)
