@@ -33,6 +33,20 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 
+def nearest_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
+    """Return the known names that are spelled almost like `name`, the nearest first; upper case does not matter."""
+    from difflib import get_close_matches
+
+    spelled = {one.casefold(): one for one in sorted(set(known), reverse=True)}
+    return [spelled[one] for one in get_close_matches(name.casefold(), spelled, n=limit)]
+
+
+def did_you_mean(near: Iterable[str]) -> str:
+    """Return `; did you mean a, b?` for the end of a message, "" without names."""
+    names = ", ".join(near)
+    return f"; did you mean {names}?" if names else ""
+
+
 class KymatuiError(Exception):
     """The base class; `hint` is one sentence with what to do, or ""."""
 
@@ -59,11 +73,8 @@ class UnknownNameError(UsageError, ConfigurationError):
     @classmethod
     def near(cls, kind: str, name: str, known: Iterable[str], *, where: str = "", hint: str = "") -> UnknownNameError:
         """Return `no module "btp-opertor"; did you mean btp-operator?`; `where` follows the name."""
-        from difflib import get_close_matches
-
-        alike = ", ".join(get_close_matches(name, sorted(set(known)), n=3))
         place = f" {where}" if where else ""
-        return cls(f'no {kind} "{name}"{place}' + (f"; did you mean {alike}?" if alike else ""), hint=hint)
+        return cls(f'no {kind} "{name}"{place}{did_you_mean(nearest_names(name, known))}', hint=hint)
 
 
 class RefusedError(KymatuiError):

@@ -1,9 +1,10 @@
-"""Write the pages of docs/ that are made from the code: `python -m tests.reference`. A test holds them current."""
+"""Write the pages of docs/ that are generated from the code: `python -m tests.reference`. A test holds them current."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -12,11 +13,12 @@ from kymatui import __version__
 from kymatui.cli.command_help import EXAMPLES, GROUPS
 from kymatui.cli.command_table import by_name
 from kymatui.cli.help_topics import TOPICS
-from kymatui.cli.parser import build_parser
 from kymatui.domain.glossary import GLOSSARY
+from tests.reference_screens import screens_page
+from tests.strings import command_parser
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
-_SHARED: Final = ("cluster", "two clusters")
+_SHARED: Final = ("cluster", "control plane and runtime")
 
 
 def pages() -> dict[Path, str]:
@@ -24,6 +26,7 @@ def pages() -> dict[Path, str]:
     return {
         DOCS / "guide" / "glossary.md": glossary_markdown(),
         DOCS / "reference" / "commands.md": "\n".join(commands_page()) + "\n",
+        DOCS / "reference" / "screens.md": "\n".join(screens_page()) + "\n",
         DOCS / "kymatui.1": "\n".join(man_page()) + "\n",
     }
 
@@ -35,19 +38,6 @@ def glossary_markdown() -> str:
         parts += ["", f"## {title}", "", "| word | meaning | what to do |", "|---|---|---|"]
         parts += [f"| {word.value or '(empty)'} | {term.meaning} | {term.advice} |" for word, term in terms]
     return "\n".join(parts) + "\n"
-
-
-def parser_of(name: str) -> argparse.ArgumentParser:
-    """Return the configured parser of one command."""
-    words = [name, "--help"]
-    parser = build_parser(words)
-    (commands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    command = by_name(name)
-    assert command is not None
-    command.load().configure(commands.choices[name])
-    found = commands.choices[name]
-    assert isinstance(found, argparse.ArgumentParser)
-    return found
 
 
 def options(parser: argparse.ArgumentParser, *, shared: bool = False) -> Iterator[tuple[str, str]]:
@@ -69,7 +59,8 @@ def options(parser: argparse.ArgumentParser, *, shared: bool = False) -> Iterato
 def commands_page() -> Iterator[str]:
     yield "# Commands"
     yield ""
-    yield "Made from the code by `python -m tests.reference`. Options that all commands share are at the end."
+    yield "Generated from the code by `python -m tests.reference`. At the end are the options that commands share,"
+    yield "[exit statuses](#exit-statuses) and [environment variables](#environment-variables)."
     for title, names in GROUPS:
         yield f"\n## {title[:1].upper()}{title[1:]}"
         for name in names:
@@ -79,12 +70,22 @@ def commands_page() -> Iterator[str]:
             yield "```sh"
             yield from EXAMPLES[name]
             yield "```"
-            rows = list(options(parser_of(name)))
+            rows = list(options(command_parser(name)))
             if rows:
                 yield "\n| option | |\n|---|---|"
                 yield from (f"| `{_cell(option)}` | {_cell(text)} |" for option, text in rows)
     yield "\n## Options that commands share\n\n| option | |\n|---|---|"
-    yield from (f"| `{_cell(option)}` | {_cell(text)} |" for option, text in options(parser_of("enable"), shared=True))
+    yield from (
+        f"| `{_cell(option)}` | {_cell(text)} |" for option, text in options(command_parser("enable"), shared=True)
+    )
+
+    for title, name, column in (
+        ("Exit statuses", "exit-statuses", "exit status"),
+        ("Environment variables", "environment", "variable"),
+    ):
+        yield f"\n## {title}\n\n| {column} | |\n|---|---|"
+        lines = (re.split(r" {2,}", line, maxsplit=1) for line in TOPICS[name].text().splitlines())
+        yield from (f"| {value} | {meaning} |" for value, meaning in lines)
 
 
 def _cell(text: str) -> str:

@@ -31,6 +31,9 @@ glossary_markdown  # the page of docs/guide that tests/reference.py writes
 # Pure functions with lifecycle-manager's own answers, held by tests against its behaviour.
 klm_manager_state, modules_condition
 
+# Called by argparse.
+_._check_value
+
 # The library, for those who install modules with private registries.
 fetch_component, with_pull_secret, PULL_SECRET_VARIABLE
 

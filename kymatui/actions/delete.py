@@ -15,6 +15,7 @@ from kymatui.actions.plans import DeletionPlan, DeletionRequest, refuse, without
 from kymatui.actions.ports import DeletionPort, SavedObjects
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.edit_progress import EditProgress
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
@@ -42,7 +43,7 @@ from kymatui.errors import CancelledError, ForbiddenError, PartlyDoneError, Refu
 _SAME_TURN = 3
 _TOLD = 20.0
 """Seconds for lifecycle-manager to pass a policy on; what it creates again after that is found by the next look."""
-_AGAIN = "run it again to review the new plan"
+_AGAIN = "run the command again to review the new plan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,8 @@ class _DeletionRun:
         except RefusedError as error:
             if not (self._gone or self._has_edited):
                 raise
-            raise PartlyDoneError(f"{error}; {len(self._gone)} deleted before that", hint=error.hint) from error
+            done = f"{format_count(len(self._gone), 'object')} already deleted" if self._gone else "the Kyma is edited"
+            raise PartlyDoneError(f"{error}; {done}", hint=error.hint) from error
 
     def _run(self) -> DeletionResult:
         last, times = None, 0
@@ -129,10 +131,11 @@ class _DeletionRun:
             turn = seen.turn(accept_unknown=self._request.accept_unknown)
             self._refuse_another(seen, has_begun=last is not None)
             if turn is NextStep.GONE:
-                return self._ended(seen.refusal if last is None else "it is gone")
+                return self._ended(seen.refusal if last is None else f"{self._module} is deleted")
             times = times + 1 if turn is last else 1
             if times > _SAME_TURN:
-                raise PartlyDoneError(f"{self._module} does not get further: {turn.value}", hint="run it again")
+                message = f"the deletion of {self._module} makes no progress at: {turn.value}"
+                raise PartlyDoneError(message, hint="run the command again")
             last = turn
             refuse(seen, self._request)
             if turn not in (NextStep.UNMANAGE, NextStep.FOLLOW):
@@ -174,7 +177,7 @@ class _DeletionRun:
         if agreed.found is not None and seen.found is not None:
             refuse_replaced(agreed.found.inventory, seen.found.inventory)
         if words := new_manager_since(agreed, seen, has_left=self._has_left):
-            hint = f"it stays as it is; delete {seen.module} once more if it is to go all the same"
+            hint = f"it stays installed; delete {seen.module} again if you still want to"
             raise PartlyDoneError(words, hint=hint) if has_begun else RefusedError(words, hint=hint)
 
     def _take(self, turn: NextStep, seen: DeletionState) -> str | None:
@@ -183,8 +186,8 @@ class _DeletionRun:
             case NextStep.UNMANAGE:
                 self._edit(ModuleEdit(EditVerb.UNMANAGE, self._module))
                 return (
-                    f"lifecycle-manager has let go of {self._module}, and everything stays; take over what is there "
-                    f"with `kymatui adopt {self._module}`, and delete it then"
+                    f"lifecycle-manager has released {self._module}; its objects stay. To delete them, run "
+                    f"`kymatui adopt {self._module}` first"
                 )
             case NextStep.IGNORE:
                 self._edit(ModuleEdit(EditVerb.POLICY, self._module, policy=Policy.IGNORE))
@@ -192,7 +195,7 @@ class _DeletionRun:
             case NextStep.CLEAR:
                 self._clear(seen)
                 if seen.charge is ManagedBy.NOBODY:
-                    self._see_what_stays(seen, "nothing is made of it any more, and nobody looks after it")
+                    self._see_what_stays(seen, "unused; no installation manages it")
             case NextStep.LEAVE:
                 self._edit(ModuleEdit(EditVerb.DISABLE, self._module))
                 self._has_left = True
@@ -226,14 +229,14 @@ class _DeletionRun:
             ) as run:
                 delete_managed_resources(run, self._module, count, consent, self._gone, own=seen.by_hand)
         except PartlyDoneError as error:
-            raise PartlyDoneError(str(error), hint=f"{expected(seen)}, then run it again") from error
+            raise PartlyDoneError(str(error), hint=f"{expected(seen)}, then run the command again") from error
 
     def _edit(self, toggle: ModuleEdit) -> None:
         """Edits the module's entry, only where it is as the plan displayed it."""
         edits = self._port.edits
         proposal = edits.propose(toggle)
         if proposal.is_refused:
-            raise RefusedError("; ".join(proposal.refusals), hint="nothing was changed in the Kyma")
+            raise RefusedError("; ".join(proposal.refusals), hint="the Kyma was not changed")
         edit = proposal.edit
         if edit is not None and requested(edit.before) != self._entry:
             words = f"the entry of {self._module} in {edit.kyma} was changed after the plan was displayed"
@@ -256,17 +259,18 @@ class _DeletionRun:
             row = build_catalog(snapshot, time.time(), memory=self._port.memory).row(self._module)
             if row is None or not row.reports.kyma:
                 return
-            words = f"{row.reason.text} (waits for {row.actor.value})" if row.actor.value else row.reason.text
+            words = f"{row.reason.text} (who acts: {row.actor.value})" if row.actor.value else row.reason.text
             if words != last and self._tell is not None:
                 self._tell(Progress(row.reason.text, waits=row.actor))
             last = words
             if time.monotonic() > deadline:
-                raise PartlyDoneError(f"{self._module} is still there: {words}", hint="run it again to go on waiting")
+                message = f"{self._module} is not uninstalled yet: {words}"
+                raise PartlyDoneError(message, hint="run the command again to keep waiting")
             self._pause(deadline)
 
     def _pause(self, deadline: float) -> None:
         if self._cancel.is_set():
-            raise CancelledError(f"nobody waits for {self._module} any more; lifecycle-manager goes on")
+            raise CancelledError(f"stopped waiting for {self._module}; lifecycle-manager continues")
         self._changed.wait(min(0.5, max(0.0, deadline - time.monotonic())))
 
     def _delete_manifest(self, seen: DeletionState) -> None:
@@ -279,11 +283,11 @@ class _DeletionRun:
             if live is not None:
                 uid = uid_of(live)
                 if not self._accepted.has(seen.manifest, uid):
-                    words = f"{seen.manifest} was created after the plan was displayed, and is not deleted"
+                    words = f"not deleted: {seen.manifest}, created after the plan was displayed"
                     raise RefusedError(words, hint=_AGAIN)
                 with run.step("delete", seen.manifest):
                     delete_object(run, seen.manifest, uid)
-                require_deleted(run, {seen.manifest: uid}, "which installed the module", self._gone)
+                require_deleted(run, {seen.manifest: uid}, "the Manifest", self._gone)
         self._until(lambda world: self._module not in world.manifests)
 
     def _until(self, holds: Callable[[ClusterIndex], bool], most: float = float("inf")) -> None:
@@ -318,7 +322,7 @@ class _DeletionRun:
         self._lost += ended.lost
         return ""
 
-    def _see_what_stays(self, seen: DeletionState, reason: str = "lifecycle-manager has left it") -> None:
+    def _see_what_stays(self, seen: DeletionState, reason: str = "lifecycle-manager does not delete it") -> None:
         """Definitions belong to who applied them: what is left of them is told, and not deleted."""
         known = {ref for ref, _ in self._kept}
         for ref in seen.definitions:

@@ -73,7 +73,7 @@ def _by_hand(owners: Mapping[str, str]) -> str:
     people = sorted({owner for owner in owners.values() if owner.startswith("kubectl")})
     if not people or len(people) < len(set(owners.values())):
         return ""
-    return f"somebody set it by hand ({', '.join(people)}), and has to remove it: no manager will"
+    return f"set by hand ({', '.join(people)}); no controller removes it"
 
 
 def remove_finalizer(cluster: Cluster, one: BlockedObject, finalizer: str, typed: str) -> bool:
@@ -87,7 +87,7 @@ def remove_finalizer(cluster: Cluster, one: BlockedObject, finalizer: str, typed
 
     names = [name for name, _ in one.finalizers]
     if typed.strip() != one.typed:
-        raise RefusedError(f"{one.typed} was not typed, and nothing was changed", hint="type the name in full")
+        raise RefusedError(f"the typed name is not {one.typed}; no changes made", hint="type the full name")
     if finalizer not in names:
         raise RefusedError(f"{one.ref} has no finalizer {finalizer}, only {', '.join(names)}")
     at = names.index(finalizer)
@@ -102,5 +102,6 @@ def remove_finalizer(cluster: Cluster, one: BlockedObject, finalizer: str, typed
     except NotFoundError:
         return True
     except (ConflictError, InvalidError) as error:
-        raise RefusedError(f"{one.ref} has changed since it was looked at: {error}", hint="look at it again") from error
+        message = f"{one.ref} has changed since it was displayed: {error}"
+        raise RefusedError(message, hint="list the finalizers again") from error
     return cluster.get(one.ref) is None

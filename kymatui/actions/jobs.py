@@ -58,7 +58,7 @@ class JobSpec:
     module: str = ""
     keeps: frozenset[str] = frozenset()
     steps: tuple[str, ...] = ()
-    stays: str = "what was done until then stays as it is"
+    stays: str = "completed steps stay"
     purpose: JobPurpose | None = None
     place: str = ""
 
@@ -101,7 +101,7 @@ class JobReport:
 
     def wait(self, what: str, actor: Actor = Actor.NOBODY) -> None:
         """What it waits for, and who has to act."""
-        line = LogLine(self._jobs.now(), what, f"waits for {actor.value}" if actor.value else "")
+        line = LogLine(self._jobs.now(), what, f"who acts: {actor.value}" if actor.value else "")
         self._change(lambda job: append_log(replace(job, words="", waits_for=what, actor=actor), line))
 
     def let_go(self, key: str) -> None:
@@ -155,7 +155,7 @@ class JobRunner:
     def start(self, work: JobSpec) -> Job:
         """Runs it now, or when nothing is in its way any more. Raises ReadOnlyError where nothing may be written."""
         if self._read_only():
-            raise ReadOnlyError(f"read-only: {work.title} is not begun")
+            raise ReadOnlyError(f"read-only: {work.title} is not started")
         with self._lock:
             number = len(self._jobs) + 1
             job = Job(
@@ -182,9 +182,9 @@ class JobRunner:
             if job is None or job.is_over:
                 return
             if job.state is JobState.QUEUED:
-                self._end(number, CancelledError("nothing was begun"))
+                self._end(number, CancelledError("cancelled before it started"))
                 return
-            self._jobs[number] = append_log(replace(job, state=JobState.STOPPING), LogLine(self.now(), "is to stop"))
+            self._jobs[number] = append_log(replace(job, state=JobState.STOPPING), LogLine(self.now(), "stopping"))
             self._reports[number].cancel.set()
             self._tell()
 
@@ -249,7 +249,7 @@ class JobRunner:
             outcome = error
         except Exception as error:  # noqa: BLE001 (a job that dies in silence would run for ever on the screen)
             text = f"{type(error).__name__}: {error}"
-            outcome = KymatuiError(text, hint="this is a defect of kymatui; please report it")
+            outcome = KymatuiError(text, hint="this is a bug in kymatui; please report it")
         with self._lock:
             self._end(number, outcome)
 

@@ -11,7 +11,7 @@ from kymatui.engine.deletion.managed_deletion import DeletionConsent, require_co
 from kymatui.errors import RefusedError
 
 _CASCADE = "delete them first, or use --cascade to delete them too"
-_UNKNOWN = "--accept-unknown assumes that nothing is left"
+_UNKNOWN = "--accept-unknown assumes that no such objects exist"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class DeletionPlan:
 def refuse(seen: DeletionState, request: DeletionRequest) -> None:
     """Raise RefusedError where the next turn needs more than was asked for."""
     if seen.refusal and seen.charge is not ManagedBy.NOBODY:
-        raise RefusedError(seen.refusal, hint="nothing was changed")
+        raise RefusedError(seen.refusal, hint="no changes made")
     default = seen.default if seen.way is ModuleCRHandling.IGNORE else None
     asked = (
         seen.remaining.theirs

@@ -51,6 +51,12 @@ class RestoreResult:
     there: tuple[ObjectRef, ...] = ()
     failed: tuple[tuple[ObjectRef, str], ...] = ()
 
+    @property
+    def summary(self) -> str:
+        """Return how many objects are created, exist already, and failed."""
+        existing = f", {len(self.there)} already existed" if self.there else ""
+        return f"{len(self.made)} created{existing}" + (f", {len(self.failed)} failed" if self.failed else "")
+
 
 # seeing
 
@@ -99,10 +105,10 @@ class _Sight:
         except ForbiddenError as error:
             return RestoreStep(ref, RestoreVerdict.CREATE, f"not checked: {error}", diff_objects(None, body))
         if live is not None and (live.get("metadata") or {}).get("deletionTimestamp"):
-            return RestoreStep(ref, RestoreVerdict.BLOCKED, f"{_GOING}: that is waited for")
+            return RestoreStep(ref, RestoreVerdict.BLOCKED, f"{_GOING}; kymatui waits for that")
         if live is not None:
             apart = tuple(one for one in diff_objects(live, body) if one.after is not None)
-            reason = "it is there, differs from the backup, and stays as it is" if apart else "it is there, and stays"
+            reason = "already exists, differs from the backup; not changed" if apart else "already exists; not changed"
             return RestoreStep(ref, RestoreVerdict.THERE, reason, apart)
         fate, reason = self._of_missing(ref, body)
         return RestoreStep(ref, fate, reason, diff_objects(None, body))
@@ -110,12 +116,12 @@ class _Sight:
     def _of_missing(self, ref: ObjectRef, body: Object) -> tuple[RestoreVerdict, str]:
         if self.cluster.kind(ref.kind) is None:
             if ref.kind in self.kinds:
-                return RestoreVerdict.CREATE, "its definition is created before"
+                return RestoreVerdict.CREATE, "its CRD is created first"
             return RestoreVerdict.BLOCKED, f"the cluster does not serve {ref.kind}: install the module first"
         if ref.namespace in self.missing:
             if ref.namespace in self.namespaces:
-                return RestoreVerdict.CREATE, f"the namespace {ref.namespace} is created before"
-            return RestoreVerdict.BLOCKED, f"the namespace {ref.namespace} does not exist"
+                return RestoreVerdict.CREATE, f"namespace {ref.namespace} is created first"
+            return RestoreVerdict.BLOCKED, f"namespace {ref.namespace} does not exist"
         empty = "without its data: a backup holds no values of Secrets" if _is_secret(body) else ""
         return (RestoreVerdict.CREATE, empty) if self.cluster.read_only else self._tried(body, empty)
 
@@ -123,7 +129,7 @@ class _Sight:
         try:
             self.cluster.create(body, dry_run=True)
         except ConflictError:
-            return RestoreVerdict.THERE, "somebody has just made it"
+            return RestoreVerdict.THERE, "another client has just created it"
         except (NotFoundError, ForbiddenError, InvalidError) as error:
             return RestoreVerdict.BLOCKED, str(error)
         return RestoreVerdict.CREATE, note
@@ -164,7 +170,7 @@ def restore(
             if run.stop.is_set():
                 raise CancelledError(
                     f"stopped: {len(made)} of {format_count(len(objects), 'object')} created; they stay",
-                    hint="restore again to go on",
+                    hint="restore again to continue",
                 )
             ref = read_ref(body)
             try:
@@ -173,7 +179,7 @@ def restore(
                 failed.append((ref, str(error)))
             else:
                 (made if is_new else there).append(ref)
-                tell(f"{ref} {'created' if is_new else 'is there already'}")
+                tell(f"{ref} {'created' if is_new else 'already exists'}")
         cluster.forget_kinds()
     return RestoreResult(tuple(made), tuple(there), tuple(failed))
 
@@ -197,7 +203,7 @@ class _Run:
     def stays(self, ref: ObjectRef) -> bool:
         """False for what the plan displayed as there. Raises NotFoundError where it was deleted since."""
         if not _is_there(ref, self.cluster):
-            raise NotFoundError("it was deleted after the plan was displayed; restore again to create it", status=404)
+            raise NotFoundError("deleted after the plan was displayed; restore again to create it", status=404)
         return False
 
     def create(self, ref: ObjectRef, body: Object) -> bool:
@@ -208,7 +214,7 @@ class _Run:
             except ConflictError:
                 if not self._is_going(ref):
                     return False
-                self._patient(ref, ConflictError(f"{ref}: {_GOING}", hint="restore again when it is gone"))
+                self._patient(ref, ConflictError(f"{ref}: {_GOING}", hint="restore again after it is deleted"))
             except (NotFoundError, ForbiddenError) as error:
                 if isinstance(error, ForbiddenError) and _LEAVING not in str(error):
                     raise
@@ -227,6 +233,6 @@ class _Run:
             raise error
         if ref not in self.told:
             self.told.add(ref)
-            self.wait(f"{ref} has to wait: {error}")
+            self.wait(f"{ref} is not created yet: {error}")
         if self.stop.wait(_LOOK):
             raise error

@@ -25,9 +25,9 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
 EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "catalog": (
         "kymatui catalog                         # every module with channel, versions, drift and state",
-        "kymatui catalog -o json                 # the same as a document; --schema describes it",
-        "kymatui catalog --watch                 # print again whatever changes",
-        "kymatui catalog --remote RUNTIME        # of one runtime behind a control plane",
+        "kymatui catalog -o json                 # for scripts; --schema prints its JSON Schema",
+        "kymatui catalog --watch                 # print changed rows",
+        "kymatui catalog --remote RUNTIME        # of one runtime of a control plane",
     ),
     "module": (
         "kymatui module keda",
@@ -35,7 +35,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui module keda --remote RUNTIME",
     ),
     "checks": (
-        "kymatui checks keda --explain           # each rule, what it looked for and what it found",
+        "kymatui checks keda --explain           # each rule with the expected and the actual value",
         "kymatui checks keda --mode strict       # as documented, not as lifecycle-manager evaluates",
     ),
     "events": (
@@ -43,7 +43,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui events keda --types Warning --watch",
     ),
     "drift": (
-        "kymatui drift                           # exit status 2 if a module has drifted",
+        "kymatui drift                           # exit status 2 if a module drifts",
         "kymatui drift -o json --remote RUNTIME",
     ),
     "audit": (
@@ -53,13 +53,13 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui audit --remote                  # a whole fleet",
     ),
     "enable": (
-        "kymatui enable keda --dry-run           # the plan, and nothing else",
+        "kymatui enable keda --dry-run           # print the plan, change nothing",
         "kymatui enable keda nats --channel fast",
         "kymatui enable keda --remote RUNTIME",
     ),
     "disable": (
         "kymatui disable keda --dry-run",
-        "kymatui disable serverless --cascade    # also the objects that would block its deletion",
+        "kymatui disable serverless --cascade    # also delete user objects that block it",
         "kymatui disable keda --yes --timeout 120",
     ),
     "channel": (
@@ -77,14 +77,14 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui unmanage istio --remote RUNTIME",
     ),
     "label": (
-        "kymatui label beta=true --dry-run       # what that installs and uninstalls",
+        "kymatui label beta=true --dry-run       # what the label installs and uninstalls",
         "kymatui label beta=true internal-       # set one, remove one",
     ),
     "install": (
         "kymatui install registry-proxy --dry-run",
         "kymatui install registry-proxy --version 0.14.0",
         "kymatui install shop --chart oci://registry.example/charts/shop -n shop --set replicas=2",
-        "kymatui install registry-proxy --force  # repair: overwrite what others wrote",
+        "kymatui install registry-proxy --force  # repair: overwrite fields of other managers",
     ),
     "upgrade": (
         "kymatui upgrade registry-proxy --dry-run",
@@ -105,15 +105,15 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "adopt": (
         "kymatui adopt docker-registry --dry-run",
-        "kymatui adopt docker-registry           # changes the owner, keeps the version",
+        "kymatui adopt docker-registry           # change the owner, keep the version",
     ),
     "manifest": (
         "kymatui manifest keda --dry-run         # for kymatui's own operator",
         "kymatui manifest keda --version 1.5.0",
     ),
     "delete": (
-        "kymatui delete keda --dry-run           # what is deleted, by whom, and what blocks it",
-        "kymatui delete keda --cascade           # also objects that users created",
+        "kymatui delete keda --dry-run           # what is deleted, who deletes it, what blocks it",
+        "kymatui delete keda --cascade           # also delete objects that users created",
         "kymatui delete keda nats --yes",
     ),
     "finalizers": (
@@ -137,7 +137,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "sync": (
         "kymatui sync RUNTIME",
-        "kymatui sync RUNTIME --label beta=true  # what that label would install and uninstall",
+        "kymatui sync RUNTIME --label beta=true  # what the label would install and uninstall",
     ),
     "windows": (
         "kymatui windows",
@@ -145,7 +145,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "watchers": ("kymatui watchers", "kymatui watchers RUNTIME -o json"),
     "operator": (
-        "kymatui operator                        # until interrupted; a second one waits for its Lease",
+        "kymatui operator                        # until interrupted; a second one waits for the Lease",
         "kymatui operator --workers 8 --resync 600",
     ),
     "reconcile": (
@@ -170,6 +170,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "config": (
         "kymatui config path",
         "kymatui config show",
+        "kymatui config show theme               # one option",
         "kymatui config validate kymatui.toml",
     ),
     "completion": (
@@ -178,12 +179,66 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "version": ("kymatui version", "kymatui version -o json"),
     "help": (
-        "kymatui help delete                     # as `kymatui delete --help`",
+        "kymatui help delete                     # same as `kymatui delete --help`",
         "kymatui help exit-statuses              # `kymatui help` lists the topics",
     ),
 }
 
+TOP_EXAMPLES: Final = (
+    "kymatui                                 # the modules of the current context",
+    "kymatui --context prod-eu --read-only",
+    "kymatui --remote                        # the fleet of a control plane",
+)
+
+SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "helm template": (
+        "kymatui helm template my-release ./chart -f values.yaml --set image.tag=1.2",
+        "kymatui helm template demo --repo https://charts.example.org --version 1.x --include-crds",
+    ),
+    "helm lint": (
+        "kymatui helm lint ./chart",
+        "kymatui helm lint ./chart --strict -f values.yaml",
+    ),
+    "helm show": (
+        "kymatui helm show values ./chart",
+        "kymatui helm show chart oci://registry.example/charts/shop --version 1.2.0",
+    ),
+    "helm pull": (
+        "kymatui helm pull demo --repo https://charts.example.org",
+        "kymatui helm pull oci://registry.example/charts/shop --untar --untardir charts",
+    ),
+    "sandbox up": (
+        "kymatui sandbox up --kubeconfig sandbox.yaml --settled",
+        "kymatui sandbox up --kubeconfig sandbox.yaml --clusters kcp,skr --fleet 50",
+        "kymatui sandbox up --kubeconfig sandbox.yaml --empty --load manifests/",
+    ),
+    "sandbox fault": (
+        "kymatui sandbox fault latency --kubeconfig sandbox.yaml --seconds 2",
+        "kymatui sandbox fault error --kubeconfig sandbox.yaml --verb list --resource pods --count 3",
+        "kymatui sandbox fault list --kubeconfig sandbox.yaml",
+        "kymatui sandbox fault clear --kubeconfig sandbox.yaml",
+    ),
+    "sandbox situation": (
+        "kymatui sandbox situation cr-stays --kubeconfig sandbox.yaml",
+        "kymatui sandbox situation kyma-deleted --kubeconfig sandbox.yaml --context kcp",
+    ),
+}
+
+SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "catalog": ("get", "list", "ls", "modules", "status"),
+    "module": ("describe", "show", "get"),
+    "audit": ("problems", "doctor", "findings"),
+    "delete": ("uninstall", "remove", "rm"),
+    "drift": ("diff", "outdated"),
+    "check": ("verify", "diff"),
+    "restore": ("backups", "backup"),
+    "fleet": ("runtimes",),
+    "windows": ("maintenance",),
+}
+"""Words of other tools, by the command that does the same here: for "did you mean"."""
+
 
 def format_examples(name: str) -> str:
-    """Return the examples of a command as the end of its help."""
-    return "\n".join(["examples:", *(f"  {line}" for line in EXAMPLES[name])]) if name in EXAMPLES else ""
+    """Return the examples of a command, or of kymatui itself, as the end of its help."""
+    lines = EXAMPLES.get(name) or SUBCOMMAND_EXAMPLES.get(name, ()) if name else TOP_EXAMPLES
+    return "\n".join(["examples:", *(f"  {line}" for line in lines)]) if lines else ""

@@ -80,7 +80,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
         reads,
     ),
     CommandEntry("fleet", "list the runtimes of a control plane", "kymatui.cli.commands.fleet.fleet:FLEET", reads),
-    CommandEntry("matrix", "count module versions over all runtimes", "kymatui.cli.commands.fleet.fleet:MATRIX", reads),
+    CommandEntry("matrix", "count module versions across runtimes", "kymatui.cli.commands.fleet.fleet:MATRIX", reads),
     CommandEntry(
         "compare", "compare a control plane and one of its runtimes", "kymatui.cli.commands.fleet.compare", reads
     ),
@@ -102,11 +102,11 @@ COMMANDS: tuple[CommandEntry, ...] = (
         "kymatui.cli.commands.fleet.watchers",
         reads,
     ),
-    CommandEntry("audit", "report what is wrong, by named rules", "kymatui.cli.commands.inspect.audit", reads),
+    CommandEntry("audit", "report problems of a cluster, rule by rule", "kymatui.cli.commands.inspect.audit", reads),
     CommandEntry("enable", "enable a module in the Kyma", "kymatui.cli.commands.modules.kyma_edit:ENABLE", writes),
     CommandEntry(
         "disable",
-        "disable a module in the Kyma, which uninstalls it",
+        "disable a module in the Kyma (uninstalls it)",
         "kymatui.cli.commands.modules.kyma_edit:DISABLE",
         writes,
     ),
@@ -149,28 +149,28 @@ COMMANDS: tuple[CommandEntry, ...] = (
         "kymatui.cli.commands.modules.install:UPGRADE",
         writes,
     ),
-    CommandEntry("plan", "plan an installation, and save the plan", "kymatui.cli.commands.modules.plan:PLAN", reads),
+    CommandEntry("plan", "plan an installation and save the plan", "kymatui.cli.commands.modules.plan:PLAN", reads),
     CommandEntry("apply", "apply a saved plan", "kymatui.cli.commands.modules.plan:APPLY", writes),
     CommandEntry("check", "compare an installation with its source", "kymatui.cli.commands.modules.check:CHECK", reads),
     CommandEntry(
-        "adopt", "adopt a module that other tools installed", "kymatui.cli.commands.modules.adopt:ADOPT", writes
+        "adopt", "adopt a module that another tool installed", "kymatui.cli.commands.modules.adopt:ADOPT", writes
     ),
     CommandEntry(
         "manifest",
-        "install or upgrade a module by a Manifest",
+        "install or upgrade a module through a Manifest",
         "kymatui.cli.commands.modules.manifest:MANIFEST",
         writes,
     ),
     CommandEntry("delete", "delete a module step by step", "kymatui.cli.commands.modules.delete:DELETE", writes),
     CommandEntry(
         "finalizers",
-        "list what blocks a deletion; remove a finalizer",
+        "list finalizers that block a deletion, remove one",
         "kymatui.cli.commands.modules.finalizers:FINALIZERS",
         _removes,
     ),
     CommandEntry(
         "restore",
-        "create deleted objects again from a backup",
+        "restore deleted objects from a backup",
         "kymatui.cli.commands.modules.restore:RESTORE",
         _restores,
     ),
@@ -199,7 +199,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
         reads,
     ),
     CommandEntry(
-        "config", "display, validate and locate the configuration", "kymatui.cli.commands.program.config", reads
+        "config", "print, validate and locate the configuration", "kymatui.cli.commands.program.config", reads
     ),
     CommandEntry(
         "sandbox",
@@ -209,7 +209,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ),
     CommandEntry(
         "version",
-        "print the versions of kymatui and what it runs on",
+        "print the versions of kymatui, Python and libraries",
         "kymatui.cli.commands.program.help:VERSION",
         reads,
     ),

@@ -6,48 +6,50 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 _ACCESS: Final = """\
-kymatui reads a kubeconfig as kubectl does: --kubeconfig, $KUBECONFIG (several files), ~/.kube/config, or the service
-account inside a Pod. --context chooses a context, -n a namespace.
+kymatui finds the cluster like kubectl: --kubeconfig, $KUBECONFIG (several files), ~/.kube/config, or the service
+account inside a Pod. --context selects a context, -n a namespace.
 
-A credential plugin gets no terminal; a plugin that has to ask is an error. Proxies come from the kubeconfig
-(proxy-url) or from HTTPS_PROXY and NO_PROXY.
+Credential plugins run without a terminal; a plugin that prompts fails. Proxies come from the kubeconfig (proxy-url) or
+from HTTPS_PROXY and NO_PROXY.
 
-With --remote RUNTIME the cluster is a control plane (--kcp-kubeconfig, --kcp-context), and the runtime is reached with
-the kubeconfig of its access Secret, or with --skr-kubeconfig and --skr-context."""
+With --remote RUNTIME the cluster is a control plane (--kcp-kubeconfig, --kcp-context). kymatui reads the kubeconfig of
+the runtime from its access Secret; --skr-kubeconfig and --skr-context replace it."""
 
 _READ_ONLY: Final = """\
---read-only, KYMATUI_READ_ONLY=1 and read_only in the configuration close one gate: only GET, HEAD and the reviews of
-your own rights leave this machine. A command that would write exits with 4 and sends nothing; --dry-run still prints
-the plan. `kymatui --audit` is the screen with that gate closed and a count of what was sent."""
+--read-only, KYMATUI_READ_ONLY=1 and read_only in the configuration have the same effect: kymatui sends only GET and
+HEAD requests, and reviews of your own permissions. A command that would write exits with status 4 and sends nothing;
+--dry-run still prints the plan. `kymatui --audit` opens the screen read-only and counts the requests sent."""
 
 _EXIT_STATUSES: Final = """\
 0    done
-1    failed; standard error says what, where, and what to do
+1    failed; standard error says why
 2    findings (drift, audit, check), or refused by a guard
-3    partly done: what was started is not finished
-4    refused because read-only; nothing was sent
-64   usage error, or a name that does not exist
+3    partly done: started, but not finished
+4    refused: kymatui runs read-only; no request was sent
+64   usage error, or unknown name
 130  interrupted"""
 
 _ENVIRONMENT: Final = """\
-KUBECONFIG            kubeconfig files, as for kubectl
-KYMATUI_READ_ONLY     1: refuse every write
-KYMATUI_THEME         the theme of the screen
-KYMATUI_ASCII         1: only ASCII signs and borders
-KYMATUI_MOUSE         0: leave the mouse to the terminal
-KYMATUI_BELL          1: ring the bell when a job ends
-NO_COLOR              no colours
-XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME   where configuration, caches, backups and journals are"""
+KUBECONFIG             kubeconfig files, as for kubectl
+KYMATUI_CONFIG         configuration file (default: `kymatui config path`)
+KYMATUI_READ_ONLY      1: refuse every write
+KYMATUI_THEME          theme of the screen
+KYMATUI_ASCII          1: use only ASCII characters and borders
+KYMATUI_MOUSE          0: do not use the mouse
+KYMATUI_BELL           1: ring the bell when a job ends
+KYMATUI_HELM_PASSWORD  password of a chart repository
+NO_COLOR               no colours
+XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME   folders of configuration, caches, backups and journals"""
 
 _OUTPUT: Final = """\
--o table    for people; the default
--o wide     with more columns, where a command has them
--o json, -o yaml    a document; standard output is one in any case, errors included:
+-o table    for people (default)
+-o wide     more columns; not in every command
+-o json, -o yaml    one document on standard output, also for an error:
             {"outcome": "refused" | "failed" | …, "error": {"kind", "message", "hint", "exitStatus"}}
--o md       a table for reports
+-o md       Markdown, for reports
 
-The answer is on standard output, everything else on standard error. A value that does not exist is null, and so is one
-that is not known; `unknown` then says why. `kymatui catalog --schema` prints a JSON Schema."""
+Results go to standard output, everything else to standard error. null means that a value does not exist or is unknown;
+if it is unknown, `unknown` says why. `kymatui catalog --schema` prints a JSON Schema."""
 
 
 def _glossary() -> str:
@@ -64,10 +66,10 @@ class Topic(NamedTuple):
 
 
 TOPICS: Final[Mapping[str, Topic]] = {
-    "access": Topic("which cluster a command works on", lambda: _ACCESS),
-    "environment": Topic("variables that kymatui reads", lambda: _ENVIRONMENT),
-    "exit-statuses": Topic("what the exit status of a command means", lambda: _EXIT_STATUSES),
-    "glossary": Topic("states, drift, who acts: each word and what to do", _glossary),
-    "output": Topic("tables, documents and errors", lambda: _OUTPUT),
-    "read-only": Topic("how writes are refused", lambda: _READ_ONLY),
+    "access": Topic("how kymatui finds and reaches clusters", lambda: _ACCESS),
+    "environment": Topic("environment variables that kymatui reads", lambda: _ENVIRONMENT),
+    "exit-statuses": Topic("meaning of each exit status", lambda: _EXIT_STATUSES),
+    "glossary": Topic("states, drift, who acts: meaning and what to do", _glossary),
+    "output": Topic("output formats, errors in JSON", lambda: _OUTPUT),
+    "read-only": Topic("how read-only mode works", lambda: _READ_ONLY),
 }

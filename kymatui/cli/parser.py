@@ -3,71 +3,104 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from kymatui import __version__
 from kymatui.cli.command_table import COMMANDS, CommandEntry, by_name, reads
-from kymatui.errors import UsageError
+from kymatui.errors import UnknownNameError, UsageError, did_you_mean, nearest_names
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse leaves with 2 on bad words, but here 2 means findings; see `UsageError`."""
+    """argparse exits with 2 on a usage error, but here 2 means findings; see `UsageError`."""
 
-    def error(self, message: str, hint: str = "") -> NoReturn:
-        with contextlib.suppress(OSError):  # nobody reads it, see `main`
-            self.print_usage(sys.stderr)
-        raise UsageError(message, hint=hint or f"`{self.prog} --help` lists what it takes")
+    def __init__(self, *args: Any, **more: Any) -> None:
+        more.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(*args, **more)
+        self._positionals.title = "arguments"
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"usage: {self.usage_line()}; {self._help_hint()}")
 
     def format_help(self) -> str:
         """Return the help with the examples of the command, which no run of it needs."""
         from kymatui.cli.command_help import format_examples
 
+        self.usage = self.usage_line().replace("%", "%%")
         self.epilog = format_examples(self.prog.partition(" ")[2]) or None
         return super().format_help()
 
-    def unknown_options(self, words: Sequence[str]) -> NoReturn:
-        """Name the options that nothing takes, and what is near."""
-        from difflib import get_close_matches
+    def usage_line(self) -> str:
+        """Return the usage in one line: arguments and required options; the help lists the other options."""
+        formatter = self._get_formatter()
+        options, arguments = [], []
+        for action in self._actions:
+            if action.option_strings and action.required:
+                value = formatter._format_args(action, formatter._get_default_metavar_for_optional(action))
+                options.append(f"{action.option_strings[-1]} {value}")
+            elif " " in str(action.metavar):
+                arguments.append(str(action.metavar))
+            elif not action.option_strings:
+                arguments.append(formatter._format_args(action, formatter._get_default_metavar_for_positional(action)))
+        return " ".join([self.prog, *arguments, *options, "[OPTIONS]"])
 
-        options = [word.partition("=")[0] for word in words if word.startswith("-")]
-        near = [name for option in options for name in get_close_matches(option, self._option_string_actions, n=1)]
-        hint = f"did you mean {', '.join(near)}?" if near else ""
-        self.error(f"unrecognized arguments: {' '.join(words)}", hint)
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse the arguments. Raises UsageError for arguments that the command does not have."""
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            self.refuse_unknown(left)
+        return found, left
 
-    def check_front(self, words: Sequence[str]) -> None:
-        """Look at what stands before the command: argparse takes the value of an unknown option for the command."""
-        rest = iter(words)
-        for word in rest:
-            if not word.startswith("-"):
-                if by_name(word) is None:
-                    from difflib import get_close_matches
+    def refuse_unknown(self, words: Sequence[str]) -> NoReturn:
+        """Raise UsageError for the first option that the command does not have, else for the first argument."""
+        option = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
+        if not option:
+            raise UsageError(
+                f'unexpected argument "{words[0]}"', hint=f"usage: {self.usage_line()}; {self._help_hint()}"
+            )
+        raise UnknownNameError.near("option", option, self._option_string_actions, hint=self._help_hint())
 
-                    near = get_close_matches(word, [command.name for command in COMMANDS], n=3)
-                    hint = f"did you mean {', '.join(near)}?" if near else ""
-                    self.error(f"no command {word!r}", hint)
-                return
-            name, _, value = word.partition("=")
-            known = [found for found in self._option_string_actions if found.startswith(name)]
-            if name.startswith("--") and not known:
-                self.unknown_options([name])
-            action = self._option_string_actions.get(name) or self._option_string_actions.get(known[0] if known else "")
-            if action is None or value or action.nargs == "?":
-                return  # argparse knows better
-            if action.nargs is None:
-                next(rest, None)
+    def _help_hint(self) -> str:
+        return f"run `{self.prog} --help`"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raises UnknownNameError for a value that is not among the choices."""
+        if action.choices is None or value in action.choices:
+            return
+        known = [str(one) for one in action.choices]
+        hint = f"valid: {', '.join(known)}"
+        if action.option_strings:
+            near = did_you_mean(nearest_names(str(value), known))
+            raise UnknownNameError(f'invalid value "{value}" for {action.option_strings[-1]}{near}', hint=hint)
+        is_command = isinstance(action, argparse._SubParsersAction) or action.dest == "what"
+        kind = "subcommand" if is_command else action.dest
+        raise UnknownNameError.near(kind, str(value), known, where=f"of `{self.prog}`", hint=hint)
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Raises UsageError for a text where a number is needed."""
+        if action.type not in (int, float):
+            return super()._get_value(action, arg_string)
+        try:
+            return action.type(arg_string)
+        except ValueError:
+            kind = "an integer" if action.type is int else "a number"
+            option = action.option_strings[-1]
+            raise UsageError(f'{option} must be {kind}, not "{arg_string}"', hint=self._help_hint()) from None
 
 
 class _TopParser(_Parser):
     """The parser of the whole program, whose help lists commands in groups, as kubectl's does."""
 
+    def usage_line(self) -> str:
+        return f"{self.prog} [OPTIONS] [COMMAND …]"
+
     def format_help(self) -> str:
-        from kymatui.cli.command_help import GROUPS
+        from kymatui.cli.command_help import GROUPS, format_examples
 
         formatter = self._get_formatter()
-        formatter.add_usage("%(prog)s [OPTIONS] [COMMAND …]", self._actions, self._mutually_exclusive_groups)
+        formatter.add_usage(self.usage_line(), self._actions, self._mutually_exclusive_groups)
         formatter.add_text(self.description)
         formatter.add_text("Without a command kymatui opens the screen.")
         for title, names in GROUPS:
@@ -80,8 +113,58 @@ class _TopParser(_Parser):
             formatter.start_section(group.title)
             formatter.add_arguments(shown)
             formatter.end_section()
-        formatter.add_text("`kymatui help COMMAND` has the options and examples of a command, `kymatui help` topics.")
+        formatter.add_text(format_examples(""))
+        formatter.add_text(
+            "`kymatui COMMAND --help` prints options and examples of a command; `kymatui help` lists topics."
+        )
         return formatter.format_help()
+
+    def refuse_unknown(self, words: Sequence[str]) -> NoReturn:
+        """As of any command; an option that only commands have is named with those commands."""
+        option = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
+        if option and not nearest_names(option, self._option_string_actions):
+            owners = _option_owners()
+            if near := nearest_names(option, owners, 1):
+                where = f"{near[0]} (option of {', '.join(owners[near[0]])})"
+                raise UnknownNameError(f'no option "{option}"{did_you_mean([where])}', hint=self._help_hint())
+        super().refuse_unknown(words)
+
+    def check_front(self, words: Sequence[str]) -> None:
+        """Check what precedes the command: argparse takes the value of an unknown option for the command."""
+        rest = iter(words)
+        for word in rest:
+            if not word.startswith("-"):
+                if by_name(word) is None:
+                    self._refuse_command(word)
+                return
+            name, _, value = word.partition("=")
+            known = [found for found in self._option_string_actions if found.startswith(name)]
+            if name.startswith("--") and not known:
+                self.refuse_unknown([name])
+            action = self._option_string_actions.get(name) or self._option_string_actions.get(known[0] if known else "")
+            if action is None or value or action.nargs == "?":
+                return  # argparse knows better
+            if action.nargs is None:
+                next(rest, None)
+
+    def _refuse_command(self, word: str) -> NoReturn:
+        from kymatui.cli.command_help import SYNONYMS
+
+        near = nearest_names(word, [command.name for command in COMMANDS])
+        near = near or [name for name, words in SYNONYMS.items() if word in words]
+        raise UnknownNameError(f'no command "{word}"{did_you_mean(near)}', hint=self._help_hint())
+
+
+def _option_owners() -> dict[str, list[str]]:
+    """Return the commands of each long option."""
+    found: dict[str, list[str]] = {}
+    for command in COMMANDS:
+        parser = argparse.ArgumentParser(add_help=False)
+        command.load().configure(parser)
+        for option in parser._option_string_actions:
+            if option.startswith("--"):
+                found.setdefault(option, []).append(command.name)
+    return found
 
 
 if TYPE_CHECKING:
@@ -103,13 +186,10 @@ class _Commands(_SubParsers):
             module.configure(self.choices[command.name])
             namespace.command, namespace.command_module = command, module
         super().__call__(parser, namespace, values, option)  # type: ignore[arg-type]
-        left = getattr(namespace, argparse._UNRECOGNIZED_ARGS_ATTR, None)
-        if left and command is not None:  # told by whom they were meant for, and not with the usage of the whole
-            self.choices[command.name].unknown_options(left)
 
 
-def build_parser(words: Sequence[str]) -> _Parser:
-    parser = _TopParser(prog="kymatui", description="Kyma modules on Kubernetes clusters, in a terminal.")
+def build_parser(words: Sequence[str]) -> _TopParser:
+    parser = _TopParser(prog="kymatui", description="Manage Kyma modules on Kubernetes clusters, in a terminal.")
     parser.add_argument("--version", action="version", version=f"kymatui {__version__}")
     add_cluster_options(parser, default=None)
     commands = _possible(words)
@@ -128,7 +208,6 @@ def build_parser(words: Sequence[str]) -> _Parser:
             command.name,
             help=command.help,
             description=f"{command.help[:1].upper()}{command.help[1:]}.",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
     return parser
 
@@ -150,20 +229,25 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None)
     Behind the name `default` is `argparse.SUPPRESS`, so that an absent option there does not undo one before it.
     """
     group = parser.add_argument_group("cluster")
-    group.add_argument("--kubeconfig", metavar="FILE", default=default, help="default: $KUBECONFIG, ~/.kube/config")
-    group.add_argument("--context", metavar="NAME", default=default, help="default: the file's current context")
+    group.add_argument(
+        "--kubeconfig",
+        metavar="FILE",
+        default=default,
+        help="kubeconfig to read (default: $KUBECONFIG, else ~/.kube/config)",
+    )
+    group.add_argument("--context", metavar="NAME", default=default, help="context to use (default: current-context)")
     group.add_argument(
         "-n",
         "--namespace",
         metavar="NS",
         default=default,
-        help="default: the context's; the catalog looks there first for what may not be listed in all namespaces",
+        help="namespace to use (default: the context's); read first if you may not list all namespaces",
     )
     group.add_argument(
         "--read-only",
         action="store_true",
         default=default or False,
-        help="refuse every write before it leaves this machine (also: KYMATUI_READ_ONLY=1)",
+        help="refuse every write, send only reads (also: KYMATUI_READ_ONLY=1)",
     )
     group.add_argument(
         "--catalog",
@@ -172,5 +256,5 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None)
         default=default,
         # what stands behind the command's name adds to what stands before it
         dest="catalog" if default is None else "more_catalogs",
-        help="more community modules: the URL of an all-modules.yaml, a file, a folder; may be repeated",
+        help="additional community modules: URL of an all-modules.yaml, file or folder; repeatable",
     )

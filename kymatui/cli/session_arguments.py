@@ -92,14 +92,21 @@ _VARIABLE = "KYMATUI_READ_ONLY"
 
 def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", default: object = None) -> None:
     """The control plane, and the second cluster by hand; with `remote`, its help, also `--remote RUNTIME`."""
-    group = parser.add_argument_group("two clusters")
+    group = parser.add_argument_group("control plane and runtime")
     if remote:
         group.add_argument("--remote", metavar="RUNTIME", default=default, help=remote)
-    control, runtime = "the control plane's", "the runtime's, in the place of its access Secret"
-    group.add_argument("--kcp-kubeconfig", metavar="FILE", default=default, help=f"{control} (default: --kubeconfig)")
-    group.add_argument("--kcp-context", metavar="NAME", default=default, help=f"{control} (default: --context)")
-    group.add_argument("--skr-kubeconfig", metavar="FILE", default=default, help=runtime)
-    group.add_argument("--skr-context", metavar="NAME", default=default, help=runtime)
+    runtime = "of the runtime, instead of its access Secret"
+    group.add_argument(
+        "--kcp-kubeconfig",
+        metavar="FILE",
+        default=default,
+        help="kubeconfig of the control plane (default: --kubeconfig)",
+    )
+    group.add_argument(
+        "--kcp-context", metavar="NAME", default=default, help="context of the control plane (default: --context)"
+    )
+    group.add_argument("--skr-kubeconfig", metavar="FILE", default=default, help=f"kubeconfig {runtime}")
+    group.add_argument("--skr-context", metavar="NAME", default=default, help=f"context {runtime}")
 
 
 _ABOUT_RUNTIMES = re.compile(

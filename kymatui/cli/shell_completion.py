@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from kymatui.cli.command_table import by_name
 from kymatui.cli.parser import build_parser
 from kymatui.errors import KymatuiError
+from kymatui.settings.options_schema import OPTIONS
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.completion_cache import CompletionNames
@@ -223,6 +224,12 @@ def _rules(typed: Typed) -> Iterable[str]:
     return [rule.id for rule in RULES] if typed.positionals[:1] == ["explain"] else ()
 
 
+def _settings(typed: Typed) -> Iterable[str]:
+    """Options for `config show`, files for `config validate`."""
+    what = typed.positionals[:1]
+    return [option.name for option in OPTIONS] if what == ["show"] else (FILES,) if what == ["validate"] else ()
+
+
 def _labels(_: Typed) -> Iterable[str]:
     from kymatui.domain.kyma_edit.label_edit import LABELS
 
@@ -248,6 +255,7 @@ _PROVIDERS: dict[str, Callable[[Typed], Iterable[str]]] = {
     "remote": _runtimes,
     "runtime": _runtimes,
     "rule": _rules,
+    "argument": _settings,
 }
 
 

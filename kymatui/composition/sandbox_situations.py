@@ -42,7 +42,9 @@ class _Sandbox:
         for body in self.control.list(_MANIFEST):
             if wanted.items() <= dict(body["metadata"].get("labels") or {}).items():
                 return body
-        raise RefusedError(f"the sandbox has no Manifest of {module} yet", hint="wait until the sample world is there")
+        raise RefusedError(
+            f"the sandbox has no Manifest of {module} yet", hint="wait until the sandbox has its sample objects"
+        )
 
 
 def _merge(cluster: Cluster, ref: ObjectRef, patch: Mapping[str, Any]) -> None:
@@ -66,20 +68,20 @@ def _edit_manifest(sandbox: _Sandbox, module: str, patch: Mapping[str, Any]) -> 
 def _policy_pending(sandbox: _Sandbox) -> str:
     """Kyma Ignore, Manifest CreateAndDelete."""
     _edit_entry(sandbox, "nats", _IGNORE)
-    return "nats: the Kyma says Ignore, its Manifest CreateAndDelete"
+    return "nats: customResourcePolicy is Ignore in the Kyma, CreateAndDelete in its Manifest"
 
 
 def _cr_stays(sandbox: _Sandbox) -> str:
     """Kyma CreateAndDelete, Manifest Ignore, with the finalizer that lifecycle-manager forgets."""
     _edit_manifest(sandbox, "telemetry", {"spec": _IGNORE})
-    return "telemetry: the Kyma says CreateAndDelete, its Manifest Ignore"
+    return "telemetry: customResourcePolicy is CreateAndDelete in the Kyma, Ignore in its Manifest"
 
 
 def _may_not_wait(sandbox: _Sandbox) -> str:
     """Kyma and Manifest Ignore, and users have objects of the module."""
     _edit_manifest(sandbox, "serverless", {"spec": _IGNORE})
     _edit_entry(sandbox, "serverless", _IGNORE)
-    return "serverless: Kyma and Manifest say Ignore, and its objects are in use"
+    return "serverless: customResourcePolicy is Ignore in Kyma and Manifest, and users have objects of the module"
 
 
 def _still_releasing(sandbox: _Sandbox) -> str:
@@ -87,7 +89,7 @@ def _still_releasing(sandbox: _Sandbox) -> str:
     finalizers = [*(sandbox.manifest("btp-operator")["metadata"].get("finalizers") or []), _HELD]
     _edit_manifest(sandbox, "btp-operator", {"metadata": {"finalizers": finalizers}})
     _edit_entry(sandbox, "btp-operator", {"managed": False})
-    return f"btp-operator: Unmanaged is reported, and the finalizer {_HELD} holds its Manifest"
+    return f"btp-operator: the Kyma reports Unmanaged, and the finalizer {_HELD} blocks the deletion of its Manifest"
 
 
 def _not_applied(sandbox: _Sandbox) -> str:
@@ -95,21 +97,25 @@ def _not_applied(sandbox: _Sandbox) -> str:
     ref = ObjectRef(_DEPLOYMENT, "kyma-system", "btp-manager-controller-manager")
     body = sandbox.runtime.get(ref)
     if body is None:
-        raise RefusedError("the sandbox has no btp-operator yet", hint="wait until the sample world is there")
+        raise RefusedError("the sandbox has no btp-operator yet", hint="wait until the sandbox has its sample objects")
     containers = [dict(one) for one in body["spec"]["template"]["spec"]["containers"]]
     containers[0]["image"] = f"{containers[0]['image'].rpartition(':')[0]}:1.1.0"
     _merge(sandbox.runtime, ref, {"spec": {"template": {"spec": {"containers": containers}}}})
-    return "btp-operator: a version is reported Ready, and 1.1.0 is running"
+    return "btp-operator: lifecycle-manager reports another version as Ready than 1.1.0, which is running"
 
 
 def _taken_over(sandbox: _Sandbox) -> str:
     """A template of a user with the name of a synced one."""
     if sandbox.is_one:
-        raise RefusedError("nothing is synced in one cluster", hint="start the sandbox with --clusters kcp,skr")
+        raise RefusedError(
+            "a sandbox with one cluster has no synced templates", hint="start the sandbox with --clusters kcp,skr"
+        )
     ref = ObjectRef(_TEMPLATE, _KYMA.namespace, "keda-1.5.0")
     body = sandbox.runtime.get(ref)
     if body is None:
-        raise RefusedError("the sandbox has no copy of keda-1.5.0 yet", hint="wait until the sample world is there")
+        raise RefusedError(
+            "the sandbox has no copy of keda-1.5.0 yet", hint="wait until the sandbox has its sample objects"
+        )
     mine = {
         "apiVersion": body["apiVersion"],
         "kind": body["kind"],
@@ -122,17 +128,19 @@ def _taken_over(sandbox: _Sandbox) -> str:
             sandbox.runtime.create(mine, manager="kubectl")
         except ConflictError:
             continue
-        return "keda-1.5.0: created by kubectl in the runtime, under the name of a synced template"
-    raise RefusedError("the catalog sync was faster each time", hint="run it again")
+        return "keda-1.5.0: ModuleTemplate created by kubectl in the runtime, with the name of a synced template"
+    raise RefusedError("the catalog sync created keda-1.5.0 first each time", hint="run the command again")
 
 
 def _kyma_deleted(sandbox: _Sandbox) -> str:
     """The runtime's Kyma is being deleted, held so that it can be looked at."""
     if sandbox.is_one:
-        raise RefusedError("one cluster has no runtime's Kyma", hint="start the sandbox with --clusters kcp,skr")
+        raise RefusedError(
+            "a sandbox with one cluster has no Kyma in a runtime", hint="start the sandbox with --clusters kcp,skr"
+        )
     _merge(sandbox.runtime, _KYMA, {"metadata": {"finalizers": [_HELD]}})
     sandbox.runtime.delete(_KYMA)
-    return f"the runtime's Kyma is being deleted, held by the finalizer {_HELD}"
+    return f"the runtime's Kyma is being deleted; the finalizer {_HELD} blocks the deletion"
 
 
 _ALL: Final[Mapping[str, Callable[[_Sandbox], str]]] = {

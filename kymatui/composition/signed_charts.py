@@ -23,16 +23,16 @@ def signed_chart(source: ModuleSource, signers: SignatureOptions, fetch: FetchOp
 
     if not signers.keyring:
         raise UsageError(
-            "a chart is verified with a keyring", hint="name the signers' certificates with --keyring FILE"
+            "verification needs a keyring", hint="name the file of the signers' public keys with --keyring FILE"
         )
     ring = read_signer_file(signers.keyring, "--keyring")
     found = _packed(source, fetch)
     if found.provenance is None:
-        raise SignatureError(f"{found.source} is not signed: it has no provenance", hint="nothing of it was used")
+        raise SignatureError(f"{found.source} is not signed: no provenance file", hint="the chart was not used")
     try:
         verify(found.content, found.filename, found.provenance, ring)
     except HelmError as error:
-        raise SignatureError(f"{found.source}: {error}", hint=error.hint or "nothing of it was used") from error
+        raise SignatureError(f"{found.source}: {error}", hint=error.hint or "the chart was not used") from error
     return chart_source.load_fetched_chart(found.content, source.chart, source.repository)
 
 
@@ -55,7 +55,7 @@ def _packed(source: ModuleSource, fetch: FetchOptions) -> FetchedChart:
         )
     if path.is_dir():
         raise SignatureError(
-            f"{path} is a folder, which nobody can sign", hint="name the packed chart beside its .prov"
+            f"{path} is a folder; only packed charts are signed", hint="use the packed chart next to its .prov file"
         )
     beside = path.with_name(f"{path.name}.prov")
     provenance = read_signer_file(str(beside), "provenance") if beside.exists() else None

@@ -25,13 +25,15 @@ _MODULE: Final = "`kymatui module NAME` says why"
 
 STATES: Final[Mapping[State, Term]] = {
     State.READY: Term("The module works."),
-    State.PROCESSING: Term("A controller is at work on the module."),
-    State.WARNING: Term("The module works in part, or needs something from you.", _MODULE),
+    State.PROCESSING: Term("A controller is working on the module."),
+    State.WARNING: Term("The module works only in part, or you have to act.", _MODULE),
     State.ERROR: Term("The module does not work.", _MODULE),
     State.DELETING: Term("The module is being deleted.", "if it stays: `kymatui finalizers NAME`"),
-    State.UNMANAGED: Term("The Kyma says `managed: false`: lifecycle-manager leaves the module alone."),
-    State.NOT_INSTALLED: Term("The catalog offers the module, and the cluster does not have it."),
-    State.UNKNOWN: Term("No source says how the module is.", "check your rights: `kymatui catalog -o json`, `unknown`"),
+    State.UNMANAGED: Term("The Kyma has `managed: false`: lifecycle-manager does not update or repair the module."),
+    State.NOT_INSTALLED: Term("The catalog offers the module, but it is not installed."),
+    State.UNKNOWN: Term(
+        "No source reports the module's state.", "check your rights: `kymatui catalog -o json`, `unknown`"
+    ),
 }
 
 STATE_SOURCES: Final[Mapping[StateSource, Term]] = {
@@ -40,56 +42,68 @@ STATE_SOURCES: Final[Mapping[StateSource, Term]] = {
     StateSource.MANAGER: Term("The workload of the module's manager."),
     StateSource.KYMA: Term("The Kyma's status, as lifecycle-manager reports it."),
     StateSource.MANIFEST: Term("The Manifest's status."),
-    StateSource.PRESENCE: Term("What the cluster has of the module; no resource reports a state."),
+    StateSource.PRESENCE: Term("Derived from the installed objects, not from a reported state."),
     StateSource.NONE: Term("No source."),
 }
 
 PRESENCES: Final[Mapping[Presence, Term]] = {
-    Presence.NOT_INSTALLED: Term("The cluster has nothing of the module."),
+    Presence.NOT_INSTALLED: Term("The cluster has no objects of the module."),
     Presence.ENABLED: Term("The module is installed and has a module CR, or needs none."),
-    Presence.NOT_CONFIGURED: Term("The manager runs, and there is no module CR.", "create one"),
+    Presence.NOT_CONFIGURED: Term("The module's manager runs, but no module CR exists.", "create the module CR"),
     Presence.DELETING: Term("The module is being deleted.", "if it stays: `kymatui finalizers NAME`"),
     Presence.UNMANAGED: Term("The Kyma lists the module with `managed: false`."),
-    Presence.ORPHAN: Term("There are module CRs without their manager.", "install the module, or delete them"),
+    Presence.ORPHAN: Term(
+        "Module CRs exist without the module's manager.", "install the module, or delete the module CRs"
+    ),
     Presence.CONFLICT: Term(
         "lifecycle-manager and another tool both installed the module.", "delete one of the two installations"
     ),
-    Presence.UNKNOWN: Term("The lists that tell are missing.", "ask for the right to list them"),
+    Presence.UNKNOWN: Term("The lists that show it are missing.", "ask for the right to list them"),
 }
 
 DRIFTS: Final[Mapping[DriftKind, Term]] = {
-    DriftKind.IN_SYNC: Term("The running version is the expected one."),
-    DriftKind.BEHIND: Term("The running version is lower than the expected one.", "upgrade, or wait for the rollout"),
-    DriftKind.AHEAD: Term("The running version is higher than the expected one."),
+    DriftKind.IN_SYNC: Term('Displayed as "up to date": the expected version is running.'),
+    DriftKind.BEHIND: Term(
+        'Displayed as "1 minor behind": the running version is lower than the expected one.',
+        "upgrade, or wait for the rollout",
+    ),
+    DriftKind.AHEAD: Term('Displayed as "1 minor ahead": the running version is higher than the expected one.'),
     DriftKind.CHANNEL_SKEW: Term(
-        "The channel has a lower version than the one installed, and lifecycle-manager does not downgrade.",
+        'Displayed as "newer than channel": the installed version is higher than the version in the channel, and '
+        "lifecycle-manager never downgrades automatically.",
         "wait for the channel, or delete the module and enable it again",
     ),
-    DriftKind.PENDING_MAINTENANCE: Term("The upgrade waits for the next maintenance window.", "`kymatui windows`"),
-    DriftKind.ROLLING_OUT: Term("The upgrade is under way."),
-    DriftKind.UNKNOWN: Term("One of the two versions is not known.", "`kymatui module NAME`, evidence"),
-    DriftKind.NONE: Term("Nothing is compared: the module is not installed, or does not follow a channel."),
+    DriftKind.PENDING_MAINTENANCE: Term(
+        'Displayed as "awaiting window": the upgrade starts in the next maintenance window.', "`kymatui windows`"
+    ),
+    DriftKind.ROLLING_OUT: Term('Displayed as "rolling out": the upgrade is in progress.'),
+    DriftKind.UNKNOWN: Term("The running or the expected version is unknown.", "`kymatui module NAME`, evidence"),
+    DriftKind.NONE: Term(
+        "Displayed as `-`: nothing is compared, because the module is not installed or does not follow a channel."
+    ),
 }
 
 ACTORS: Final[Mapping[Actor, Term]] = {
-    Actor.NOBODY: Term("Nothing has to be done."),
-    Actor.YOU: Term("You: nothing happens before a person acts."),
-    Actor.KLM: Term("lifecycle-manager is at work, or has to be repaired."),
-    Actor.OPERATOR: Term("kymatui's own operator is at work, or has to be started."),
-    Actor.MANAGER: Term("The module's manager is at work; read its logs if that does not end."),
+    Actor.NOBODY: Term("No action is needed."),
+    Actor.YOU: Term("You: nothing changes until you act."),
+    Actor.KLM: Term("lifecycle-manager is working on the module.", "if nothing changes, check lifecycle-manager"),
+    Actor.OPERATOR: Term(
+        "kymatui's own operator is working on the module.", "if nothing changes, check that the operator runs"
+    ),
+    Actor.MANAGER: Term("The module's manager is working on the module.", "if nothing changes, read its logs"),
     Actor.CATALOG: Term("The publisher of the ModuleTemplates has to correct them."),
-    Actor.CLUSTER: Term("The cluster's administrator: rights, nodes, quotas, connections."),
+    Actor.CLUSTER: Term("The cluster's administrator, who manages rights, nodes, quotas and connections."),
 }
 
 GAPS: Final[Mapping[ListGap, Term]] = {
-    ListGap.LOADING: Term("The list is on its way."),
+    ListGap.LOADING: Term("The list is loading."),
     ListGap.FORBIDDEN: Term("You may not list it.", "ask for the right, or name a namespace with -n"),
-    ListGap.UNKNOWN: Term("The server did not answer for the list.", "ctrl-r on the screen asks again"),
+    ListGap.UNKNOWN: Term("The server did not return the list.", "ctrl-r on the screen retries"),
 }
 
 VERSION_SOURCES: Final[Mapping[VersionSource, Term]] = {
-    VersionSource.RUNNING: Term("Read from what runs in the cluster."),
-    VersionSource.REPORTED: Term("Reported by the Kyma; what runs was not read."),
+    VersionSource.RUNNING: Term("Read from the running workload."),
+    VersionSource.REPORTED: Term("Reported by the Kyma or the Manifest only; the workload does not show it."),
 }
 
 GLOSSARY: Final[tuple[tuple[str, Sequence[tuple[StrEnum, Term]]], ...]] = (
@@ -103,7 +117,7 @@ GLOSSARY: Final[tuple[tuple[str, Sequence[tuple[StrEnum, Term]]], ...]] = (
 )
 
 
-def glossary_lines(width: int = 24) -> Iterator[str]:
+def glossary_lines(width: int = 27) -> Iterator[str]:
     """Yield the glossary as plain text, one line for each word."""
     for title, terms in GLOSSARY:
         yield f"{title.replace('`', '')}:"

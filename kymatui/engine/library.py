@@ -94,9 +94,7 @@ def install(
     with _run(cluster, chosen) as run:
         outcome = _install(intent, cluster, run, chosen, wait=wait, accept=accept)
     if check_function is not None and not check_function(cluster, intent.bundle):
-        raise PartlyDoneError(
-            f"{intent.bundle.name} is installed, and its check says that it is not well", hint="look at its resources"
-        )
+        raise PartlyDoneError(f"{intent.bundle.name} is installed, but its check failed", hint="check its objects")
     return outcome
 
 

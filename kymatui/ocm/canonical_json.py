@@ -47,7 +47,7 @@ def _write(value: Any, utf16: bool) -> str:
     if isinstance(value, dict):
         keys = sorted(value, key=_utf16_units if utf16 else None)
         return "{" + ",".join(f"{_text(key, utf16)}:{_write(value[key], utf16)}" for key in keys) + "}"
-    raise DescriptorError(f"{type(value).__name__} is no value of JSON")
+    raise DescriptorError(f"{type(value).__name__} is not a JSON value")
 
 
 def _utf16_units(text: str) -> bytes:
@@ -63,7 +63,7 @@ def _text(text: str, utf16: bool) -> str:
 def _number(number: float, utf16: bool) -> str:
     """Return ECMAScript's Number::toString; Go differs only in negative zero."""
     if not math.isfinite(number):
-        raise DescriptorError(f"{number} is no number of JSON")
+        raise DescriptorError(f"{number} is not a JSON number")
     if number == 0:
         return "-0" if math.copysign(1, number) < 0 and not utf16 else "0"
     sign, parts, exponent = Decimal(repr(number)).normalize().as_tuple()

@@ -33,8 +33,8 @@ def read_descriptor(document: object) -> ComponentDescriptor:
     if api_version or schema != SCHEMA_V2:
         found = api_version or schema or "no schema version"
         raise DescriptorError(
-            f"this is no component descriptor that can be read: {found}",
-            hint=f"meta.schemaVersion has to be {SCHEMA_V2}, or apiVersion {SCHEMA_V3}",
+            f"this is not a readable component descriptor: {found}",
+            hint=f"set meta.schemaVersion {SCHEMA_V2} or apiVersion {SCHEMA_V3}",
         )
     return _read_v2(root)
 
@@ -44,7 +44,7 @@ def parse_descriptor(text: str | bytes) -> ComponentDescriptor:
     try:
         return read_descriptor(json.loads(text))
     except (ValueError, RecursionError) as error:
-        raise DescriptorError(f"a component descriptor is no JSON: {error}") from error
+        raise DescriptorError(f"a component descriptor is not valid JSON: {error}") from error
 
 
 def _read_v2(root: _Fields) -> ComponentDescriptor:

@@ -126,7 +126,7 @@ def _layer(resource: ComponentResource, where: str) -> ModuleLayer:
     if kind == "localBlob":
         digest = _text(resource, "localReference")
         if "," in digest:
-            raise DescriptorError(f"resource {resource.name} is cut into pieces, which modules are not")
+            raise DescriptorError(f"resource {resource.name} is split into blobs, which is not supported for modules")
     else:
         digest = _text(resource, "digest")
     if kind.lower() == "ociblob":

@@ -42,7 +42,7 @@ def normalise(descriptor: ComponentDescriptor, algorithm: str) -> bytes:
     """Return the normal form by one of ALGORITHMS. Raises DescriptorError."""
     form = ALGORITHMS.get(algorithm)
     if form is None:
-        raise DescriptorError(f"{algorithm!r} is no known normalisation", hint=f"known are {', '.join(ALGORITHMS)}")
+        raise DescriptorError(f"{algorithm!r} is an unknown normalisation", hint=f"use {', '.join(ALGORITHMS)}")
     return form(descriptor)
 
 
@@ -50,7 +50,7 @@ def digest_of(descriptor: ComponentDescriptor, algorithm: str, hash_algorithm: s
     """Return the digest of the normal form in hexadecimal. Raises DescriptorError."""
     name = HASHES.get(hash_algorithm)
     if name is None:
-        raise DescriptorError(f"{hash_algorithm!r} is no known hash", hint=f"known are {', '.join(HASHES)}")
+        raise DescriptorError(f"{hash_algorithm!r} is an unknown hash", hint=f"use {', '.join(HASHES)}")
     return hashlib.new(name, normalise(descriptor, algorithm)).hexdigest()
 
 
@@ -232,7 +232,7 @@ def _time(text: str) -> str:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise DescriptorError(f"creationTime {text!r} is no time") from error
+        raise DescriptorError(f"creationTime {text!r} is not a time") from error
     if moment.tzinfo is None or "T" not in text:
         raise DescriptorError(f"creationTime {text!r} has no time zone", hint="write it as 2024-05-17T12:00:00Z")
     whole = moment.astimezone(UTC)

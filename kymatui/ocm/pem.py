@@ -58,7 +58,7 @@ def read_sections(text: bytes | str) -> list[PemSection]:
         try:
             content = base64.b64decode("".join(match[3].split()), validate=True)
         except binascii.Error as error:
-            raise SignatureError(f"a PEM block {match[1]} is no base64") from error
+            raise SignatureError(f"a PEM block {match[1]} is not base64") from error
         found.append(PemSection(match[1], {key.strip(): value.strip() for key, value in headers.items()}, content))
         if len(found) > MOST_BLOCKS:
             raise SignatureError(f"there are more than {MOST_BLOCKS} PEM blocks")
@@ -82,12 +82,12 @@ def read_key(text: bytes | str) -> tuple[RSAPublicKey, x509.Name | None]:
     """Read a public RSA key (PKIX, PKCS #1) or certificate, with its name. Raises SignatureError."""
     found = read_sections(text)
     if not found:
-        raise SignatureError("the public key is no PEM", hint="it begins with -----BEGIN PUBLIC KEY-----")
+        raise SignatureError("the public key is not PEM", hint="it must begin with -----BEGIN PUBLIC KEY-----")
     if found[0].type == "CERTIFICATE":
         certificate = _certificate(found[0])
         return _rsa(certificate.public_key()), certificate.subject
     if "PRIVATE" in found[0].type:
-        raise SignatureError("this is a private key; a public key verifies", hint="openssl rsa -pubout -in KEY")
+        raise SignatureError("this is a private key; a public key is needed", hint="openssl rsa -pubout -in KEY")
     try:
         return _rsa(load_der_public_key(found[0].content)), None
     except (ValueError, UnsupportedAlgorithm) as error:
@@ -96,7 +96,7 @@ def read_key(text: bytes | str) -> tuple[RSAPublicKey, x509.Name | None]:
 
 def _rsa(key: object) -> RSAPublicKey:
     if not isinstance(key, RSAPublicKey):
-        raise SignatureError("the public key is no RSA key", hint="components are signed with RSA")
+        raise SignatureError("the public key is not an RSA key", hint="components are signed with RSA")
     return key
 
 
@@ -124,10 +124,12 @@ def chained_key(
     Raises SignatureError.
     """
     if not chain:
-        raise SignatureError(f"{what} came without certificates", hint="give a public key instead")
+        raise SignatureError(f"{what} has no certificates", hint="use a public key instead")
     trusted = [_certificate(one) for one in read_sections(roots) if one.type == "CERTIFICATE"]
     if not trusted:
-        raise SignatureError(f"{what} came with certificates, and no root is trusted", hint="give the roots as PEM")
+        raise SignatureError(
+            f"{what} has certificates, but no trusted root is given", hint="give the root certificates as PEM"
+        )
     leaf = chain[0]
     _check_leaf(leaf, what)
     if not _leads_to(leaf, chain[1:], trusted, now, LONGEST_CHAIN):
@@ -137,7 +139,9 @@ def chained_key(
     if issuer and not names_match(issuer, leaf.subject):
         raise SignatureError(f"{what}: the certificate is of {leaf.subject.rfc4514_string()}, not of {issuer}")
     if told and not (names_match(told, leaf.subject) or names_match(told, leaf.issuer)):
-        raise SignatureError(f"{what} is told to be by {told}, its certificate is of {leaf.subject.rfc4514_string()}")
+        raise SignatureError(
+            f"{what} names the issuer {told}, but its certificate is of {leaf.subject.rfc4514_string()}"
+        )
     return _rsa(leaf.public_key())
 
 

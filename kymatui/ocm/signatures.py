@@ -65,7 +65,7 @@ def check_content(resource: ComponentResource, content: bytes) -> None:
     """
     digest = resource.digest
     if digest is None or digest.is_excluded:
-        raise SignatureError(f"resource {resource.name} has no digest that was signed", hint="nothing of it was used")
+        raise SignatureError(f"resource {resource.name} has no signed digest", hint="it was not used")
     name = HASHES.get(digest.hash_algorithm)
     if name is None or digest.normalisation_algorithm not in (BLOB_DIGEST, ARTIFACT_DIGEST):
         raise SignatureError(
@@ -74,8 +74,8 @@ def check_content(resource: ComponentResource, content: bytes) -> None:
     found = hashlib.new(name, content).hexdigest()
     if not hmac.compare_digest(found, digest.value.lower()):
         raise SignatureError(
-            f"resource {resource.name} is {digest.hash_algorithm} {found}, signed was {digest.value}",
-            hint="it was changed after it was signed; nothing of it was used",
+            f"resource {resource.name} has {digest.hash_algorithm} {found}, but {digest.value} was signed",
+            hint="it was changed after signing; it was not used",
         )
 
 
@@ -87,7 +87,7 @@ def _chosen(descriptor: ComponentDescriptor, name: str) -> Signature:
         raise SignatureError(f"{where} has no signature {name!r}" if name else f"{where} is not signed", hint=there)
     if len(named) > 1:
         raise SignatureError(
-            f"{where} has {len(named)} signatures{f' {name!r}' if name else ''}", hint="name the one to verify"
+            f"{where} has {len(named)} signatures{f' {name!r}' if name else ''}", hint="choose the one to verify"
         )
     return named[0]
 
@@ -100,8 +100,8 @@ def _check_digest(descriptor: ComponentDescriptor, signature: Signature, what: s
         raise SignatureError(f"{what} cannot be checked: {error}", hint=error.hint) from error
     if not hmac.compare_digest(found, digest.value.lower()):
         raise SignatureError(
-            f"{what} is of the digest {digest.value}, the descriptor has {found}",
-            hint="the descriptor was changed after it was signed; nothing of it was used",
+            f"{what} is for the digest {digest.value}, but the descriptor has {found}",
+            hint="the descriptor was changed after signing; it was not used",
         )
 
 
@@ -113,7 +113,7 @@ def _check_signature(signature: Signature, keys: Keys, issuer: str, now: datetim
         key.verify(raw, bytes.fromhex(signature.digest.value), scheme, Prehashed(hashed))
     except (InvalidSignature, ValueError) as error:
         raise SignatureError(
-            f"{what} is not by this key", hint="check the key, or whether somebody else published the component"
+            f"{what} was not made with this key", hint="check the key and the publisher of the component"
         ) from error
 
 
@@ -128,7 +128,7 @@ def _key(signature: Signature, keys: Keys, issuer: str, now: datetime, what: str
         return key, found.raw, algorithm
     algorithm = _algorithm(signature, MEDIA_TYPES.get(signature.media_type, ""), what)
     if signature.media_type not in MEDIA_TYPES:
-        raise SignatureError(f"{what}: its media type {signature.media_type!r} is not known")
+        raise SignatureError(f"{what}: its media type {signature.media_type!r} is unknown")
     try:
         raw = bytes.fromhex(signature.value)
     except ValueError as error:
@@ -143,19 +143,19 @@ def _algorithm(signature: Signature, told: str, what: str) -> str:
     """
     algorithm = signature.algorithm or told
     if algorithm not in (PKCS1, PSS):
-        raise SignatureError(f"{what}: {algorithm!r} is no algorithm that can be verified", hint=f"{PKCS1} or {PSS}")
+        raise SignatureError(f"{what}: {algorithm!r} is not a supported algorithm", hint=f"{PKCS1} or {PSS}")
     contradicts = told not in ("", algorithm) and not (told == PKCS1 and signature.media_type != PEM_MEDIA_TYPE)
     if contradicts:
-        raise SignatureError(f"{what} says that it is {algorithm}, and is {told}")
+        raise SignatureError(f"{what} names the algorithm {algorithm}, but uses {told}")
     return algorithm
 
 
 def _given_key(signature: Signature, keys: Keys, issuer: str, what: str) -> RSAPublicKey:
     if not keys.public_key:
-        raise SignatureError(f"{what} needs a public key", hint="give the key of those who publish the component")
+        raise SignatureError(f"{what} needs a public key", hint="use the public key of the component's publisher")
     key, subject = read_key(keys.public_key)
     if issuer and subject is None:
-        raise SignatureError(f"{what}: a plain key tells nobody's name, {issuer!r} was asked for")
+        raise SignatureError(f"{what}: a plain key has no name, but the issuer {issuer!r} is required")
     if subject is not None:
         for wanted in (issuer, signature.issuer):
             if wanted and not names_match(wanted, subject):

@@ -53,7 +53,7 @@ class FaultClient:
             return FaultClient(url.hostname or "", url.port or 443, authority, user["token"])
         except (OSError, yaml.YAMLError, KeyError, TypeError, StopIteration, ValueError) as error:
             raise ConfigurationError(
-                f"{path} is no kubeconfig of a sandbox" + (f" with a context {context}" if context else ""),
+                f"{path} is not a kubeconfig of a sandbox" + (f" with a context {context}" if context else ""),
                 hint="use the file that `kymatui sandbox up --kubeconfig FILE` wrote",
             ) from error
 
@@ -84,9 +84,12 @@ class FaultClient:
             response = connection.getresponse()
             answer = msgspec.json.decode(response.read() or b"{}")
         except (OSError, http.client.HTTPException) as error:
-            raise UnreachableError(f"no sandbox answers at {self.host}:{self.port}: {error_reason(error)}") from error
+            raise UnreachableError(
+                f"no sandbox answers at {self.host}:{self.port}: {error_reason(error)}",
+                hint="start it with `kymatui sandbox up --kubeconfig FILE`",
+            ) from error
         except msgspec.DecodeError as error:
-            raise ClusterError(f"what answers at {self.host}:{self.port} is no sandbox") from error
+            raise ClusterError(f"the server at {self.host}:{self.port} is not a sandbox") from error
         finally:
             connection.close()
         if response.status >= 400:

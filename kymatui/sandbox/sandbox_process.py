@@ -135,7 +135,7 @@ def _await_ready(process: subprocess.Popen[str], timeout: float) -> None:
     said = (process.stderr.read() if process.stderr else "").strip()
     raise ClusterError(
         "the sandbox did not start" + (f": {said.splitlines()[-1]}" if said else ""),
-        hint="`kymatui sandbox up --kubeconfig FILE` shows all that it says",
+        hint="run `kymatui sandbox up --kubeconfig FILE` to see all messages",
     )
 
 
@@ -150,7 +150,7 @@ def _registry_of(kubeconfig: Path) -> str:
     try:
         value = msgspec.yaml.decode(kubeconfig.read_bytes())
     except (OSError, msgspec.DecodeError) as error:
-        raise KymatuiError(f"the sandbox's kubeconfig cannot be read: {error_reason(error)}") from error
+        raise KymatuiError(f"cannot read the sandbox's kubeconfig: {error_reason(error)}") from error
     for extension in value.get("extensions") or ():
         if extension.get("name") == "kymatui.io/sandbox":
             return str(extension["extension"].get("registry", ""))

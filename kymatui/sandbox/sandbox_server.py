@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import ClusterError, ConfigurationError
 from kymatui.sandbox.apiserver.http.kubeconfig_file import kubeconfig_text, write_private
 from kymatui.sandbox.apiserver.http.serving_certificate import make_serving_certificate
@@ -93,8 +94,8 @@ async def wait_until_at_rest(world: SampleWorld) -> None:
     while not world.story.done:
         if world.story.given_up:
             raise ClusterError(
-                f"the sample world did not come to rest: {', '.join(world.story.waiting_for)}",
-                hint="the machine may be very busy; without --settled nothing waits for it",
+                f"the sample modules did not settle; unfinished: {', '.join(world.story.waiting_for)}",
+                hint="the machine may be busy; try again, or leave out --settled",
             )
         await asyncio.sleep(_LOOK_SECONDS)
 
@@ -105,10 +106,11 @@ async def _load(paths: Sequence[Path], cluster: SandboxCluster) -> None:
     while not report.done:
         await asyncio.sleep(_LOOK_SECONDS)
     for refused in report.failures:
-        print(f"kymatui: not loaded: {refused}", file=sys.stderr)
+        print(f"kymatui: failed: {refused}", file=sys.stderr)
     for left_out in report.skipped:
-        print(f"kymatui: left out: {left_out}", file=sys.stderr)
-    print(f"kymatui: {len(report.loaded)} objects loaded, {len(report.failures)} not", file=sys.stderr, flush=True)
+        print(f"kymatui: skipped: {left_out}", file=sys.stderr)
+    failed = f", {len(report.failures)} failed" if report.failures else ""
+    print(f"kymatui: {format_count(len(report.loaded), 'object')} loaded{failed}", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,6 @@ async def _start(cluster: SandboxCluster, port: int) -> None:
         await cluster.start(port)
     except OSError as error:
         raise ConfigurationError(
-            f"port {port} of 127.0.0.1 cannot be used: {error.strerror or error}",
-            hint="leave --port out for a free one",
+            f"cannot use port {port} of 127.0.0.1: {error.strerror or error}",
+            hint="leave out --port to use a free one",
         ) from error

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from kymatui.domain.kubernetes.terminal_text import error_reason
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ConfigurationError, UnknownNameError, did_you_mean, nearest_names
 from kymatui.settings.options_schema import COLUMN_NAMES, OPTIONS, THEME_NAMES, find_faults
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
@@ -70,7 +70,7 @@ def load_settings(environment: Mapping[str, str]) -> Settings:
     if path.is_file():
         body = _placed(read_file(path), path.parent)
     elif environment.get("KYMATUI_CONFIG"):
-        raise ConfigurationError(f"{path} is not there", hint="KYMATUI_CONFIG names it")
+        raise ConfigurationError(f"{path} does not exist", hint="set KYMATUI_CONFIG to an existing file, or unset it")
     return _with_environment(_settings(body), environment)
 
 
@@ -84,12 +84,12 @@ def read_file(path: Path) -> dict[str, Any]:
         raise ConfigurationError(f"{path} cannot be read: {error_reason(error)}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(
-            f"{path} is no TOML: {error}", hint="`kymatui config show` prints a valid one"
+            f"{path} is not valid TOML: {error}", hint="fix the file; `kymatui config schema` lists every option"
         ) from error
     found = list(find_faults(body))
     if found:
         lines = "\n  ".join(str(fault) for fault in found)
-        raise ConfigurationError(f"{path}:\n  {lines}", hint="`kymatui config schema` tells every option")
+        raise ConfigurationError(f"{path}:\n  {lines}", hint="`kymatui config schema` lists every option")
     return body
 
 
@@ -120,7 +120,9 @@ def _with_environment(settings: Settings, environment: Mapping[str, str]) -> Set
             continue
         found[option.name] = _flag(option.environment, text) if option.kind == "flag" else text
     if found.get("theme", THEME_NAMES[0]) not in THEME_NAMES:
-        raise ConfigurationError(f"KYMATUI_THEME: {found['theme']!r} is none of {', '.join(THEME_NAMES)}")
+        near = did_you_mean(nearest_names(found["theme"], THEME_NAMES))
+        hint = f"valid: {', '.join(THEME_NAMES)}"
+        raise UnknownNameError(f'invalid value "{found["theme"]}" for KYMATUI_THEME{near}', hint=hint)
     return replace(settings, **found)
 
 
@@ -130,4 +132,4 @@ def _flag(variable: str, text: str) -> bool:
         return True
     if lowered in _FALSE:
         return False
-    raise ConfigurationError(f"{variable}: {text!r} is neither yes nor no", hint=f"set {variable}=1 or {variable}=0")
+    raise ConfigurationError(f"{variable}: {text!r} is not a valid value", hint=f"set {variable}=1 or {variable}=0")

@@ -46,9 +46,7 @@ def with_option(text: str, body: Mapping[str, Any], name: str, value: str | bool
                 return candidate
         except tomllib.TOMLDecodeError:
             continue
-    raise ConfigurationError(
-        f"it is not clear where {name} stands in the configuration file", hint=f"write it by hand: {line}"
-    )
+    raise ConfigurationError(f"cannot set {name} in the configuration file", hint=f"edit the file and add: {line}")
 
 
 def _candidates(text: str, name: str, line: str) -> list[str]:

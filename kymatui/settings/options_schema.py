@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS
+from kymatui.errors import did_you_mean, nearest_names
 
 OptionKind = Literal["text", "flag", "texts", "keys", "contexts"]
 
@@ -29,22 +30,22 @@ class SettingOption(NamedTuple):
 
 
 OPTIONS: tuple[SettingOption, ...] = (
-    SettingOption("theme", "text", "dark", "the look of the screen", THEME_NAMES, "KYMATUI_THEME"),
-    SettingOption("ascii", "flag", False, "only ASCII signs and borders", environment="KYMATUI_ASCII"),
-    SettingOption("mouse", "flag", True, "whether the mouse is listened to", environment="KYMATUI_MOUSE"),
+    SettingOption("theme", "text", "dark", "theme of the screen", THEME_NAMES, "KYMATUI_THEME"),
+    SettingOption("ascii", "flag", False, "use only ASCII characters and borders", environment="KYMATUI_ASCII"),
+    SettingOption("mouse", "flag", True, "use the mouse", environment="KYMATUI_MOUSE"),
     SettingOption("read_only", "flag", False, "refuse every write", environment="KYMATUI_READ_ONLY"),
     SettingOption("bell", "flag", False, "ring the terminal's bell when a job ends", environment="KYMATUI_BELL"),
-    SettingOption("columns", "texts", COLUMN_NAMES, "the columns of the catalog, in order", COLUMN_NAMES),
-    SettingOption("sort", "text", "name", "the column that orders the catalog at start", COLUMN_NAMES),
-    SettingOption("catalogs", "texts", (), "more sources of community modules: URLs, files, folders"),
-    SettingOption("maintenance_policy", "text", "", "lifecycle-manager's policy of maintenance windows, a JSON file"),
-    SettingOption("restricted_modules", "texts", (), "modules that lifecycle-manager gives to some Kymas only"),
-    SettingOption("keys", "keys", {}, 'keys by the id of a binding, as in `"app.quit" = "ctrl+q"`'),
-    SettingOption("contexts", "contexts", {}, "by name or pattern of a context: accent, read_only"),
+    SettingOption("columns", "texts", COLUMN_NAMES, "columns of the catalog, in order", COLUMN_NAMES),
+    SettingOption("sort", "text", "name", "column that sorts the catalog at start", COLUMN_NAMES),
+    SettingOption("catalogs", "texts", (), "additional sources of community modules: URLs, files, folders"),
+    SettingOption("maintenance_policy", "text", "", "lifecycle-manager's maintenance window policy, a JSON file"),
+    SettingOption("restricted_modules", "texts", (), "modules that lifecycle-manager offers to selected Kymas only"),
+    SettingOption("keys", "keys", {}, 'keys by the id of a binding, e.g. `"app.quit" = "ctrl+q"`'),
+    SettingOption("contexts", "contexts", {}, "settings by context name or pattern: accent, read_only"),
 )
 
 CONTEXT_OPTIONS: tuple[SettingOption, ...] = (
-    SettingOption("accent", "text", "", "the colour of the frame", ACCENTS),
+    SettingOption("accent", "text", "", "colour of the frame", ACCENTS),
     SettingOption("read_only", "flag", False, "refuse every write on this cluster"),
 )
 
@@ -67,11 +68,8 @@ def find_faults(
     for name, value in body.items():
         option = known.get(name)
         if option is None:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            yield SettingFault(f"{prefix}{name}" or '""', f"there is no such option{hint}")
+            hint = did_you_mean(nearest_names(name, known, 1))
+            yield SettingFault(f"{prefix}{name}" or '""', f"no such option{hint}")
         else:
             yield from _option_faults(option, value, f"{prefix}{name}")
 
@@ -80,12 +78,12 @@ def _option_faults(option: SettingOption, value: Any, where: str) -> Iterator[Se
     match option.kind:
         case "flag":
             if not isinstance(value, bool):
-                yield SettingFault(where, f"wants true or false, not {value!r}")
+                yield SettingFault(where, f"must be true or false, not {value!r}")
         case "text":
             yield from _text_faults(option, value, where)
         case "texts":
             if not isinstance(value, list):
-                yield SettingFault(where, f"wants a list, not {value!r}")
+                yield SettingFault(where, f"must be a list, not {value!r}")
                 return
             for index, item in enumerate(value):
                 yield from _text_faults(option, item, f"{where}[{index}]")
@@ -97,27 +95,30 @@ def _option_faults(option: SettingOption, value: Any, where: str) -> Iterator[Se
 
 def _text_faults(option: SettingOption, value: Any, where: str) -> Iterator[SettingFault]:
     if not isinstance(value, str):
-        yield SettingFault(where, f"wants a text, not {value!r}")
+        yield SettingFault(where, f"must be a text, not {value!r}")
     elif option.choices and value not in option.choices:
-        yield SettingFault(where, f"{value!r} is none of {', '.join(option.choices)}")
+        hint = did_you_mean(nearest_names(value, option.choices, 1)) or f"; use one of {', '.join(option.choices)}"
+        yield SettingFault(where, f"{value!r} is not valid{hint}")
 
 
 def _key_faults(value: Any, where: str) -> Iterator[SettingFault]:
     if not isinstance(value, dict):
-        yield SettingFault(where, f"wants a table of keys, not {value!r}")
+        yield SettingFault(where, f"must be a table of keys, not {value!r}")
         return
     for name, keys in value.items():
         if not isinstance(keys, str) or not all(_KEY.fullmatch(key.strip()) for key in keys.split(",")):
-            yield SettingFault(f"{where}.{name}", f"{keys!r} is no key; write ctrl+q, f5, q, or several with commas")
+            yield SettingFault(
+                f"{where}.{name}", f"{keys!r} is not a key; write ctrl+q, f5 or q, and a comma between several keys"
+            )
 
 
 def _context_faults(value: Any, where: str) -> Iterator[SettingFault]:
     if not isinstance(value, dict):
-        yield SettingFault(where, f"wants a table of contexts, not {value!r}")
+        yield SettingFault(where, f"must be a table of contexts, not {value!r}")
         return
     for pattern, body in value.items():
         if not isinstance(body, dict):
-            yield SettingFault(f"{where}.{pattern}", f"wants a table, not {body!r}")
+            yield SettingFault(f"{where}.{pattern}", f"must be a table, not {body!r}")
         else:
             yield from find_faults(body, CONTEXT_OPTIONS, f"{where}.{pattern}.")
 

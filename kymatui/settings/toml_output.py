@@ -10,15 +10,16 @@ from kymatui.settings.config_file import Settings
 from kymatui.settings.options_schema import OPTIONS
 
 
-def as_toml(settings: Settings) -> str:
-    """Return every option with help and value; tables come last, as TOML requires."""
-    plain = [option for option in OPTIONS if option.kind not in ("keys", "contexts")]
+def as_toml(settings: Settings, only: str = "") -> str:
+    """Return every option with help and value, or the one named `only`; tables come last, as TOML requires."""
+    plain = [option for option in OPTIONS if option.kind not in ("keys", "contexts") and only in ("", option.name)]
     lines: list[str] = []
     for option in plain:
         choices = f" ({', '.join(option.choices)})" if option.choices and option.kind == "text" else ""
         lines += [f"# {option.help}{choices}", f"{option.name} = {_value(getattr(settings, option.name))}", ""]
-    lines += ["# keys by the id of a binding; `?` on the screen lists them", "[keys]", *_table(settings.keys), ""]
-    for pattern, body in settings.contexts.items():
+    if only in ("", "keys"):
+        lines += ["# keys by the id of a binding; `?` on the screen lists them", "[keys]", *_table(settings.keys), ""]
+    for pattern, body in settings.contexts.items() if only in ("", "contexts") else ():
         lines += [f"[contexts.{_key(pattern)}]", *_table(body), ""]
     return "\n".join(lines)
 

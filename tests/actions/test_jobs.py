@@ -60,7 +60,7 @@ def test_two_on_one_module_go_one_after_the_other_and_others_side_by_side() -> N
     for module in ("keda", "keda", "istio", "nats"):
         jobs.start(on(module, gate))
     assert states(seen.jobs) == ["running", "queued", "running", "queued"]
-    assert seen.jobs[1].waits_for == "#1 work on keda (both want module keda)"
+    assert seen.jobs[1].waits_for == "#1 work on keda (both change module keda)"
     assert seen.jobs[3].waits_for == "#1 work on keda"
     gate.open.set()
     assert seen.until(lambda all_of: states(all_of) == ["done"] * 4)[0].words == "through"
@@ -90,21 +90,21 @@ def test_what_a_run_says_of_itself_is_seen() -> None:
     def run(report: JobReport) -> str:
         report.step("apply")
         report.tell(Progress("created", None, 3, 27))
-        waited = "Keda a/b: still there, held by x"
-        report.tell(Progress("waiting until Keda a/b is gone", waits=Actor.MANAGER, waits_for=waited))
+        waited = "Keda a/b: not deleted yet, held by x"
+        report.tell(Progress("waiting for the deletion of Keda a/b", waits=Actor.MANAGER, waits_for=waited))
         gate.wait(LONG)
-        raise PartlyDoneError("half of it", hint="run it again")
+        raise PartlyDoneError("half of it", hint="run the command again")
 
     jobs = JobRunner(seen)
     jobs.start(JobSpec("install", run, steps=("look", "apply")))
     (job,) = seen.until(lambda all_of: bool(all_of and all_of[0].waits_for))
     assert (job.done, job.total, job.actor) == (3, 27, Actor.MANAGER)
-    assert job.waits_for == "Keda a/b: still there, held by x"
+    assert job.waits_for == "Keda a/b: not deleted yet, held by x"
     assert [step.state.value for step in job.steps] == ["done", "running"]
     gate.set()
     (job,) = seen.until(lambda all_of: all_of[0].is_over)
-    assert (job.state, job.words, job.hint) == (JobState.PARTLY, "half of it", "run it again")
-    assert [line.words for line in job.log][:3] == ["apply", "created", "Keda a/b: still there, held by x"]
+    assert (job.state, job.words, job.hint) == (JobState.PARTLY, "half of it", "run the command again")
+    assert [line.words for line in job.log][:3] == ["apply", "created", "Keda a/b: not deleted yet, held by x"]
 
 
 def test_a_cancelled_job_ends_at_its_next_step_and_a_queued_one_never_begins() -> None:
@@ -133,13 +133,13 @@ def test_a_defect_in_a_job_ends_that_job_and_no_other() -> None:
     found = seen.until(lambda all_of: states(all_of) == ["failed", "done"])
     assert (found[0].words, found[0].hint) == (
         "ZeroDivisionError: division by zero",
-        "this is a defect of kymatui; please report it",
+        "this is a bug in kymatui; please report it",
     )
 
 
 def test_read_only_begins_nothing() -> None:
     jobs = JobRunner(lambda _: None, read_only=lambda: True)
-    with pytest.raises(ReadOnlyError, match="work on keda is not begun"):
+    with pytest.raises(ReadOnlyError, match="work on keda is not started"):
         jobs.start(on("keda", lambda report: ""))
     assert jobs.all == ()
 

@@ -33,7 +33,7 @@ def test_the_second_look_needs_no_fetch(tmp_path: Path) -> None:
 
 
 def test_content_of_another_digest_is_refused_and_not_kept(tmp_path: Path) -> None:
-    with pytest.raises(RegistryError, match="what arrived is not sha256:"):
+    with pytest.raises(RegistryError, match="the received content is not sha256:"):
         BlobCache(tmp_path).get(DIGEST, lambda: [b"something else"])
     assert files(tmp_path) == []
 
@@ -41,9 +41,9 @@ def test_content_of_another_digest_is_refused_and_not_kept(tmp_path: Path) -> No
 def test_a_transfer_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
     def broken() -> Iterator[bytes]:
         yield b"a "
-        raise RegistryError("the transfer broke off")
+        raise RegistryError("the transfer was interrupted")
 
-    with pytest.raises(RegistryError, match="broke off"):
+    with pytest.raises(RegistryError, match="was interrupted"):
         BlobCache(tmp_path).get(DIGEST, broken)
     assert files(tmp_path) == []
 
@@ -59,7 +59,7 @@ def test_a_damaged_entry_is_fetched_again(tmp_path: Path, damaged: bytes) -> Non
 
 @pytest.mark.parametrize("digest", ["", "sha256:abc", "sha256:../../etc/passwd", "md5:" + "a" * 32])
 def test_a_digest_that_is_none_never_becomes_a_path(tmp_path: Path, digest: str) -> None:
-    with pytest.raises(RegistryError, match="no digest"):
+    with pytest.raises(RegistryError, match="not a digest"):
         BlobCache(tmp_path).get(digest, never)
 
 

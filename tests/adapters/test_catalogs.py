@@ -48,7 +48,7 @@ def test_only_templates_are_taken_and_the_rest_is_counted(tmp_path: Path) -> Non
     file.write_bytes(text(template(), secret, secret, alien, "words", None, 5))
     found = read_catalog(str(file))
     assert names(found) == ["cap-operator-0.33.0"]
-    assert found.notes == ("passed over: 1 ModuleTemplate, 2 Secret, 2 without a kind",)
+    assert found.notes == ("skipped: 1 ModuleTemplate, 2 Secret, 2 without a kind",)
 
 
 def test_lists_are_opened(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_raw_manifests_beside_templates_are_told_by_their_names(tmp_path: Path) 
     (tmp_path / "raw" / "other-0.1.0.yaml").write_bytes(text(manager))
     found = read_catalog(str(tmp_path))
     assert found.workloads == {("cap-operator", "0.33.0"): (manager,)}
-    assert found.notes == ("passed over: 1 Deployment",)
+    assert found.notes == ("skipped: 1 Deployment",)
 
 
 def test_the_real_raw_manifests(shared: Path) -> None:
@@ -129,7 +129,7 @@ def test_what_stands_before_a_mistake_counts_and_the_mistake_is_said(tmp_path: P
     file.write_bytes(text(template()) + b"---\na: [\n")
     found = read_catalog(str(file))
     assert names(found) == ["cap-operator-0.33.0"]
-    assert "is no YAML" in found.notes[0]
+    assert "is not valid YAML" in found.notes[0]
 
 
 def test_the_same_template_twice_counts_once(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_the_same_template_twice_counts_once(tmp_path: Path) -> None:
     file.write_bytes(text(template(), template(), template(version="0.34.0")))
     found = read_catalog(str(file))
     assert names(found) == ["cap-operator-0.33.0", "cap-operator-0.34.0"]
-    assert found.notes == ("cap-operator-0.33.0 stands there twice; the first one counts",)
+    assert found.notes == ("cap-operator-0.33.0 appears twice; the first one is used",)
 
 
 def test_more_templates_than_anybody_needs_are_cut_off_and_said(
@@ -148,7 +148,7 @@ def test_more_templates_than_anybody_needs_are_cut_off_and_said(
     file.write_bytes(text(*(template(version=f"1.0.{n}") for n in range(5))))
     found = read_catalog(str(file))
     assert len(found.templates) == 3
-    assert "only the first 3 templates are taken" in found.notes
+    assert "only the first 3 templates are used" in found.notes
 
 
 NO_CATALOG = {
@@ -166,7 +166,7 @@ NO_CATALOG = {
 def test_a_file_that_is_no_catalog_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "file.yaml"
     file.write_bytes(content)
-    with pytest.raises(ConfigurationError, match="holds no ModuleTemplate"):
+    with pytest.raises(ConfigurationError, match="has no ModuleTemplate"):
         read_catalog(str(file))
 
 
@@ -184,7 +184,7 @@ def test_a_folder_is_read_with_what_is_below_it(tmp_path: Path) -> None:
     (tmp_path / ".git" / "hidden.yaml").write_bytes(text(template("hidden")))
     found = read_catalog(str(tmp_path))
     assert names(found) == ["cloud-active-defense-operator-0.1.1", "two-0.33.0"]
-    assert "broken.yml is no YAML" in found.notes[0]
+    assert "broken.yml is not valid YAML" in found.notes[0]
 
 
 def test_a_file_may_be_named_as_an_address_and_from_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,9 +213,9 @@ def test_the_real_community_modules(shared: Path) -> None:
     [
         ("no/such/file.yaml", "No such file"),
         ("/dev/null", "neither a file nor a folder"),
-        ("ftp://somewhere/x", "is no source"),
-        ("file://elsewhere/x", "is no source"),
-        ("", "is no source"),
+        ("ftp://somewhere/x", "is not a catalog source"),
+        ("file://elsewhere/x", "is not a catalog source"),
+        ("", "is not a catalog source"),
     ],
 )
 def test_what_is_no_source_is_said(source: str, said: str) -> None:
@@ -238,7 +238,7 @@ def test_sizes_are_bounded_over_a_whole_folder(tmp_path: Path) -> None:
         (tmp_path / f"{number}.yaml").write_bytes(text(template(version=f"1.0.{number}")))
     size = (tmp_path / "0.yaml").stat().st_size
     assert len(read_catalog(str(tmp_path), largest=3 * size).templates) == 3
-    with pytest.raises(ConfigurationError, match=f"too large; {2 * size} bytes"):
+    with pytest.raises(ConfigurationError, match=f"too large; at most {2 * size} bytes"):
         read_catalog(str(tmp_path), largest=2 * size)
 
 
@@ -277,7 +277,7 @@ def test_what_is_packed_is_unpacked_and_bounded(served: Callable[[Answer], str])
 def test_a_web_page_is_no_catalog(served: Callable[[Answer], str], kind: str) -> None:
     with pytest.raises(RegistryError, match="web page") as caught:
         read_catalog(served(plain(b"\n<!DOCTYPE html><html></html>", kind)))
-    assert "raw view" in caught.value.hint
+    assert "raw file" in caught.value.hint
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 500, 503])
@@ -297,7 +297,7 @@ def test_what_is_too_large_is_not_read_to_its_end(served: Callable[[Answer], str
         except OSError:
             sent.set()
 
-    with pytest.raises(RegistryError, match="too large; 1000000 bytes are the most"):
+    with pytest.raises(RegistryError, match="too large; at most 1000000 bytes are allowed"):
         read_catalog(served(endless), largest=1_000_000)
     assert sent.wait(20), "the connection is closed"
 
@@ -345,13 +345,13 @@ def test_redirects_are_followed_for_a_while(served: Callable[[Answer], str]) -> 
 
     target = served(plain(text(template())))
     assert len(read_catalog(served(lambda exchange: exchange.answer(301, b"", {"Location": target}))).templates) == 1
-    with pytest.raises(RegistryError, match="from address to address"):
+    with pytest.raises(RegistryError, match="redirects more than 5 times"):
         read_catalog(served(round_and_round))
 
 
 @pytest.mark.parametrize("place", ["file:///etc/passwd", "ftp://somewhere/x"])
 def test_a_redirect_leads_to_the_web_or_nowhere(served: Callable[[Answer], str], place: str) -> None:
-    with pytest.raises(RegistryError, match="leads to"):
+    with pytest.raises(RegistryError, match="redirects to"):
         read_catalog(served(lambda exchange: exchange.answer(302, b"", {"Location": place})))
 
 

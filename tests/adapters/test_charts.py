@@ -67,9 +67,9 @@ def test_the_password_goes_to_the_repository_and_nowhere_else(site: Site) -> Non
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ("http://127.0.0.1:9/x.tgz", r"127\.0\.0\.1:9 cannot be reached"),
-        ("demo", "neither a URL nor a file"),
-        ("ftp://x/y.tgz", "neither a URL nor a file"),
+        ("http://127.0.0.1:9/x.tgz", r"cannot reach 127\.0\.0\.1:9: Connection refused"),
+        ("demo", "neither a local file nor a URL"),
+        ("ftp://x/y.tgz", "neither a local file nor a URL"),
     ],
 )
 def test_what_cannot_be_fetched_says_why(reference: str, message: str) -> None:
@@ -120,8 +120,8 @@ def test_a_chart_of_a_registry(registry: str, tail: str, version: str, filename:
     ("tail", "version", "message"),
     [
         ("demo", "9.0.0", "has no version 9.0.0"),
-        ("image:1.0.0", "", "holds no Helm chart"),
-        ("demo", "%%", "no version and no range"),
+        ("image:1.0.0", "", "is not a Helm chart"),
+        ("demo", "%%", "neither a version nor a range"),
         ("demo:1.0.0", "1.2.0", "chart reference and version mismatch: 1.2.0 is not 1.0.0"),
     ],
 )
@@ -145,7 +145,7 @@ def test_the_versions_of_a_chart_are_told(site: Site, registry: str, reference: 
 def test_of_what_is_not_offered_there_are_no_versions(site: Site) -> None:
     with pytest.raises(HelmError, match="no chart name found"):
         ChartFetcher().versions("nothing", repository=site.url)
-    with pytest.raises(HelmError, match="one archive"):
+    with pytest.raises(HelmError, match="a single archive"):
         ChartFetcher().versions(f"{site.url}/charts/demo-1.0.0.tgz")
 
 
@@ -155,5 +155,5 @@ def test_a_registry_that_may_go_without_tls_may_for_charts_too(registry: str) ->
     assert allowed.chart(reference, version="1.2.0")
     assert "1.2.0" in allowed.chart_versions(reference)
     assert "1.2.0" in allowed.chart_versions("demo", repository=f"oci://{registry}/charts")
-    with pytest.raises(RegistryError, match="TLS failed"):
+    with pytest.raises(RegistryError, match="no TLS connection"):
         BlobFetcher(insecure=("other.example",)).chart(reference, version="1.2.0")

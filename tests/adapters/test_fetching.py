@@ -55,7 +55,7 @@ def test_without_a_cache_nothing_is_kept(filled: Served) -> None:
 
 
 def test_a_registry_without_tls_is_spoken_to_only_when_it_is_asked_for(filled: Served) -> None:
-    with pytest.raises(RegistryError, match=r"TLS failed|cannot be reached"):
+    with pytest.raises(RegistryError, match=r"no TLS connection|cannot reach"):
         BlobFetcher().layer(where(filled), DIGEST)
 
 
@@ -63,7 +63,7 @@ def test_who_allows_some_to_go_without_tls_allows_no_others(filled: Served) -> N
     host = filled.registry.address
     assert BlobFetcher(insecure=(host,)).layer(where(filled), DIGEST, insecure=True) == LAYER
     before = len(filled.registry.requests)
-    with pytest.raises(RegistryError, match="without TLS, and nobody here has allowed that") as refused:
+    with pytest.raises(RegistryError, match="without TLS, which is not allowed") as refused:
         BlobFetcher(insecure=()).layer(where(filled), DIGEST, insecure=True)
     assert refused.value.hint == f"allow it with --insecure-registry {host}"
     assert len(filled.registry.requests) == before
@@ -72,7 +72,7 @@ def test_who_allows_some_to_go_without_tls_allows_no_others(filled: Served) -> N
 def test_a_layer_that_is_not_there_or_no_layer_is_told(filled: Served) -> None:
     with pytest.raises(RegistryError, match="HTTP 404"):
         BlobFetcher().layer(where(filled), digest_of(b"other"), insecure=True)
-    with pytest.raises(RegistryError, match="no digest"):
+    with pytest.raises(RegistryError, match="not a digest"):
         BlobFetcher().layer(where(filled), "sha256:1", insecure=True)
 
 
@@ -130,7 +130,7 @@ def test_a_chart_that_is_unknown_is_no_case_for_the_cache(site: Site, tmp_path: 
 
 @pytest.mark.parametrize("address", ["http://a.io/x?t=s3cret", "file:///etc/passwd", "ftp://a.io/x", "x.yaml"])
 def test_pages_that_are_not_fetched(address: str) -> None:
-    with pytest.raises(RegistryError, match="is no https:// address"):
+    with pytest.raises(RegistryError, match="is not an https:// address"):
         BlobFetcher().url(address)
 
 
@@ -143,7 +143,7 @@ def test_http_on_this_machine_and_where_it_is_allowed(site: Site) -> None:  # no
 def test_a_page_without_end_is_cut(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     site.pages["/m.yaml"] = b"x" * 11
     monkeypatch.setattr("kymatui.adapters.content.blob_fetcher.LARGEST_PAGE", 10)
-    with pytest.raises(RegistryError, match="10 bytes are the most"):
+    with pytest.raises(RegistryError, match="at most 10 bytes are allowed"):
         BlobFetcher().url(f"{site.url}/m.yaml")
 
 

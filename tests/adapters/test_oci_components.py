@@ -86,9 +86,9 @@ def test_a_component_within_an_index(host: str) -> None:
     ("content", "media_type", "named", "words"),
     [
         (TEXT.replace(b"acme.org/c", b"evil.org/c"), LAYER, True, "is evil.org/c:1.0.0"),
-        (TEXT, "application/odd", False, "is no component"),
+        (TEXT, "application/odd", False, "is not a component"),
         (tar({"other.yaml": TEXT}), LAYER, True, "has no component-descriptor.yaml"),
-        (b"a: b", LAYER, True, "is no component descriptor"),
+        (b"a: b", LAYER, True, "is not a readable component descriptor"),
         (b"a: [", LAYER, True, "yaml"),
     ],
     ids=["another one", "no descriptor", "another file", "no component", "no YAML"],

@@ -111,7 +111,7 @@ def test_a_blob_that_was_changed_in_the_store_is_refused(tmp_path: Path) -> None
         image = push(client, f"{host}/a:1")
         stored = next((tmp_path / "data").rglob(f"{digest_of(b'hello').removeprefix('sha256:')}/data"))
         stored.write_bytes(b"hellO")
-        with pytest.raises(RegistryError, match="arrived as sha256:"):
+        with pytest.raises(RegistryError, match="has the digest sha256:"):
             list(client.read_blob(image.reference, image.layers[0]))
 
 
@@ -121,7 +121,7 @@ def test_an_unknown_tag_is_named_with_the_registrys_words(tmp_path: Path) -> Non
 
 
 def test_a_refused_connection_is_told_at_once() -> None:
-    with pytest.raises(RegistryError, match=r"127\.0\.0\.1:9 cannot be reached"):
+    with pytest.raises(RegistryError, match=r"cannot reach 127\.0\.0\.1:9: Connection refused"):
         Registry(insecure=True).fetch_manifest("127.0.0.1:9/a:1")
 
 
@@ -133,11 +133,11 @@ def test_a_password_is_asked_for_and_used_for_every_repository(tmp_path: Path) -
         client = Registry(insecure=True, credentials=lambda registry: RegistryCredentials("ann", "s3cret"))
         push(client, f"{host}/a:1")
         push(client, f"{host}/b:1")
-        with pytest.raises(RegistryError, match="refuses the credentials") as refused:
+        with pytest.raises(RegistryError, match="rejected the credentials") as refused:
             Registry(insecure=True, credentials=lambda registry: RegistryCredentials("ann", "wrong")).tags(f"{host}/a")
         assert "docker login" in refused.value.hint
         assert "wrong" not in str(refused.value)
-        with pytest.raises(RegistryError, match="asks for credentials, and was given none, for"):
+        with pytest.raises(RegistryError, match="requires credentials, but none are configured, for"):
             Registry(insecure=True, credentials=lambda registry: None).tags(f"{host}/a")
 
 
@@ -152,7 +152,7 @@ def test_tokens_are_asked_for_by_scope_so_that_one_client_pushes_to_several_repo
                 assert b"".join(client.read_blob(pushed.reference, pushed.layers[0])) == b"hello"
             assert {"repository:a:pull", "repository:a:pull,push", "repository:b:pull,push"} <= set(asked)
             assert len(asked) == len(set(asked))
-            with pytest.raises(RegistryError, match="gives no token"):
+            with pytest.raises(RegistryError, match="refused a token"):
                 Registry(insecure=True, credentials=lambda registry: RegistryCredentials("ann", "wrong")).tags(
                     f"{host}/a"
                 )
@@ -212,7 +212,7 @@ def test_tls_needs_the_authority_that_signed_it(tmp_path: Path) -> None:
     http = f"  tls: {{certificate: {certificate}, key: {key}}}\n"
     with registry(tmp_path, http=http) as host:
         push(Registry(ca=str(certificate)), f"{host}/a:1")
-        with pytest.raises(RegistryError, match="TLS failed"):
+        with pytest.raises(RegistryError, match="no TLS connection"):
             Registry().tags(f"{host}/a")
 
 

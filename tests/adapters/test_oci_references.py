@@ -32,10 +32,10 @@ def test_references_that_are_valid(text: str, wanted: ImageReference) -> None:
     [
         ("istio", "no registry"),
         ("", "no registry"),
-        ("ghcr.io/Kyma/istio", "no name of a repository"),
-        ("ghcr.io/kyma/istio:-x", "no tag"),
-        ("ghcr.io/kyma/istio@sha256:abc", "no digest"),
-        ("ghcr.io/../etc:1", "no name of a repository"),
+        ("ghcr.io/Kyma/istio", "not a valid repository name"),
+        ("ghcr.io/kyma/istio:-x", "not a valid tag"),
+        ("ghcr.io/kyma/istio@sha256:abc", "not a digest"),
+        ("ghcr.io/../etc:1", "not a valid repository name"),
         ("user:pw@ghcr.io/a", "no registry"),
     ],
 )

@@ -56,7 +56,7 @@ def test_redirects_end(use: Use) -> None:
         count[0] += 1
         leading(307, f"{exchange.path}?n={count[0]}")(exchange)
 
-    with serving(respond) as address, pytest.raises(RegistryError, match="leads from address to address"):
+    with serving(respond) as address, pytest.raises(RegistryError, match="redirects more than"):
         use(address)
     assert count[0] == 6
 
@@ -130,14 +130,14 @@ def test_an_identity_token_does_not_follow_a_redirect(status: int) -> None:
 
         with serving(respond) as address:
             registry = Registry(insecure=True, credentials=lambda host: RegistryCredentials(identity_token="secret"))
-            with pytest.raises(RegistryError, match=rf"gave no token \(HTTP {status}\)"):
+            with pytest.raises(RegistryError, match=rf"did not return a token \(HTTP {status}\)"):
                 registry.tags(f"{_host(address)}/a/b")
     assert seen == []
 
 
 def test_a_challenge_with_no_address_is_an_error() -> None:
     challenge = {"WWW-Authenticate": 'Bearer realm="http://["'}
-    refused = pytest.raises(RegistryError, match="for a token")
+    refused = pytest.raises(RegistryError, match="as its token server")
     with serving(lambda exchange: exchange.answer(401, b"", challenge)) as address, refused:
         USES["tags"](address)
 
@@ -173,7 +173,7 @@ def test_the_query_of_a_repository_goes_to_no_other_host() -> None:
 
     assert url("web.tgz").endswith("?token=x")
     assert url("https://b.example/web.tgz") == "https://b.example/web.tgz"
-    with pytest.raises(HelmError, match="no URL"):
+    with pytest.raises(HelmError, match="no URL that can be fetched"):
         url("http://[")
 
 

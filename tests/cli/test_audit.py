@@ -157,7 +157,7 @@ def test_only_what_is_new_since_a_baseline_counts(capsys: pytest.CaptureFixture[
     path = tmp_path / "baseline.json"
     status, _, _ = run(capsys, "--save-baseline", str(path))
     assert status == 2
-    assert run(capsys, "--baseline", str(path))[:2] == (0, "kcp: 0 error, 0 warning, 0 info\n")
+    assert run(capsys, "--baseline", str(path))[:2] == (0, "kcp: 0 errors, 0 warnings, 0 info\n")
     kept = json.loads(path.read_text())
     kept["findings"] = [item for item in kept["findings"] if item["rule"] != "state.error"]
     path.write_text(json.dumps(kept))
@@ -177,7 +177,7 @@ def test_what_somebody_answers_for_does_not_count(capsys: pytest.CaptureFixture[
     ("words", "said"),
     [
         (("--ignore", "/nowhere"), "cannot read /nowhere"),
-        (("--baseline", "/dev/null"), "/dev/null is no baseline"),
+        (("--baseline", "/dev/null"), "/dev/null is not a baseline"),
         (("--save-baseline", "/dev/null/at/all"), "/dev/null/at/all cannot be written"),
     ],
 )
@@ -194,7 +194,7 @@ def test_rules_are_listed_and_explained(capsys: pytest.CaptureFixture[str]) -> N
     assert status == 0
     assert "state.deleting" in out
     status, out, _ = run(capsys, "explain", "image.tag")
-    assert (status, out.splitlines()[0]) == (0, "image.tag (info): a module's image is named by a tag")
+    assert (status, out.splitlines()[0]) == (0, "image.tag (info): a module's image is referenced by a tag")
     status, _, err = run(capsys, "explain", "image.tags")
     assert status == 64
-    assert "did you mean image.tag" in err
+    assert 'no rule "image.tags"; did you mean image.tag' in err

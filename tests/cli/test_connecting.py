@@ -59,7 +59,7 @@ def test_the_command_line_the_environment_and_the_file_can_shut_the_gate(
 
 
 def test_a_variable_that_says_neither_opens_nothing() -> None:
-    with pytest.raises(ConfigurationError, match="neither yes nor no"):
+    with pytest.raises(ConfigurationError, match="KYMATUI_READ_ONLY: 'yse' is not a valid value"):
         session_options_of(words(), {"KYMATUI_READ_ONLY": "yse"})
 
 
@@ -82,7 +82,7 @@ def test_a_context_that_is_configured_read_only_is_opened_so(context: str, shut:
         ("run `kymatui module keda`", "run `kymatui module keda --remote one`"),
         ("`kymatui check a`, `kymatui plan`", "`kymatui check a --remote one`, `kymatui plan --remote one`"),
         ("`kymatui catalog --remote RUNTIME`", "`kymatui catalog --remote RUNTIME`"),
-        ("`kymatui fleet` lists them", "`kymatui fleet` lists them"),
+        ("`kymatui fleet` lists the runtimes", "`kymatui fleet` lists the runtimes"),
         ("`kymatui upgrade …`, or kubectl", "`kymatui upgrade … --remote one`, or kubectl"),
     ],
 )

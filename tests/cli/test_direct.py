@@ -91,15 +91,16 @@ def module(run: Any, name: str) -> dict[str, Any]:
 
 def test_44_a_community_module_is_installed_and_again_changes_nothing(run: Any) -> None:
     status, out, err = run("install", "backup-operator", "--yes")
-    assert (status, out) == (0, "backup-operator 0.4.0: 9 written, 0 deleted, 0 same\n")
+    assert (status, out) == (0, "backup-operator 0.4.0: 9 applied\n")
+    assert err.splitlines()[1] == "9 to create"
     assert "create   CustomResourceDefinition backups.backup.sandbox.local" in err
-    assert "ClusterRole backup-operator-manager-role lets ServiceAccount" in err
+    assert "ClusterRole backup-operator-manager-role grants ServiceAccount" in err
     found = module(run, "backup-operator")
     assert (found["installed"], found["state"]) == ("0.4.0", "Ready")
     status, out, _ = run("install", "backup-operator", "--yes")
-    assert (status, out) == (0, "backup-operator: everything is as it should be (8 same)\n")
+    assert (status, out) == (0, "backup-operator: no changes (8 unchanged)\n")
     status, out, _ = run("delete", "backup-operator", "--yes", "--no-backup")
-    assert (status, out) == (0, "backup-operator: 9 deleted\n")
+    assert (status, out) == (0, "backup-operator: 9 objects deleted by kymatui\n")
     assert module(run, "backup-operator")["state"] == "NotInstalled"
 
 
@@ -113,7 +114,7 @@ def test_what_is_written_and_not_ready_is_waited_for_by_whoever_comes_again(run:
     assert run(*words, "--no-wait")[0] == 0
     status, out, err = run(*words, "--timeout", "0.1")
     assert (status, out) == (3, "")
-    assert "nothing was to be written; after 0 s Deployment default/stuck is not ready" in err
+    assert "no changes to apply; after 0 s Deployment default/stuck is not ready" in err
     assert run("delete", "stuck", "--yes", "--no-backup")[0] == 0
 
 
@@ -128,8 +129,8 @@ def test_a_dry_run_plans_and_writes_nothing(run: Any, cluster: KubeCluster) -> N
     [
         (["install", "keda", "--yes"], "keda is managed by lifecycle-manager"),
         (["install", "warden", "--yes"], "warden is managed by lifecycle-manager"),
-        (["install", "compass-manager", "--yes"], "enable it in the Kyma (or insist with --direct"),
-        (["delete", "warden", "--yes"], "warden: it is mandatory"),
+        (["install", "compass-manager", "--yes"], "enable it in the Kyma, or use --direct"),
+        (["delete", "warden", "--yes"], "warden: mandatory: every runtime has this module"),
         (["upgrade", "backup-operator", "--yes"], "backup-operator is not installed"),
         (["install", "backup-operator"], "not a terminal"),
     ],
@@ -153,7 +154,7 @@ def test_what_nobody_knows_is_refused_unless_a_person_insists(
     finally:
         faults.send("clear", {})
     assert (status, out) == (2, "")
-    assert "it is not known whether lifecycle-manager manages anything" in err
+    assert "it is unknown whether lifecycle-manager manages anything" in err
     assert said in err
     assert insisting[0] == 1
     assert "nowhere.yaml" in insisting[2]
@@ -162,7 +163,10 @@ def test_what_nobody_knows_is_refused_unless_a_person_insists(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["install", "backup-operator", "--version", "9.9.9", "--yes"], "is not offered in 9.9.9, only in 0.4.0"),
+        (
+            ["install", "backup-operator", "--version", "9.9.9", "--yes"],
+            "no version 9.9.9 of backup-operator in the catalog; available: 0.4.0",
+        ),
         (["install", "backup-operator", "--file", "/nowhere.yaml", "--yes"], "/nowhere.yaml"),
         (["apply", "/nowhere.json"], "cannot read /nowhere.json"),
     ],
@@ -179,7 +183,7 @@ def test_a_file_with_nothing_or_nonsense_in_it_is_not_installed(run: Any, tmp_pa
     path.write_text("# nothing\n")
     status, out, err = run("install", "anything", "--file", str(path), "--yes")
     assert (status, out) == (1, "")
-    assert f"{path} has no object in it" in err
+    assert f"{path} has no objects" in err
     path.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: odd, namespace: default}\nspec: {}\n")
     status, _, err = run("install", "anything", "--file", str(path), "--yes")
     assert status == 2
@@ -214,7 +218,7 @@ def test_46_an_upgrade_leaves_the_default_resource_as_its_owner_has_it(run: Any,
     assert module(run, "registry-proxy")["installed"] == "0.15.0"
     status, _, err = run("upgrade", "registry-proxy", "--version", "0.14.0", "--yes")
     assert status == 2
-    assert "registry-proxy 0.15.0 is installed, and 0.14.0 is lower" in err
+    assert "registry-proxy 0.15.0 is installed; 0.14.0 would be a downgrade" in err
     assert run("delete", "registry-proxy", "--yes", "--no-backup")[0] == 0
 
 
@@ -246,7 +250,7 @@ def test_what_kubectl_installed_is_adopted_and_upgraded_by_one_plan(
 ) -> None:
     status, out, err = run("upgrade", *words, "--dry-run")
     assert status == 0, err
-    assert "registry-proxy was not installed by kymatui; owner → kymatui, version: 0.14.0 → 0.15.0" in out
+    assert "kymatui adopts registry-proxy; owner → kymatui, version: 0.14.0 → 0.15.0" in out
     assert "owner: kubectl-client-side-apply → kymatui" in out
     assert "default resource" not in out
     if words == ["--all"]:
@@ -259,7 +263,7 @@ def test_what_kubectl_installed_is_adopted_and_upgraded_by_one_plan(
         if live is not None and ref.kind.kind not in ("Namespace", "CustomResourceDefinition"):
             assert "kubectl-client-side-apply" not in field_managers(live), ref
     assert run("check", "registry-proxy")[0] == 0
-    assert run("upgrade", "registry-proxy", "--yes")[1].startswith("registry-proxy: everything is as it should be")
+    assert run("upgrade", "registry-proxy", "--yes")[1].startswith("registry-proxy: no changes")
 
 
 def test_a_kept_plan_adopts_and_upgrades_what_kubectl_installed(
@@ -297,7 +301,7 @@ def test_an_adoption_that_was_cut_off_is_finished_by_the_same_command(
     status, out, err = run("upgrade", "registry-proxy", "--dry-run")
     assert (status, "owner → kymatui, version: 0.14.0 → 0.15.0" in out) == (0, True), err
     status, out, err = run("upgrade", "--all", "--dry-run")
-    assert "registry-proxy was not installed by kymatui; owner → kymatui, version: 0.14.0 → 0.15.0" in out, err
+    assert "kymatui adopts registry-proxy; owner → kymatui, version: 0.14.0 → 0.15.0" in out, err
     session = open_session(SessionOptions(str(kubeconfig)))
     session.start(lambda: None)
     assert session.wait_complete(20.0)
@@ -331,7 +335,7 @@ def test_what_others_changed_meanwhile_is_planned_anew_and_answered_once(
     monkeypatch.setattr(applier, "apply", slower)
     status, out, err = run("install", "registry-proxy", "--yes", "-o", "json")
     assert (status, json.loads(out)["outcome"], len(tried)) == (0, "done", 2), err
-    assert "somebody else was faster; it is planned anew" in err
+    assert "somebody else was faster; planning again" in err
     assert run("delete", "registry-proxy", "--yes", "--no-backup")[0] == 0
 
 
@@ -366,7 +370,7 @@ def test_everything_that_is_outdated_is_one_plan_and_what_fails_keeps_nothing_el
     run: Any, cluster: KubeCluster
 ) -> None:
     assert run("upgrade", "docker-registry", "--yes")[0] == 0, "kubectl installed that one"
-    assert run("upgrade", "--all", "--yes")[1] == "nothing that is installed directly is outdated\n"
+    assert run("upgrade", "--all", "--yes")[1] == "no directly installed module is outdated\n"
     assert run("upgrade", "--yes")[0] == 64
     for name, version in (("registry-proxy", "0.14.0"), ("cap-operator", "0.32.1")):
         assert run("install", name, "--version", version, "--yes")[0] == 0
@@ -378,7 +382,7 @@ def test_everything_that_is_outdated_is_one_plan_and_what_fails_keeps_nothing_el
     assert [one["name"] for one in found["failed"]] == ["cap-operator"]
     status, out, err = run("upgrade", "--all", "--yes")
     assert (status, out) == (3, "1 upgraded: registry-proxy\n")
-    assert "1 of 2 are not upgraded: cap-operator: Deployment" in err
+    assert "1 of 2 modules not upgraded: cap-operator: Deployment" in err
     assert (module(run, "registry-proxy")["installed"], module(run, "registry-proxy")["drift"]) != ("0.14.0", "")
     assert run("upgrade", "--all", "--yes", "--force")[:2] == (0, "1 upgraded: cap-operator\n")
     for name in ("registry-proxy", "cap-operator"):
@@ -397,7 +401,7 @@ def test_where_nobody_knows_what_is_managed_nothing_is_deleted(
     finally:
         faults.send("clear", {})
     assert status == 2
-    assert "nobody knows whether backup-operator still manages something: kymas" in err
+    assert "it is unknown whether backup-operator still manages objects of: kymas" in err
 
 
 def _image(image: str) -> dict[str, Any]:
@@ -407,7 +411,7 @@ def _image(image: str) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("backup_operator")
 def test_a_field_that_somebody_changed_is_found_with_its_writer(run: Any, cluster: KubeCluster) -> None:
-    assert run("check", "backup-operator")[:2] == (0, "backup-operator is as it should be\n")
+    assert run("check", "backup-operator")[:2] == (0, "backup-operator matches its source\n")
     ref = ObjectRef(DEPLOYMENT, SPACE, "backup-operator-manager")
     cluster.patch(ref, {"spec": {"replicas": 2}}, PatchKind.MERGE, manager="kubectl-scale")
     status, out, _ = run("check", "backup-operator", "-o", "json")
@@ -438,12 +442,12 @@ def test_48_what_users_made_is_shown_and_holds_the_deletion_until_they_want_it_t
     assert "still manages 1 object: Backup" in err
     kept = tmp_path / "kept.yaml"
     status, out, _ = run("delete", "backup-operator", "--yes", "--cascade", "--backup", str(kept))
-    assert (status, out) == (0, "backup-operator: 10 deleted\n")
+    assert (status, out) == (0, "backup-operator: 10 objects deleted by kymatui\n")
     names = {(body["kind"], body["metadata"]["name"]) for body in yaml.safe_load_all(kept.read_text())}
     assert {("Backup", "theirs"), ("Deployment", "backup-operator-manager")} <= names
     assert kept.stat().st_mode & 0o077 == 0
     status, out, _ = run("restore", str(kept), "--yes")
-    assert (status, out) == (0, "10 created, 0 were there already\n")
+    assert (status, out) == (0, "10 created\n")
     cluster.forget_kinds()
     assert cluster.get(ObjectRef(BACKUP, "default", "theirs")) is not None
     restored = [read_ref(body) for body in yaml.safe_load_all(kept.read_text())]
@@ -490,15 +494,15 @@ def test_a_chart_is_installed_as_a_release(run: Any, cluster: KubeCluster, tmp_p
     assert status == 0
     assert out.endswith("bonjour from webs\n")
     assert (cluster.get(ObjectRef(CONFIG_MAP, "webs", "shop")) or {})["data"] == {"g": "bonjour"}
-    assert run("check", "shop", *words[:4], "--set", "greeting=bonjour") == (0, "shop is as it should be\n", "")
+    assert run("check", "shop", *words[:4], "--set", "greeting=bonjour") == (0, "shop matches its source\n", "")
     status, said, _ = run("check", "shop", *words[:4], "--set", "greeting=moin")
     assert status == 2
-    assert "it was installed with another chart, other values, hooks or notes" in said
+    assert "installed from another source, or with another chart, other values, hooks or notes" in said
     found = json.loads(run("upgrade", "--all", "--dry-run", "-o", "json")[1])["leftOut"]
     (left_out,) = [one for one in found if one["name"] == "shop"]
     assert (left_out["name"], left_out["version"]) == ("shop", "1.2.3")
     assert f"it came from {chart}, a path of the machine" in left_out["reason"]
-    assert ": `kymatui upgrade shop --chart" in left_out["reason"]
+    assert "; run `kymatui upgrade shop --chart" in left_out["reason"]
     labels = "owner=helm,name=shop,status=deployed"
     assert len(cluster.list(GroupVersionKind("", "v1", "Secret"), "webs", labels=labels)) == 1
     assert run("delete", "shop", "-n", "webs", "--yes", "--no-backup")[0] == 0

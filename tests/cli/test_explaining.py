@@ -65,7 +65,7 @@ def test_module_tells_everything_in_order(capsys: pytest.CaptureFixture[str], se
     facts = dict(line.split("   ", 1) for line in out.splitlines() if "   " in line)
     assert facts["installed"].strip() == "1.2.0"
     assert facts["desired"].strip() == "1.3.1"
-    assert facts["waiting for"].strip() == "you"
+    assert facts["who acts"].strip() == "you"
     assert "Secret sap-btp-manager not found" in facts["Kyma reports"]
     assert session.closed
 
@@ -94,7 +94,7 @@ def test_checks_are_listed_rule_by_rule(capsys: pytest.CaptureFixture[str]) -> N
     assert status == 0
     lines = out.splitlines()
     assert lines[0] == "CloudLogging kyma-system/default: Warning, decided by customStateCheck (group)"
-    assert lines[1].split() == ["#", "PATH", "WANTED", "FOUND", "RESULT", "MAPS", "TO"]
+    assert lines[1].split() == ["#", "PATH", "EXPECTED", "ACTUAL", "RESULT", "MAPS", "TO"]
     assert lines[5].split() == ["4", "status.health", "yellow", "yellow", "match", "Warning"]
 
 

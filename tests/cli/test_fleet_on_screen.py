@@ -106,8 +106,8 @@ async def test_what_is_enabled_and_deleted_goes_to_the_runtime_and_is_followed_o
         assert [line.partition("  ")[0] for line in person.lines()][:4] == [
             "~ Kyma kcp-system/skr metadata.labels",
             "- module connectivity-proxy is uninstalled",
-            "- ConnectivityProxy kyma-system/default by lifecycle-manager",
-            "- ModuleReleaseMeta connectivity-proxy sync: goes",
+            "- ConnectivityProxy kyma-system/default deleted by lifecycle-manager",
+            "- ModuleReleaseMeta connectivity-proxy catalog: delete",
         ]
         await person.press("enter")
         assert isinstance(person.app.screen, PlanScreen), "what is uninstalled has to be agreed to"
@@ -120,12 +120,12 @@ async def test_what_is_enabled_and_deleted_goes_to_the_runtime_and_is_followed_o
         await person.sees(PlanScreen)
         await person.press("enter", "space")
         await person.accepts()
-        assert (await person.ended(2)).startswith("done: connectivity-proxy is gone")
+        assert (await person.ended(2)).startswith("done: connectivity-proxy is removed from the Kyma")
         await person.types("label internal on")
         await person.sees(PlanScreen)
         assert any(line.startswith("+ ModuleTemplate compass-manager-") for line in person.lines())
         await person.accepts()
-        assert await person.ended(3) == f"done: {INTERNAL} is true"
+        assert await person.ended(3) == f"done: {INTERNAL} set to true"
     found = [labels_of(control, ON_KCP), labels_of(runtime, ON_SKR)]
     assert [INTERNAL in one for one in found] == [True, False], "the control plane's Kyma decides"
     control.patch(ON_KCP, {"metadata": {"labels": {INTERNAL: None}}}, PatchKind.MERGE)
@@ -171,8 +171,8 @@ async def test_marked_runtimes_are_one_plan_and_one_job_that_goes_on_where_it_st
         lines = person.lines()
         assert (lines[0][:5], "canary: " in lines[0]) == ("~ skr", True)
         assert lines[1].startswith(f"! {paper}"[:12])
-        assert "unreached: access secret not found" in lines[1]
-        assert text(person.app, "#plan-head").splitlines()[0] == "1 planned, 1 unreached"
+        assert "unreachable: access secret not found" in lines[1]
+        assert text(person.app, "#plan-head").splitlines()[0] == "2 runtimes: 1 to change, 1 unreachable"
         assert MODULE not in asked(runtime, ON_SKR)
         await person.accepts()
         assert await person.ended() == "done: 1 done"
@@ -185,7 +185,7 @@ async def test_marked_runtimes_are_one_plan_and_one_job_that_goes_on_where_it_st
         person.app.desk.flow(again())
         await person.sees(PlanScreen)
         assert [line[:1] for line in person.lines()] == ["=", "!"], "what is done is done"
-        assert "no runtime is left" in text(person.app, "#plan-words")
+        assert "no selected runtime can be edited" in text(person.app, "#plan-words")
         await person.press("escape")
         await planned(person, "disable")
         await person.press("enter")
@@ -205,7 +205,7 @@ async def test_many_runtimes_are_edited_only_when_that_is_allowed(
         person = Person(pilot)
         screen = await marked_in(person)
         await person.until(lambda: bool(screen.main_widget().rows))
-        assert screen.why_off("edit_runtimes") == "mark runtimes first, with space"
+        assert screen.why_off("edit_runtimes") == "mark runtimes first (space)"
         await marked_in(person, "skr")
         assert why in screen.why_off("edit_runtimes")
         assert bool(screen.why_off("edit_runtimes")) is not read_only, "an audit sees the plan"
@@ -225,7 +225,7 @@ async def test_an_audit_shows_every_screen_of_both_clusters_and_neither_was_writ
             await person.press("escape")
             await person.until(lambda: isinstance(person.app.screen, FleetScreen))
         await planned(person, "enable")
-        assert "runs as an audit, which only reads" in text(person.app, "#plan-off")
+        assert "an audit only reads" in text(person.app, "#plan-off")
         await person.press("enter")
         assert isinstance(person.app.screen, PlanScreen)
         await person.press("escape")

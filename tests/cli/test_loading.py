@@ -76,13 +76,13 @@ def test_what_is_loaded_is_there_when_it_is_ready_and_what_is_not_is_told(tmp_pa
         process.send_signal(2)
         out, error = process.communicate(timeout=20)
     assert (process.returncode, out) == (0, ""), "it ends cleanly when it is interrupted"
-    assert "3 objects loaded, 3 not" in error
+    assert "3 objects loaded, 3 failed" in error
     said = {line.partition(": ")[2] for line in error.splitlines()}
     for name, why in (
-        ("not loaded: bad/broken.yaml", "while parsing"),
-        ("left out: bad/values.yaml", "not a Kubernetes object"),
-        ("not loaded: bad/refused.yaml: Service no-ports", "Unsupported value"),
-        ("not loaded: bad/refused.json: ConfigMap Upper", "RFC 1123"),
+        ("failed: bad/broken.yaml", "while parsing"),
+        ("skipped: bad/values.yaml", "not a Kubernetes object"),
+        ("failed: bad/refused.yaml: Service no-ports", "Unsupported value"),
+        ("failed: bad/refused.json: ConfigMap Upper", "RFC 1123"),
     ):
         assert any(line.startswith(name) and why in line for line in said), name
 
@@ -93,7 +93,7 @@ def test_a_path_that_is_not_there_ends_it(tmp_path: Path, capsys: pytest.Capture
     assert main(words) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "nowhere.yaml is not there" in printed.err
+    assert "nowhere.yaml does not exist" in printed.err
     assert not kubeconfig.exists()
 
 

@@ -97,7 +97,7 @@ def test_one_manifest_is_reconciled_once(
     assert (found["target"], found["state"], found["outcome"]) == (target.document, "Ready", "done")
     assert (state(cluster, ref), data(cluster, "once")) == ("Ready", {"a": "1"})
     for value, sentence in (
-        ("true", "was left alone: its label operator.kyma-project.io/skip-reconciliation"),
+        ("true", "skipped: it has the label operator.kyma-project.io/skip-reconciliation"),
         (None, ""),
     ):
         cluster.patch(ref, {"metadata": {"labels": {LABEL_SKIP: value}}}, PatchKind.MERGE)
@@ -105,7 +105,7 @@ def test_one_manifest_is_reconciled_once(
         assert sentence in capsys.readouterr().out
     cluster.delete(ref)
     assert main(words) == 0
-    assert capsys.readouterr().out == f"Manifest {SPACE}/once is gone\n"
+    assert capsys.readouterr().out == f"Manifest {SPACE}/once deleted\n"
     assert data(cluster, "once") is None
 
 
@@ -131,7 +131,7 @@ def test_kustomizations_are_read_by_path_only_below_the_folder_that_was_named(
     cluster.patch(ref, {"spec": {"install": {"source": source}}}, PatchKind.MERGE)
     words = ["reconcile", "manifest", "bypath", "-n", SPACE]
     assert main(words) == 3
-    assert "the kustomization k of this machine may not be read" in capsys.readouterr().err
+    assert "the kustomization k is outside the allowed folders of this machine" in capsys.readouterr().err
     assert main([*words, "--kustomizations", str(tmp_path)]) == 0
     assert data(cluster, "bypath") == {"a": "1"}
     assert main([*words, "--kustomizations", str(tmp_path / "nowhere")]) == 1

@@ -89,7 +89,7 @@ def test_an_upgrade_saves_what_it_deletes_and_its_plan_says_so(stage: Stage) -> 
     installed(stage)
     asked = ask(upgrading(stage), lambda: None)
     assert asked.status == 0, asked
-    assert "the 4 objects that this deletes are saved first" in asked.shown
+    assert "the 4 objects to delete are saved to a backup first" in asked.shown
     assert asked.shown.splitlines()[-1].endswith("backup saved. [y/N] ")
     assert "4 objects saved in" in asked.err
     assert "without the data of 1 Secret" in asked.err
@@ -124,7 +124,7 @@ def test_the_job_of_the_screen_saves_what_its_plan_says(stage: Stage) -> None:
     assert run(["plan", *words[1:], "--out", str(file)]).status == 0
     plan = read_plan(file)
     standing = InstallStatus(stage.name, (), "", None, ())
-    assert "the 4 objects that this deletes are saved first" in preview_install([plan], [standing]).warnings
+    assert "the 4 objects to delete are saved to a backup first" in preview_install([plan], [standing]).warnings
     session = open_session(SessionOptions(str(stage.kubeconfig)))
     session.start(lambda: None)
     try:
@@ -152,7 +152,7 @@ def test_an_upgrade_without_a_backup_says_so_and_saves_nothing(stage: Stage) -> 
     installed(stage)
     asked = ask([*upgrading(stage), "--no-backup"], lambda: None)
     assert asked.status == 0, asked
-    assert "the 4 objects that this deletes are not saved" in asked.shown
+    assert "the 4 objects to delete are not saved to a backup" in asked.shown
     assert asked.shown.splitlines()[-1].endswith("no backup. [y/N] ")
     assert list_backups() == []
     assert stage.data("only-1") is None

@@ -87,7 +87,7 @@ def test_tables_label_what_is_only_reported(capsys: pytest.CaptureFixture[str]) 
     main(["matrix"])
     assert "REPORTED VERSIONS" in capsys.readouterr().out.splitlines()[0]
     main(["fleet"])
-    assert capsys.readouterr().out.rstrip().endswith("(as their Kymas report)")
+    assert capsys.readouterr().out.rstrip().endswith("(reported by their Kymas)")
     main(["--context", "kcp", "catalog", "-o", "json"])
     rows = by_name(json.loads(capsys.readouterr().out)["modules"])
     main(["--context", "kcp", "catalog"])

@@ -56,7 +56,7 @@ def test_a_cluster_is_shown_and_left(cluster: Cluster, tmp_path: Path, home: dic
     ("words", "said", "status"),
     [
         ([], "no kubeconfig", 1),
-        (["--kubeconfig", "gone"], "gone is not there", 1),
+        (["--kubeconfig", "gone"], "gone not found", 1),
         (["--kubeconfig", "KUBECONFIG", "--context", "prod"], 'no context "prod"', 64),
     ],
 )

@@ -90,8 +90,8 @@ def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
     assert run("upgrade", "docker-registry", "--yes")[0] == 0, "kubectl installed that one"
     status, out, err = run("upgrade", "--all", "--yes")
     assert status == 0
-    assert out.startswith("nothing that is installed directly is outdated, as far as that is known: ")
-    assert f"left out: local 1.0.0 in webs: it came from {tmp_path}/web-1.0.0.tgz, a path of the machine" in err
+    assert out.startswith("no directly installed module is outdated (")
+    assert f"skipped: local 1.0.0 in webs: it came from {tmp_path}/web-1.0.0.tgz, a path of the machine" in err
     assert "`kymatui upgrade local --chart … -n webs`" in err
 
     offers(site, "1.0.0", "1.1.0", "2.0.0-rc.1")
@@ -105,7 +105,7 @@ def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
     assert data(cluster, "webs", "shop") == {"g": "bonjour", "v": "1.1.0"}
     assert data(cluster, "others", "shop") == {"g": "hello", "v": "1.1.0"}
 
-    assert run("check", "shop", "-n", "webs")[:2] == (0, "shop is as it should be\n")
+    assert run("check", "shop", "-n", "webs")[:2] == (0, "shop matches its source\n")
     assert run("upgrade", "shop", "-n", "webs", "--devel", "--set", "other=1", "--yes")[0] == 0
     assert data(cluster, "webs", "shop") == {"g": "bonjour", "v": "2.0.0-rc.1"}
     assert run("upgrade", "shop", "-n", "webs", "--reset-values", "--yes")[0] == 0
@@ -114,7 +114,7 @@ def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
     site.pages.clear()
     status, _, err = run("upgrade", "--all", "--yes")
     assert status == 0
-    assert "left out: shop 1.1.0 in others: " in err
+    assert "skipped: shop 1.1.0 in others: " in err
     assert "index.yaml: HTTP 404" in err
 
 
@@ -126,8 +126,8 @@ def test_a_release_of_an_older_kymatui_goes_on_working(run: Any, cluster: KubeCl
     _forget(cluster, secret)
     status, _, err = run("upgrade", "--all", "--yes")
     assert status == 0
-    assert "left out: old 1.0.0 in olds: " in err
-    assert "nobody wrote down which repository" in err
+    assert "skipped: old 1.0.0 in olds: " in err
+    assert "and the repository is not recorded" in err
     status, _, err = run("upgrade", "old", "--yes")
     assert status == 2
     assert "old: it came from" in err
@@ -168,13 +168,13 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     assert run("install", *both, "--version", "1.0.0", "--yes")[0] == 64
     status, out, err = run("install", *both, "--yes")
     assert (status, out) == (0, "2 installed: registry-proxy, backup-operator\n")
-    assert "backup-operator 0.4.0 9 create" in " ".join(err.split())
-    assert run("install", *both, "--yes")[:2] == (0, "everything is as it should be\n")
+    assert "backup-operator 0.4.0 9 to create" in " ".join(err.split())
+    assert run("install", *both, "--yes")[:2] == (0, "no changes\n")
     with monkeypatch.context() as meanwhile:
         meanwhile.setattr(applier, "apply", _not_ready)
         status, out, err = run("install", *both, "--yes")
-    assert (status, out) == (3, "nothing was installed\n"), "what is the same is waited for all the same"
-    assert "2 of 2 are not ready: registry-proxy: after 1 s Deployment x is not ready; backup-operator: " in err
+    assert (status, out) == (3, "no module installed\n"), "what is the same is waited for all the same"
+    assert "2 of 2 modules not ready: registry-proxy: after 1 s Deployment x is not ready; backup-operator: " in err
 
     cluster.forget_kinds()
     cluster.apply(backup("theirs"), manager="user")
@@ -186,16 +186,16 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
         meanwhile.setattr(delete, "confirm", lambda *_, **__: cluster.apply(backup("late"), manager="user"))
         status, out, err = run("delete", *both, "--cascade")
     assert (status, out.partition(":")[0]) == (3, "registry-proxy")
-    assert "backup-operator: Backup default/late was created after the plan was displayed, and is not deleted" in err
+    assert "backup-operator: not deleted: Backup default/late, created after the plan was displayed" in err
     assert cluster.get(ObjectRef(BACKUP, "default", "late")) is not None, "nobody saw it in the plan"
 
     status, out, _ = run("delete", *both, "--cascade", "--dry-run", "-o", "json")
     found = json.loads(out)
     assert (status, [one["turn"] for one in found["modules"]]) == (0, ["gone", "clear"])
     status, out, err = run("delete", *both, "--cascade", "--yes")
-    assert (status, out) == (0, "backup-operator: 11 deleted\n")
+    assert (status, out) == (0, "backup-operator: 11 objects deleted by kymatui\n")
     assert err.count("objects saved in ") == 1
-    assert run("delete", *both, "--yes")[:2] == (0, "nothing is left of them\n")
+    assert run("delete", *both, "--yes")[:2] == (0, "already deleted\n")
 
 
 def test_who_may_not_list_secrets_upgrades_modules_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

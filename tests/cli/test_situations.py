@@ -31,20 +31,36 @@ def environment(kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("situation", "command", "words"),
     [
-        ("policy-pending", ("module", "nats", "--remote", "skr"), "still says CreateAndDelete"),
-        ("cr-stays", ("module", "telemetry", "--remote", "skr"), "would not delete the module CR"),
-        ("cr-stays", ("disable", "telemetry", "--remote", "skr", "--dry-run"), "can never be deleted"),
-        ("cr-stays", ("delete", "telemetry", "--remote", "skr", "--dry-run"), "can never be deleted"),
-        ("not-applied", ("module", "btp-operator", "--remote", "skr"), "nothing of 1.1.17 is applied"),
+        ("policy-pending", ("module", "nats", "--remote", "skr"), "still has CreateAndDelete"),
+        ("cr-stays", ("module", "telemetry", "--remote", "skr"), "waits for the module CR and does not delete it"),
+        ("cr-stays", ("disable", "telemetry", "--remote", "skr", "--dry-run"), "never removes the finalizer"),
+        ("cr-stays", ("delete", "telemetry", "--remote", "skr", "--dry-run"), "never removes the finalizer"),
+        (
+            "not-applied",
+            ("module", "btp-operator", "--remote", "skr"),
+            "reports 1.1.17 as Ready, but the workload still has another version",
+        ),
         ("may-not-wait", ("module", "serverless", "--remote", "skr"), "does not wait for them"),
         ("may-not-wait", ("disable", "serverless", "--remote", "skr", "--dry-run"), "does not wait for them"),
         ("may-not-wait", ("delete", "serverless", "--remote", "skr", "--dry-run"), "does not wait for them"),
-        ("still-releasing", ("module", "btp-operator", "--remote", "skr"), "Keep the entry until the Manifest is gone"),
-        ("still-releasing", ("disable", "btp-operator", "--remote", "skr", "--dry-run"), "Keep the entry until"),
-        ("still-releasing", ("delete", "btp-operator", "--remote", "skr", "--dry-run"), "Keep the entry until"),
+        (
+            "still-releasing",
+            ("module", "btp-operator", "--remote", "skr"),
+            "Keep the module's entry in the Kyma until the Manifest is gone",
+        ),
+        (
+            "still-releasing",
+            ("disable", "btp-operator", "--remote", "skr", "--dry-run"),
+            "Keep the module's entry in the Kyma until",
+        ),
+        (
+            "still-releasing",
+            ("delete", "btp-operator", "--remote", "skr", "--dry-run"),
+            "Keep the module's entry in the Kyma until",
+        ),
         ("taken-over", ("compare", "skr"), "Apply yours under another name"),
-        ("kyma-deleted", ("compare", "skr"), "uninstalls what only the runtime's requests"),
-        ("kyma-deleted", ("catalog", "--context", "skr"), "uninstalls what only the runtime's requests"),
+        ("kyma-deleted", ("compare", "skr"), "uninstalls what only the runtime's Kyma requests"),
+        ("kyma-deleted", ("catalog", "--context", "skr"), "uninstalls what only the runtime's Kyma requests"),
     ],
 )
 def test_a_situation_is_foreseen(
@@ -68,6 +84,6 @@ def test_only_a_sandbox_is_changed(
     other = tmp_path / "kubeconfig"
     other.write_text("apiVersion: v1\nkind: Config\n")
     assert main(["sandbox", "situation", "cr-stays", "--kubeconfig", str(other)]) == 1
-    assert "is no kubeconfig of a sandbox" in capsys.readouterr().err
+    assert "is not a kubeconfig of a sandbox" in capsys.readouterr().err
     monkeypatch.setenv("KYMATUI_READ_ONLY", "1")
     assert main(["sandbox", "situation", "cr-stays", "--kubeconfig", str(kubeconfig)]) == 4

@@ -36,7 +36,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_options_stand_before_the_command_or_behind_it(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 1
-    assert "gone is not there" in capsys.readouterr().err
+    assert "gone not found" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,83 @@ def test_words_that_make_no_sense_leave_with_64(words: list[str], capsys: pytest
     assert found.out == ""
     assert "kymatui: " in found.err
     assert "Traceback" not in found.err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("catlog", 'no command "catlog"; did you mean catalog?'),
+        ("problems", 'no command "problems"; did you mean audit?'),
+        ("Fleet", 'no command "Fleet"; did you mean fleet?'),
+        ("--theme light catlog", 'no command "catlog"; did you mean catalog?'),
+        ("--pln", 'no option "--pln"; did you mean --plan (option of fleet, matrix, '),
+        ("--contxt x catalog", 'no option "--contxt"; did you mean --context'),
+        ("fleet --pln azure", 'no option "--pln"; did you mean --plan?'),
+        ("sandbox up --kubeconfig x --setled", 'no option "--setled"; did you mean --settled?'),
+        ("helm lint . --strickt", 'no option "--strickt"; did you mean --strict?'),
+        ("fleet --group regoin", 'invalid value "regoin" for --group; did you mean region'),
+        ("--theme drak", 'invalid value "drak" for --theme; did you mean dark?'),
+        ("catalog -o jsno", 'invalid value "jsno" for --output; did you mean json?'),
+        ("policy keda ignore", 'no policy "ignore" of `kymatui policy`; did you mean Ignore?'),
+        ("config shw", 'no subcommand "shw" of `kymatui config`; did you mean show?'),
+        ("config show themee", 'no option "themee"; did you mean theme?'),
+        ("config show colums", 'no option "colums"; did you mean columns?'),
+        ("audit rulse", 'no subcommand "rulse" of `kymatui audit`; did you mean rules?'),
+        ("audit explain image.tga", 'no rule "image.tga"; did you mean image.tag'),
+        ("help delte", 'no command or topic "delte"; did you mean delete?'),
+        ("label bta=true", 'no label "bta"; did you mean beta?'),
+        ("completion bsh", 'no shell "bsh" of `kymatui completion`; did you mean '),
+        ("helm tempalte", 'no subcommand "tempalte" of `kymatui helm`; did you mean template?'),
+        ("sandbox fualt", 'no subcommand "fualt" of `kymatui sandbox`; did you mean fault?'),
+        ("sandbox fault holdd --kubeconfig x", 'no fault "holdd" of `kymatui sandbox fault`; did you mean hold?'),
+        ("sandbox situation cr-stay --kubeconfig x", "did you mean cr-stays?"),
+    ],
+)
+def test_an_unknown_name_gets_what_is_near(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line.split()) == 64
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert message in found.err.splitlines()[0]
+    assert found.err.startswith("kymatui: ")
+    assert found.err.splitlines()[1].startswith("  hint: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("delete", "the following arguments are required: NAME"),
+        ("catalog nonsense", 'unexpected argument "nonsense"'),
+        ("catalog --timeout soon", '--timeout must be a number, not "soon"'),
+        ("operator --workers 1.5", '--workers must be an integer, not "1.5"'),
+        ("--kubeconfig", "argument --kubeconfig: expected one argument"),
+        ("config path nonsense", 'unexpected argument "nonsense"'),
+    ],
+)
+def test_a_usage_error_is_one_line_with_one_hint(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(line.split()) == 64
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == f"kymatui: {message}"
+    assert second.startswith("  hint: ")
+    assert len(second) < 100
+
+
+def test_the_hint_of_a_usage_error_has_the_usage_and_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sandbox", "up"]) == 64
+    usage = "kymatui sandbox up --kubeconfig FILE [OPTIONS]"
+    assert f"  hint: usage: {usage}; run `kymatui sandbox up --help`" in capsys.readouterr().err
+
+
+def test_only_one_function_searches_near_names() -> None:
+    package = Path(errors.__file__).parent
+    found = [path.name for path in package.rglob("*.py") if "get_close_matches" in path.read_text("utf-8")]
+    assert found == ["errors.py"]
+
+
+def test_one_option_of_the_configuration_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "show", "theme"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == 'theme = "dark"'
+    assert main(["config", "show", "keys"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "[keys]"
 
 
 @pytest.mark.parametrize("words", [[], *([command.name] for command in COMMANDS)], ids=lambda w: " ".join(w) or "none")

@@ -104,15 +104,15 @@ STATUSES: tuple[tuple[str, int, str], ...] = (
     ("adopt nonsense --yes", 64, 'no module "nonsense"'),
     ("adopt istio --yes", 2, "istio is managed by lifecycle-manager"),
     ("--read-only adopt docker-registry --yes", 4, "kymatui runs read-only (--read-only)"),
-    ("adopt docker-registry --timeout 0", 64, "--timeout must be more than nothing"),
-    ("finalizers istio --object a", 64, "--object and --remove belong together"),
-    ("finalizers istio --object a --remove b --typed a", 2, "nothing of istio that is being deleted is called a"),
+    ("adopt docker-registry --timeout 0", 64, "--timeout must be greater than 0"),
+    ("finalizers istio --object a", 64, "--object and --remove must be used together"),
+    ("finalizers istio --object a --remove b --typed a", 2, "istio has no object a whose deletion is blocked"),
     ("--read-only finalizers istio --object a --remove b", 4, "kymatui runs read-only (--read-only)"),
     ("reconcile manifest nowhere", 64, 'no Manifest "nowhere" in kcp-system'),
     ("--read-only reconcile manifest nowhere", 4, "kymatui runs read-only (--read-only)"),
-    ("reconcile manifest nowhere --timeout 0", 64, "--timeout must be more than nothing"),
+    ("reconcile manifest nowhere --timeout 0", 64, "--timeout must be greater than 0"),
     ("--read-only operator", 4, "kymatui runs read-only (--read-only)"),
-    ("operator --workers 0", 64, "--workers and --resync must be more than nothing"),
+    ("operator --workers 0", 64, "--workers and --resync must be greater than 0"),
     ("delete nonsense --yes -o json", 64, 'no module "nonsense"'),
     ("--read-only enable istio --yes -o yaml", 4, "enable is refused: kymatui runs read-only"),
     (
@@ -293,11 +293,11 @@ def test_a_namespace_that_may_not_be_read_is_not_known(stage: Stage, monkeypatch
 @pytest.mark.parametrize(
     ("name", "number", "said"),
     [
-        ("policy-moved", 0, "interrupted; nothing was changed"),
-        ("install-edit", 0, "interrupted; nothing was changed"),
-        ("upgrade-edit", 2, "run it again"),
+        ("policy-moved", 0, "interrupted; no changes made"),
+        ("install-edit", 0, "interrupted; no changes made"),
+        ("upgrade-edit", 2, "run the command again to continue"),
         ("delete-object", 3, "again"),
-        ("restore-object", 2, "restore again to go on"),
+        ("restore-object", 2, "restore again to continue"),
     ],
 )
 def test_who_interrupts_is_told_what_stays(name: str, number: int, said: str, stage: Stage) -> None:

@@ -123,14 +123,14 @@ def test_a_source_that_fails_is_said_and_read_again_when_asked(tmp_path: Path) -
         session.retry()
         eventually(lambda: feed(session, address).state is FeedState.STALE)
         assert shown(session).row("late") is not None, "what was read once stays, and is said to be old"
-        assert any("as it was" in one.message for one in shown(session).problems)
+        assert any("may be outdated" in one.message for one in shown(session).problems)
 
 
 def test_what_is_passed_over_or_malformed_is_said(tmp_path: Path) -> None:
     source = write(tmp_path, community("late"), {"kind": "Secret"}, {**community("odd"), "spec": []})
     with session_on(kyma_cluster(1), tmp_path, source) as session:
         said = {problem.severity: problem.message for problem in shown(session).problems}
-        assert "passed over: 1 Secret" in said[Severity.INFO]
+        assert "skipped: 1 Secret" in said[Severity.INFO]
         assert "odd-0.1.0 is malformed: spec is not an object" in said[Severity.ERROR]
 
 

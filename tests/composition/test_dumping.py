@@ -1,4 +1,4 @@
-"""What kymatui writes as YAML is read as it was, by its own reader and by Helm's."""
+"""What kymatui writes as YAML is read may be outdated, by its own reader and by Helm's."""
 
 from __future__ import annotations
 

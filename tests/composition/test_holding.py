@@ -31,8 +31,8 @@ def stuck(ref: ObjectRef, at: int, finalizer: str, owner: str) -> dict[str, Any]
 @pytest.mark.parametrize(
     ("owner", "who"),
     [
-        ("keda-operator", "the manager of keda is not there, and nobody will remove its finalizers"),
-        ("kubectl-edit", "somebody set it by hand (kubectl-edit), and has to remove it: no manager will"),
+        ("keda-operator", "the manager of keda is missing, so its finalizers stay"),
+        ("kubectl-edit", "set by hand (kubectl-edit); no controller removes it"),
     ],
 )
 def test_the_modules_own_resource_comes_last_and_who_set_a_finalizer_by_hand_is_who_has_to_act(

@@ -35,10 +35,10 @@ def toggling(runtime: Snapshot | None) -> RuntimeKymaEdits:
 @pytest.mark.parametrize(
     ("runtime", "lost", "words"),
     [
-        (None, False, "the runtime is not connected at present"),
-        (replace(RUNTIME, kymas=(), feeds={KYMAS: SYNCING}), False, "the runtime is not connected at present"),
-        (replace(RUNTIME, kymas=()), True, "Kyma kyma-system/default is gone"),
-        (RUNTIME, True, "somebody else has changed the entry of keda since"),
+        (None, False, "the runtime is not connected"),
+        (replace(RUNTIME, kymas=(), feeds={KYMAS: SYNCING}), False, "the runtime is not connected"),
+        (replace(RUNTIME, kymas=()), True, "Kyma kyma-system/default no longer exists"),
+        (RUNTIME, True, "another client has changed the entry of keda since"),
         (replace(RUNTIME, kymas=(b.kyma(()),)), False, "accepted"),
     ],
     ids=["dropped", "connected anew", "gone", "put back", "edited"],

@@ -39,7 +39,12 @@ def test_the_real_policies(shared: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, "No such file"), ("{", "is no policy"), ('{"rules": 5}', "is no policy")]
+    ("content", "said"),
+    [
+        (None, "No such file"),
+        ("{", "is not a maintenance window policy"),
+        ('{"rules": 5}', "is not a maintenance window policy"),
+    ],
 )
 def test_a_file_that_is_none_is_said(tmp_path: Path, content: str | None, said: str) -> None:
     file = tmp_path / "policy.json"

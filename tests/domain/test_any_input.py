@@ -142,8 +142,8 @@ def test_a_flaw_does_not_hide_the_rest_of_an_object() -> None:
     assert reader.text("b") == "kept"
     assert [entry.text("d") for entry in reader.children("c")] == ["kept too"]
     assert [str(flaw) for flaw in reader.flaws] == [
-        "a is a number, wanted a string",
-        "c[0] is a number, wanted an object",
+        "a is a number, expected a string",
+        "c[0] is a number, expected an object",
     ]
 
 
@@ -154,10 +154,10 @@ def test_malformed_objects_are_problems_and_the_good_rows_stand() -> None:
     assert [row.name for row in found.rows] == ["mod"]
     messages = [problem.message for problem in found.problems]
     assert "ModuleTemplate bad is malformed: spec is not an object" in messages
-    assert "a nameless object is malformed: the object is something else, wanted an object" in messages
+    assert "a nameless object is malformed: the object is something else, expected an object" in messages
 
 
-TOLD = ("breaks its schema", "is malformed", "customStateCheck cannot be evaluated")
+TOLD = ("does not match its schema", "is malformed", "customStateCheck cannot be evaluated")
 WRONG: tuple[Any, ...] = ("odd", 7, True, ["odd"], {"odd": "odd"})
 
 

@@ -82,7 +82,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         pytest.param(
             {"kymas": [kyma([{"name": "mod"}], status=[report("mod", "2.0.0", "Warning", channel="fast")])]},
             "drift.held-back",
-            id="held back",
+            id="newer than channel",
         ),
         pytest.param({"resources": [resource("mod", "Error")]}, "state.error", id="error"),
         pytest.param({"resources": [resource("mod", "Warning")]}, "state.warning", id="warning"),
@@ -200,13 +200,13 @@ def test_a_file_of_entries_is_read() -> None:
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ([], "f is no list of what to ignore"),
-        ({"ignore": {}}, "f is no list"),
-        ({"ignore": [], "more": 1}, "f is no list"),
-        ({"ignore": ["x"]}, r"f: ignore\[0\] is no mapping"),
-        ({"ignore": [{"rule": "a", "until": "2026-12-31"}]}, r"ignore\[0\].reason must be a text"),
-        ({"ignore": [{"rule": "a", "reason": "b"}]}, r"ignore\[0\].until must be a day"),
-        ({"ignore": [{"rule": "a", "reason": "b", "until": "soon"}]}, r"until must be a day"),
+        ([], "f has no list of findings to ignore"),
+        ({"ignore": {}}, "f has no list"),
+        ({"ignore": [], "more": 1}, "f has no list"),
+        ({"ignore": ["x"]}, r"f: ignore\[0\] is not a mapping"),
+        ({"ignore": [{"rule": "a", "until": "2026-12-31"}]}, r"ignore\[0\].reason must be a non-empty string"),
+        ({"ignore": [{"rule": "a", "reason": "b"}]}, r"ignore\[0\].until must be a date"),
+        ({"ignore": [{"rule": "a", "reason": "b", "until": "soon"}]}, r"until must be a date"),
         ({"ignore": [{"rule": "a", "reason": "b", "until": "2026-12-31", "modul": "x"}]}, "unknown keys: modul"),
     ],
 )

@@ -135,7 +135,9 @@ HELD = workload(OURS)
         pytest.param(inspected(HELD, role(rule("*", "*", "*"))), "rights.everything", True, id="everything"),
         pytest.param(inspected(HELD, binding("cluster-admin")), "rights.everything", True, id="cluster-admin"),
         pytest.param(inspected(HELD, binding("view")), "rights.everything", False, id="a harmless role"),
-        pytest.param(inspected(HELD, role(rule("get list", "*", "*"))), "rights.everything", False, id="only reading"),
+        pytest.param(
+            inspected(HELD, role(rule("get list", "*", "*"))), "rights.everything", False, id="access is read-only"
+        ),
         *(
             pytest.param(inspected(HELD, role(one)), "rights.escalation", is_found, id=name)
             for name, one, is_found in (

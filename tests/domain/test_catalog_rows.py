@@ -75,14 +75,14 @@ SITUATIONS: list[object] = [
     pytest.param(
         {"kymas": [managed()], **RUNNING},
         (Presence.ENABLED, State.READY, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
-        ("1.3.1 is installed and ready", Actor.NOBODY),
-        id="in step",
+        ("1.3.1 installed and ready", Actor.NOBODY),
+        id="up to date",
     ),
     pytest.param(
         {"kymas": [managed("1.2.0")], **OLD},
         (Presence.ENABLED, State.READY, "status.state", "1.2.0", "1.3.1", DriftKind.BEHIND),
         (
-            "1.2.0 runs, 1.3.1 should (1 minor behind): lifecycle-manager has not finished the upgrade",
+            "Running 1.2.0, expected 1.3.1 (1 minor behind). lifecycle-manager has not finished the upgrade.",
             Actor.KLM,
         ),
         id="managed and behind",
@@ -90,25 +90,33 @@ SITUATIONS: list[object] = [
     pytest.param(
         OLD,
         (Presence.ENABLED, State.READY, "status.state", "1.2.0", "1.3.1", DriftKind.BEHIND),
-        ("1.2.0 runs, 1.3.1 is there (1 minor behind): upgrade it when you are ready", Actor.YOU),
+        ("1.2.0 installed, 1.3.1 available (1 minor behind)", Actor.YOU),
         id="direct and behind",
     ),
     pytest.param(
         {"workloads": [deployment("mod", "2.0.0")], "resources": [resource("mod")]},
         (Presence.ENABLED, State.READY, "status.state", "2.0.0", "1.3.1", DriftKind.AHEAD),
-        ("2.0.0 runs, which is 1 major ahead of 1.3.1", Actor.YOU),
+        ("Running 2.0.0, expected 1.3.1 (1 major ahead)", Actor.YOU),
         id="ahead",
     ),
     pytest.param(
         {"workloads": [written_by(deployment("mod", "2.0.0"), "kubectl-set")], "resources": [resource("mod")]},
         (Presence.ENABLED, State.READY, "status.state", "2.0.0", "1.3.1", DriftKind.AHEAD),
-        ("2.0.0 runs, which is 1 major ahead of 1.3.1; kubectl-set changed it after it was installed", Actor.YOU),
+        (
+            "Running 2.0.0, expected 1.3.1 (1 major ahead). "
+            "Field manager kubectl-set changed the Deployment after the installation.",
+            Actor.YOU,
+        ),
         id="ahead by hand",
     ),
     pytest.param(
         {"workloads": [idle("1.3.1")], "resources": [resource("mod")]},
         (Presence.ENABLED, State.READY, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
-        ("Deployment kyma-system/mod-manager: scaled to zero, and its own state is Ready still", Actor.YOU),
+        (
+            "Action needed: Deployment kyma-system/mod-manager is scaled to zero. "
+            "The module CR keeps its last state, Ready. Scale it up.",
+            Actor.YOU,
+        ),
         id="nobody looks after it, and it says that all is well",
     ),
     pytest.param(
@@ -119,8 +127,10 @@ SITUATIONS: list[object] = [
         },
         (Presence.ENABLED, State.WARNING, "kyma", "2.0.0", "1.3.1", DriftKind.CHANNEL_SKEW),
         (
-            "held back: channel regular has 1.3.1, but 2.0.0 was installed before and is not downgraded; "
-            "wait for the channel, or delete and add the module again",
+            (
+                "Newer than channel regular (2.0.0 > 1.3.1), and never downgraded automatically. Wait "
+                "for the channel, or delete and enable the module again."
+            ),
             Actor.YOU,
         ),
         id="09 held back",
@@ -143,7 +153,7 @@ SITUATIONS: list[object] = [
         },
         (Presence.ENABLED, State.WARNING, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            "waiting for YOU: status.state is Warning for Mod kyma-system/default: Secret sap-btp-manager not found",
+            "Action needed: Mod kyma-system/default reports Warning: Secret sap-btp-manager not found",
             Actor.YOU,
         ),
         id="Warning that waits for the user",
@@ -152,7 +162,7 @@ SITUATIONS: list[object] = [
         {"kymas": [managed()], "workloads": [deployment("mod", "1.3.1")], "resources": [resource("mod", "Foo")]},
         (Presence.ENABLED, State.WARNING, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            "status.state of Mod kyma-system/default is 'Foo', which is no state of lifecycle-manager",
+            "Mod kyma-system/default reports the state 'Foo', which lifecycle-manager does not know",
             Actor.MANAGER,
         ),
         id="39 a word that is no state",
@@ -171,8 +181,10 @@ SITUATIONS: list[object] = [
         },
         (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            "Deployment kyma-system/mod-manager: 0 of 1 pods available for 60 minutes (R); kubectl-set changed it "
-            "after it was installed",
+            (
+                "Action needed: Deployment kyma-system/mod-manager: 0 of 1 pods available for 60 minutes (R). "
+                "Field manager kubectl-set changed the Deployment after the installation."
+            ),
             Actor.YOU,
         ),
         id="its manager is down since somebody changed it",
@@ -184,14 +196,14 @@ SITUATIONS: list[object] = [
             "resources": [resource("mod", "Error")],
         },
         (Presence.ENABLED, State.ERROR, "status.state", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
-        ("status.state is Error for Mod kyma-system/default", Actor.YOU),
+        ("Action needed: Mod kyma-system/default reports Error", Actor.YOU),
         id="an error is not hidden behind a manager that is not ready",
     ),
     pytest.param(
         {"kymas": [managed()], "resources": [resource("mod")]},
         (Presence.ENABLED, State.ERROR, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            "Deployment kyma-system/mod-manager is missing, though lifecycle-manager reports the module as Ready",
+            "Deployment kyma-system/mod-manager is missing, but lifecycle-manager reports the module as Ready",
             Actor.CLUSTER,
         ),
         id="the manager is missing",
@@ -199,15 +211,14 @@ SITUATIONS: list[object] = [
     pytest.param(
         {"kymas": [managed(entry={"customResourcePolicy": "Ignore"})], "workloads": [deployment("mod", "1.3.1")]},
         (Presence.NOT_CONFIGURED, State.READY, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
-        ("installed, not configured: create its resource to use it", Actor.YOU),
+        ("Installed, not configured. Create the module CR to use the module.", Actor.YOU),
         id="41 policy Ignore and no resource",
     ),
     pytest.param(
         {"kymas": [managed()], "workloads": [deployment("mod", "1.3.1")]},
         (Presence.NOT_CONFIGURED, State.READY, "manager", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            "installed, not configured: its resource is not there, "
-            "and lifecycle-manager may make it again, which cannot be seen from here",
+            ("Installed, but the module CR is missing. Whether lifecycle-manager creates it again is unknown."),
             Actor.YOU,
         ),
         id="42 the resource was deleted by a user",
@@ -215,20 +226,23 @@ SITUATIONS: list[object] = [
     pytest.param(
         {"kymas": [kyma([{"name": "mod"}])]},
         (Presence.ENABLED, State.PROCESSING, "presence", "", "1.3.1", DriftKind.NONE),
-        ("asked for, and lifecycle-manager has not answered yet", Actor.KLM),
+        ("Requested in the Kyma; waiting for lifecycle-manager", Actor.KLM),
         id="just asked for",
     ),
     pytest.param(
         {"kymas": [managed(state="Unmanaged", entry={"managed": False})], **RUNNING},
         (Presence.UNMANAGED, State.UNMANAGED, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
-        ("unmanaged: lifecycle-manager leaves it alone, its own state is Ready", Actor.NOBODY),
+        ("Unmanaged: lifecycle-manager does not update or repair it; it reports Ready", Actor.NOBODY),
         id="unmanaged",
     ),
     pytest.param(
         {"kymas": [managed(state="Processing", entry={"managed": False})], **RUNNING},
         (Presence.UNMANAGED, State.UNMANAGED, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            "lifecycle-manager has not let go of it yet: keep the entry until its state is Unmanaged",
+            (
+                "lifecycle-manager has not released the module yet. Keep its entry in the Kyma until "
+                "its state is Unmanaged."
+            ),
             Actor.KLM,
         ),
         id="54 not unmanaged yet",
@@ -241,7 +255,7 @@ SITUATIONS: list[object] = [
         },
         (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            "deleting waits for the manager to remove mod/finalizer from Mod kyma-system/default",
+            "Deleting Mod kyma-system/default: waiting for the module's manager to remove finalizer mod/finalizer",
             Actor.MANAGER,
         ),
         id="50 deleting behind a finalizer",
@@ -257,7 +271,10 @@ SITUATIONS: list[object] = [
         },
         (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            "deleting waits for YOU: Mod kyma-system/default is held by mod/finalizer: 2 APIRules are left",
+            (
+                "Action needed: deletion of Mod kyma-system/default is blocked: 2 APIRules are left. Solve this; "
+                "the module's manager then removes finalizer mod/finalizer."
+            ),
             Actor.YOU,
         ),
         id="50 deleting, and the manager says what it waits for",
@@ -266,7 +283,11 @@ SITUATIONS: list[object] = [
         {"resources": [resource("mod", "Ready", deletionTimestamp=stamp(60), finalizers=["mod/finalizer"])]},
         (Presence.DELETING, State.DELETING, "presence", "", "1.3.1", DriftKind.NONE),
         (
-            "Mod kyma-system/default is held by mod/finalizer, and the manager that should remove it is gone: you must",
+            (
+                "Action needed: deletion of Mod kyma-system/default is blocked by finalizer mod/finalizer, and the "
+                "module's manager, which should remove it, does not exist. Remove it yourself: "
+                "kymatui finalizers mod."
+            ),
             Actor.YOU,
         ),
         id="50 deleting, and the manager is dead",
@@ -278,14 +299,17 @@ SITUATIONS: list[object] = [
             "resources": [resource("mod", "Ready", name="other", namespace="shop")],
         },
         (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
-        ("deleting waits for YOU to delete Mod shop/other", Actor.YOU),
+        ("Action needed: deletion blocked by Mod shop/other. Delete it to continue.", Actor.YOU),
         id="51 another resource blocks",
     ),
     pytest.param(
         {"resources": [resource("mod")]},
         (Presence.ORPHAN, State.WARNING, "presence", "", "1.3.1", DriftKind.NONE),
         (
-            "Mod kyma-system/default is there without its manager: install the module or delete it",
+            (
+                "Action needed: Mod kyma-system/default exists, but the module's manager does not. Install "
+                "the module or delete the module CR."
+            ),
             Actor.YOU,
         ),
         id="a resource without its manager",
@@ -293,13 +317,17 @@ SITUATIONS: list[object] = [
     pytest.param(
         {},
         (Presence.NOT_INSTALLED, State.NOT_INSTALLED, "presence", "", "1.3.1", DriftKind.NONE),
-        ("not installed; 1.3.1 can be added", Actor.NOBODY),
+        ("Not installed (1.3.1 available)", Actor.NOBODY),
         id="not installed",
     ),
     pytest.param(
         {"kymas": [kyma([{"name": "mod", "channel": "experimental"}])]},
         (Presence.ENABLED, State.ERROR, "kyma", "", "", DriftKind.NONE),
-        ("no versions found for channel experimental, only for regular, fast", Actor.YOU),
+        (
+            "Action needed: channel experimental has no version of the module (available in: regular, fast). "
+            "Change the channel.",
+            Actor.YOU,
+        ),
         id="04 a channel that is not offered",
     ),
     pytest.param(
@@ -310,7 +338,7 @@ SITUATIONS: list[object] = [
         },
         (Presence.CONFLICT, State.WARNING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
-            "managed by lifecycle-manager and installed directly as well (a direct installation): remove one",
+            ("Action needed: installed twice, by lifecycle-manager and directly. Delete one of the two installations."),
             Actor.YOU,
         ),
         id="managed and direct",
@@ -364,10 +392,12 @@ def policy() -> WindowPolicy:
     [
         (
             True,
-            "the update from 1.2.0 to 1.3.1 waits for a maintenance window; "
-            "the next window is Sun 2026-11-22 14:00 to Sun 17:00 UTC",
+            (
+                "Awaiting maintenance window for the upgrade 1.2.0 → 1.3.1: the next window is Sun "
+                "2026-11-22 14:00 to Sun 17:00 UTC"
+            ),
         ),
-        (False, "the update from 1.2.0 to 1.3.1 waits for a maintenance window; the next window is not known here"),
+        (False, "Awaiting maintenance window for the upgrade 1.2.0 → 1.3.1: the next window is unknown"),
     ],
 )
 def test_56_waiting_for_a_maintenance_window(known: bool, words: str) -> None:
@@ -395,7 +425,7 @@ def test_several_resources_the_worst_first_and_all_kept() -> None:
         ("a", "Ready"),
     ]
     assert found.state is State.ERROR
-    assert "(the worst of 3)" in found.reason.text
+    assert "(worst of 3)" in found.reason.text
 
 
 def test_an_object_served_in_two_versions_counts_once() -> None:
@@ -424,7 +454,7 @@ def test_rules_decide_and_differing_modes_are_a_problem() -> None:
     assert (found.state, found.state_source) == (State.READY, StateSource.RULES)
     assert [item.klm.state.value for item in found.checked] == ["Ready"]
     assert [item.strict.state.value for item in found.checked] == ["Processing"]
-    assert any("its documentation Processing" in problem.message for problem in found.problems)
+    assert any("the evaluation by its documentation gives Processing" in problem.message for problem in found.problems)
 
 
 def test_the_gate_holds_the_rules_back() -> None:
@@ -461,7 +491,7 @@ def test_who_disagrees_is_said() -> None:
     assert found is not None
     assert (found.reports.kyma, found.reports.manifest, found.reports.resource) == ("Ready", "Processing", "Warning")
     assert found.reports.disagree
-    assert "they disagree: Kyma says Ready, Manifest says Processing, resource says Warning" in [
+    assert "Conflicting states: Kyma=Ready, Manifest=Processing, module CR=Warning" in [
         problem.message for problem in seen.problems
     ]
 
@@ -491,16 +521,37 @@ def test_49_what_may_not_be_read_is_unknown_and_not_absent(feed: str, state: Fee
 @pytest.mark.parametrize(
     ("conditions", "words"),
     [
-        ([{"type": "ModuleCR", "status": "True"}], "and lifecycle-manager does not make it again: create it yourself"),
-        ([{"type": "ModuleCR", "status": "False"}], "and lifecycle-manager has not made it yet"),
-        ([], "and this generation of lifecycle-manager makes it again"),
+        (
+            [{"type": "ModuleCR", "status": "True"}],
+            "Action needed: installed, but the module CR is missing, and lifecycle-manager does not create it again. "
+            "Create it.",
+        ),
+        (
+            [{"type": "ModuleCR", "status": "False"}],
+            "Installed, but the module CR is missing; lifecycle-manager has not created it yet",
+        ),
+        ([], "Installed, but the module CR is missing; this version of lifecycle-manager creates it again"),
     ],
 )
 def test_42_whether_a_deleted_resource_comes_back(conditions: list[Json], words: str) -> None:
     applied = manifest("mod", "1.3.1")
     applied["status"]["conditions"] = conditions
     found = row(kymas=[managed()], manifests=[applied], workloads=[deployment("mod", "1.3.1")])
-    assert found.reason.text == f"installed, not configured: its resource is not there, {words}"
+    assert found.reason.text == words
+
+
+def test_55_a_skipped_manifest_keeps_a_disabled_module() -> None:
+    skipped = manifest("mod", "1.3.1")
+    skipped["metadata"]["labels"].update(labels(skip_reconciliation="true"))
+    gone = kyma(status=[report("mod", "1.3.1", "Deleting")])
+    found = row(kymas=[gone], manifests=[skipped], workloads=[deployment("mod", "1.3.1")], resources=[resource("mod")])
+    assert (found.reason.text, found.actor) == (
+        (
+            "Action needed: lifecycle-manager does not uninstall the module, because "
+            "Manifest kyma-system/default-mod-1 has the skip label. Remove the label."
+        ),
+        Actor.YOU,
+    )
 
 
 def test_55_a_skipped_manifest_keeps_a_module_behind() -> None:
@@ -509,7 +560,10 @@ def test_55_a_skipped_manifest_keeps_a_module_behind() -> None:
     found = row(kymas=[managed()], manifests=[skipped], **OLD)
     assert found.drift.kind is DriftKind.BEHIND
     assert (found.reason.text, found.actor) == (
-        "1.2.0 runs, 1.3.1 should, and lifecycle-manager skips Manifest kyma-system/default-mod-1: remove its label",
+        (
+            "Action needed: running 1.2.0, expected 1.3.1. Manifest kyma-system/default-mod-1 has the skip label; "
+            "remove the label to let lifecycle-manager change the version."
+        ),
         Actor.YOU,
     )
 
@@ -518,7 +572,7 @@ def test_a_kyma_whose_state_does_not_add_up_is_said() -> None:
     seen = see(kymas=[managed(state="Warning")], **RUNNING)
     assert seen.kyma is not None
     assert (seen.kyma.state, seen.kyma.expected) == ("Ready", State.WARNING)
-    said = "Kyma kyma-system/default reports Ready, but its modules and conditions add up to Warning"
+    said = "Kyma kyma-system/default reports Ready, but its modules and conditions give Warning"
     assert said in [problem.message for problem in seen.problems]
 
 
@@ -536,14 +590,14 @@ def test_a_mandatory_module_is_shown_and_managed() -> None:
 def test_a_mandatory_module_that_is_not_there_waits_for_lifecycle_manager() -> None:
     found = row(release_metas=[meta("mod", mandatory={"version": "1.3.1"})], kymas=[kyma()])
     assert (found.presence, found.desired) == (Presence.NOT_INSTALLED, "1.3.1")
-    assert (found.reason.text, found.actor) == ("mandatory, and not installed yet: lifecycle-manager has to", Actor.KLM)
+    assert (found.reason.text, found.actor) == ("Mandatory, but lifecycle-manager has not installed it yet", Actor.KLM)
 
 
 @pytest.mark.parametrize(
     ("tag", "words"),
     [
-        ("latest", "latest runs, which is no version to compare with 1.3.1"),
-        ("", "installed version: unknown (no image or report names it)"),
+        ("latest", "latest installed, which cannot be compared with 1.3.1"),
+        ("", "Installed version: unknown (no image or report names it)"),
     ],
 )
 def test_58_a_version_that_nobody_names(tag: str, words: str) -> None:
@@ -558,7 +612,7 @@ def test_a_direct_installation_outside_the_channel_is_compared_with_the_newest()
     absent = row(release_metas=[meta("mod", {"fast": "1.3.1"})])
     assert (absent.desired, absent.reason.text) == (
         "",
-        "not installed, and not offered: no versions found for channel regular, only for fast",
+        "Not installed, not available: channel regular has no version of the module (available in: fast)",
     )
 
 
@@ -577,7 +631,7 @@ def test_a_community_module_has_no_channel_and_wants_its_newest() -> None:
         "0.11.0",
         "0.14.0",
         "0.14.0",
-        "3 minor",
+        "3 minors",
     )
     assert (found.refusal, found.resolution.refusal is None) == (None, False), "nobody looks for it in the Kyma's way"
 
@@ -636,7 +690,7 @@ def test_the_kyma_is_chosen_and_can_be_asked_for() -> None:
     asked = see(CatalogOptions(kyma="kyma-system/other"), kymas=[other, kyma()])
     assert asked.kyma is not None
     assert asked.kyma.state == "Error"
-    assert [problem.message for problem in see(CatalogOptions(kyma="a/b")).problems] == ["there is no Kyma a/b"]
+    assert [problem.message for problem in see(CatalogOptions(kyma="a/b")).problems] == ["Kyma a/b not found"]
 
 
 @pytest.mark.parametrize(("value", "skipped"), [("true", True), ("True", True), ("false", False)])
@@ -644,12 +698,12 @@ def test_55_a_skipped_kyma_is_said(value: str, skipped: bool) -> None:
     seen = see(kymas=[kyma(labelled=labels(skip_reconciliation=value))])
     assert seen.kyma is not None
     assert seen.kyma.skipped is skipped
-    assert any("is skipped" in problem.message for problem in seen.problems) is skipped
+    assert any("skip label" in problem.message for problem in seen.problems) is skipped
 
 
 def test_03_a_kyma_in_the_channel_none() -> None:
     seen = see(kymas=[kyma([{"name": "mod"}], channel="None")])
-    assert seen.problems[0].message.endswith("spec.channel is none, which is no channel")
+    assert seen.problems[0].message.endswith("spec.channel is none, which is not a channel. Set a channel")
     assert seen.rows[0].state is State.ERROR
     assert seen.problems[0].severity is Severity.ERROR
 
@@ -699,7 +753,7 @@ def test_a_kyma_that_may_not_be_read_leaves_its_modules_unknown() -> None:
     absent, there = row(feeds=hidden), row(feeds=hidden, **OLD)
     assert absent.presence is Presence.UNKNOWN
     assert there.reason.text == (
-        "1.2.0 running; managed by: forbidden (you may not list kymas.operator.kyma-project.io)"
+        "1.2.0 installed; managed by: forbidden (you may not list kymas.operator.kyma-project.io)"
     )
 
 
@@ -707,13 +761,15 @@ def test_a_catalog_that_may_not_be_read_refuses_nothing() -> None:
     hidden = {"modulereleasemetas.operator.kyma-project.io": Feed(FeedState.FORBIDDEN)}
     found = row(templates=[], release_metas=[], kymas=[kyma([{"name": "mod"}])], feeds=hidden)
     assert found.state is State.UNKNOWN
-    assert found.reason.text.startswith("catalog forbidden (you may not list modulereleasemetas")
+    assert found.reason.text.startswith(
+        "Expected version unknown: catalog forbidden (you may not list modulereleasemetas"
+    )
     assert found.reason.severity is not Severity.ERROR
 
 
 def test_70_a_manifest_that_no_kyma_asks_for_is_orphaned() -> None:
     seen = see(kymas=[kyma()], manifests=[manifest("mod", "1.3.1")])
-    said = "Manifest kyma-system/default-mod-1 is orphaned: the Kyma neither asks for the module nor reports it"
+    said = "Manifest kyma-system/default-mod-1 is orphaned: the Kyma neither requests nor reports the module"
     assert said in [problem.message for problem in seen.problems]
 
 
@@ -723,14 +779,15 @@ def test_a_kyma_that_is_being_deleted_is_said() -> None:
     seen = see(kymas=[owner])
     assert seen.kyma is not None
     assert seen.kyma.deleting
-    assert "held by operator.kyma-project.io/Kyma" in seen.problems[0].message
+    assert "(finalizers: operator.kyma-project.io/Kyma)" in seen.problems[0].message
 
 
 def test_12_a_module_that_is_not_allowed_any_more_is_announced_as_leaving() -> None:
     found = row(templates=[template("mod", "1.3.1", labelled=labels(beta="true"))], kymas=[managed()], **RUNNING)
     assert found.reason.text == (
-        "not allowed for this Kyma, so lifecycle-manager removes it: "
-        "it is a beta module, and the Kyma is not labelled beta"
+        "Action needed: lifecycle-manager uninstalls the module, because this Kyma may not use it: it is a beta "
+        "module, and the Kyma is not labelled beta. Allow beta modules (kymatui label beta=true), or disable the "
+        "module."
     )
     assert found.reason.severity is Severity.ERROR
 
@@ -762,10 +819,10 @@ def test_community_modules_need_no_kyma_to_be_compared() -> None:
     [
         (FeedState.FORBIDDEN, "forbidden (you may not list deployments.apps)"),
         (FeedState.SYNCING, "loading (deployments.apps)"),
-        (FeedState.FAILED, "unknown (no list of deployments.apps)"),
+        (FeedState.FAILED, "unknown (could not list deployments.apps)"),
     ],
 )
 def test_what_is_not_seen_stands_beside_what_is_well(state: FeedState, words: str) -> None:
     hidden = {"deployments.apps": Feed(state)}
     found = row(kymas=[managed()], feeds=hidden, resources=[resource("mod")])
-    assert found.reason.text == f"1.3.1 is installed and ready; {words}"
+    assert found.reason.text == f"1.3.1 installed and ready; {words}"

@@ -30,7 +30,7 @@ KLM, OPERATOR, NOBODY, UNKNOWN = ClusterManager
 @pytest.mark.parametrize(
     ("kymas", "manifests", "keeper", "why"),
     [
-        ((), (), NOBODY, "there is no Kyma"),
+        ((), (), NOBODY, "no Kyma found"),
         ((silent(KYMA),), (), NOBODY, "the Kyma has no status"),
         ((written_by(silent(KYMA), "kubectl"),), (), NOBODY, "the Kyma has no status"),
         ((KYMA,), (), KLM, "the Kyma has a status"),
@@ -99,14 +99,26 @@ RENEWED = 1767225600.5
 @pytest.mark.parametrize(
     ("lease", "age", "dead", "works", "words"),
     [
-        (None, 0, False, False, "nobody holds its Lease: it does not run"),
-        ({"spec": {"holderIdentity": ""}}, 0, False, False, "nobody holds its Lease: it does not run"),
-        ({"spec": {"holderIdentity": "ann@host"}}, 0, False, False, "never renewed: it does not run any more"),
+        (None, 0, False, False, "not running: its Lease has no holder"),
+        ({"spec": {"holderIdentity": ""}}, 0, False, False, "not running: its Lease has no holder"),
+        (
+            {"spec": {"holderIdentity": "ann@host"}},
+            0,
+            False,
+            False,
+            "not running: ann@host holds its Lease, never renewed",
+        ),
         (LEASE, 4, False, True, "ann@host holds its Lease, renewed 4s ago"),
         (LEASE, -20, False, True, "renewed 0s ago"),  # a clock that is ahead
         (LEASE, 74, False, True, "renewed 74s ago"),  # clocks that differ, and a server that is slow
-        (LEASE, 7200, False, False, "ann@host holds its Lease, renewed 2h ago: it does not run any more"),
-        (LEASE, 4, True, False, "renewed 4s ago: it does not run any more"),  # a process that was killed here
+        (LEASE, 7200, False, False, "not running: ann@host holds its Lease, renewed 2h ago"),
+        (
+            LEASE,
+            4,
+            True,
+            False,
+            "not running: ann@host holds its Lease, renewed 4s ago",
+        ),  # a process that was killed here
     ],
 )
 def test_a_trace_does_not_say_that_the_operator_runs(

@@ -25,7 +25,7 @@ def test_two_versions() -> None:
     before = [deployment("mod", "1.0.0"), crd("olds.g")]
     after = [deployment("mod", "1.2.0"), crd("news.g")]
     found = compare_versions(OLD, NEW, before, after)
-    assert (found.before, found.after, str(found.distance), found.downgrade) == ("1.0.0", "1.2.0", "2 minor", False)
+    assert (found.before, found.after, str(found.distance), found.downgrade) == ("1.0.0", "1.2.0", "2 minors", False)
     assert found.template == (
         ValueChange(ChangeKind.ADDED, "associatedResources[B]", None, {"kind": "B"}),
         ValueChange(ChangeKind.CHANGED, "requiresDowntime", False, True),

@@ -90,11 +90,11 @@ def test_manifests_are_kept_by_the_kyma_that_they_belong_to() -> None:
 
 
 CHANGES = [
-    (None, one(), [("runtime", "", "there")]),
-    (one(), None, [("runtime", "there", "")]),
+    (None, one(), [("runtime", "", "present")]),
+    (one(), None, [("runtime", "present", "")]),
     (one(), one(state="Error"), [("state", "Ready", "Error")]),
     (one(), one(channel="fast"), [("channel", "regular", "fast")]),
-    (one(), replace(one(), deleting=True), [("deletion", "", "asked for")]),
+    (one(), replace(one(), deleting=True), [("deletion", "", "requested")]),
     (one(), one(report("keda", "1.5.0")), [("module", "", "1.5.0")]),
     (one(report("keda", "1.5.0")), one(), [("module", "1.5.0", "")]),
     (one(report("keda", "1.5.0")), one(report("keda", "1.5.0", "Error")), [("state", "Ready", "Error")]),
@@ -144,9 +144,9 @@ WAITS = [
     (
         one(report("keda", "1", "Deleting")),
         (sight("keda", "Deleting", "waiting for module crs deletion"),),
-        [("keda", "you", "CRs of keda block the deletion")],
+        [("keda", "you", "Action needed: delete the CRs of keda that block the deletion")],
     ),
-    (one(report("keda", "1", maintenance=True, message="later")), (), [("keda", "a maintenance window", "later")]),
+    (one(report("keda", "1", maintenance=True, message="later")), (), [("keda", "maintenance window", "later")]),
     (
         replace(one(), deleting=True),
         (sight("keda", "Deleting"),),

@@ -116,7 +116,10 @@ def test_what_will_go_wrong_is_known_from_fields(seen: Snapshot, expected: list[
 
 def test_7_a_reported_version_is_not_believed_against_the_workload() -> None:
     reason = row(cluster(running=deployment("mod", "1.0.0"))).reason
-    assert (reason.actor, "nothing of 1.1.0 is applied" in reason.text) == (Actor.KLM, True)
+    assert (
+        reason.actor,
+        "The Kyma reports 1.1.0 as Ready, but the workload still has another version" in reason.text,
+    ) == (Actor.KLM, True)
 
 
 def test_3_a_plan_to_disable_says_who_deletes_the_module_cr() -> None:
@@ -126,7 +129,7 @@ def test_3_a_plan_to_disable_says_who_deletes_the_module_cr() -> None:
 
 def test_1_the_manifest_decides_who_deletes_the_module_cr() -> None:
     warnings = proposed(cluster({"customResourcePolicy": IGNORE}, made=made(CREATE)), EditVerb.DISABLE).warnings
-    assert any("still says CreateAndDelete" in text for text in warnings)
+    assert any("still has CreateAndDelete" in text for text in warnings)
     assert not any("deletes no module CR" in text for text in warnings)
 
 
@@ -135,13 +138,13 @@ def test_1_a_policy_is_said_to_come_late(policy: Policy) -> None:
     other = IGNORE if policy == CREATE else CREATE
     warnings = proposed(cluster({"customResourcePolicy": other}), EditVerb.POLICY, policy).warnings
     assert any("only with the next version, channel or template change" in text for text in warnings)
-    assert any("cannot be deleted" in text for text in warnings) is (policy == IGNORE)
+    assert any("block deletion" in text for text in warnings) is (policy == IGNORE)
 
 
 def test_10_an_entry_stays_while_the_manifest_is_being_released() -> None:
     seen = cluster({"managed": False}, state="Unmanaged", made=made(CREATE))
     found = proposed(seen, EditVerb.DISABLE)
-    assert any("Keep the entry until the Manifest is gone" in text for text in found.refusals)
+    assert any("Keep the module's entry in the Kyma until the Manifest is gone" in text for text in found.refusals)
     assert not proposed(cluster({"managed": False}, state="Unmanaged"), EditVerb.DISABLE).is_refused
 
 
@@ -167,13 +170,13 @@ def test_an_error_of_a_manager_that_starts_is_none_for_a_minute() -> None:
     assert (early.state, early.actor) != (State.ERROR, Actor.YOU)
     assert early.state is State.PROCESSING
     late = row(cluster(state="Error", running=starting(90), made=made(CREATE, state="Error")))
-    assert (late.state, "the Kyma reports Error" in late.reason.text) == (State.ERROR, True)
+    assert (late.state, "Action needed: the Kyma reports Error" in late.reason.text) == (State.ERROR, True)
 
 
 def test_an_error_with_a_cause_of_its_own_counts_while_the_manager_starts() -> None:
     seen = cluster({"channel": "fast"}, state="Error", running=starting(5), made=made(CREATE))
     found = row(seen)
-    assert (found.state, "no versions found for channel fast" in found.reason.text) == (State.ERROR, True), found.reason
+    assert (found.state, "channel fast has no version" in found.reason.text) == (State.ERROR, True), found.reason
 
 
 def test_2_a_manifest_that_only_the_forgotten_finalizer_holds_waits_for_a_person() -> None:
@@ -183,7 +186,7 @@ def test_2_a_manifest_that_only_the_forgotten_finalizer_holds_waits_for_a_person
         seen = cluster(state="Deleting", made=held, used=False)
         gone = {**seen.kymas[0], "spec": {"channel": "regular", "modules": []}}
         reason = row(replace(seen, kymas=(gone,))).reason
-        assert (reason.actor, "remove that finalizer by hand" in reason.text) == (actor, actor is Actor.YOU), reason
+        assert (reason.actor, "remove it by hand" in reason.text) == (actor, actor is Actor.YOU), reason
 
 
 def test_16_a_template_of_a_user_that_the_sync_took_over_is_named() -> None:
@@ -203,7 +206,7 @@ def test_17_a_runtimes_kyma_that_is_deleted_comes_again_without_its_own_modules(
     dying["metadata"] = {**dying["metadata"], "deletionTimestamp": stamp(60), "annotations": owner}
     (problem,) = [one for one in build_catalog(replace(seen, kymas=(dying,)), NOW).problems if "deleted" in one.message]
     assert "creates the runtime's Kyma again" in problem.message
-    assert "requests: mod. Enable them again after that" in problem.message
+    assert "requests: mod. Enable them again" in problem.message
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def field(name: str) -> FormField:
 def test_every_leaf_is_a_field_with_what_the_schema_says_of_it() -> None:
     assert [one.label for one in form_fields(SCHEMA)] == ["size", "mode", "on", "share", "port", "tags", "store.path"]
     assert (field("size").about, field("size").hint) == ("How many.", "integer; at least 1; at most 5; required")
-    assert field("mode").hint == "small, large; else small"
+    assert field("mode").hint == "small, large; default small"
     assert field("port").kind is FieldKind.TEXT
     assert field("share").kind is FieldKind.NUMBER
 
@@ -67,13 +67,13 @@ def test_what_is_typed_becomes_a_value(name: str, text: str, value: object) -> N
     ("name", "text", "said"),
     [
         ("size", "", "size is required"),
-        ("size", "1.5", "size is a whole number"),
+        ("size", "1.5", "size must be a whole number"),
         ("size", "9", "size is at most 5"),
         ("size", "0", "size is at least 1"),
-        ("mode", "huge", "mode is one of small, large"),
-        ("on", "yes", "on is true or false"),
-        ("share", "half", "share is a number"),
-        ("tags", "[", "tags is no JSON"),
+        ("mode", "huge", "mode must be one of small, large"),
+        ("on", "yes", "on must be true or false"),
+        ("share", "half", "share must be a number"),
+        ("tags", "[", "tags is not valid JSON"),
     ],
 )
 def test_what_is_wrong_is_said(name: str, text: str, said: str) -> None:

@@ -80,8 +80,8 @@ def test_modules_that_come_and_go_are_told() -> None:
     empty = snapshot(kymas=(), release_metas=(), templates=(), module_resources={}, workloads=())
     history = looks(empty, snapshot(), empty)
     assert [(one.before, one.after) for one in history.of("keda")] == [
-        ("was in the catalog", ""),
-        ("", "came into the catalog"),
+        ("in the catalog", ""),
+        ("", "in the catalog"),
     ]
 
 

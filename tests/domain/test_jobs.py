@@ -95,7 +95,7 @@ def test_who_works_on_the_same_module_waits_for_whoever_came_before() -> None:
     assert blocking_job(first, (first, second, other)) is None
     assert blocking_job(second, (first, second, other)) == first
     assert blocking_job(other, (first, second, other)) is None
-    assert queued_behind(second, first).waits_for == "#1 job 1 (both want module keda)"
+    assert queued_behind(second, first).waits_for == "#1 job 1 (both change module keda)"
     assert blocking_job(second, (end_job(first, 2.0, "done"), second)) is None
 
 

@@ -61,9 +61,9 @@ def test_one_broken_entry_does_not_hide_the_others() -> None:
     assert [entry.name for entry in found.modules] == ["good"]
     assert found.modules[0].managed
     assert [str(flaw) for flaw in found.flaws] == [
-        "spec.modules[1] is a string, wanted an object",
-        "spec.modules[0].name is a number, wanted a string",
-        "spec.modules[2].managed is a string, wanted a boolean",
+        "spec.modules[1] is a string, expected an object",
+        "spec.modules[0].name is a number, expected a string",
+        "spec.modules[2].managed is a string, expected a boolean",
     ]
 
 

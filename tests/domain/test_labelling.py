@@ -68,7 +68,7 @@ def test_the_patch_applies_only_to_what_was_seen(
 COPY = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1beta2", "ModuleTemplate"), "kcp-system", "mod-1.0.0")
 TEMPLATE = template("mod", "1.0.0", labelled=labels(beta="true"))
 SHELF: Json = {"templates": [TEMPLATE], "release_metas": [meta("mod", {"regular": "1.0.0"})]}
-IS = "operator.kyma-project.io/beta is gone"
+IS = "operator.kyma-project.io/beta is removed"
 
 
 def world(there: dict[str, str], *, installed: bool = True) -> Snapshot:
@@ -89,13 +89,13 @@ BEFORE = world({LABEL_BETA: "true"})
 @pytest.mark.parametrize(
     ("now", "copy", "words", "ended"),
     [
-        (BEFORE, None, "accepted, and not yet seen in the watch", ""),
+        (BEFORE, None, "accepted; waiting for lifecycle-manager", ""),
         (world({}), None, "mod is not uninstalled yet", ""),
-        (world({}, installed=False), None, f"{IS}; mod is gone", "finished"),
-        (world({}, installed=False), SyncStatus.LEFT_OVER, "the catalog sync has not taken away ModuleTemplate", ""),
-        (world({}, installed=False), SyncStatus.WITHHELD, f"{IS}; mod is gone", "finished"),
-        (world({LABEL_BETA: "maybe"}), None, "somebody else has changed the labels", "lost"),
-        (replace(BEFORE, kymas=()), None, "Kyma kyma-system/default is gone", "lost"),
+        (world({}, installed=False), None, f"{IS}; mod is uninstalled", "finished"),
+        (world({}, installed=False), SyncStatus.LEFT_OVER, "the catalog sync has not deleted ModuleTemplate", ""),
+        (world({}, installed=False), SyncStatus.WITHHELD, f"{IS}; mod is uninstalled", "finished"),
+        (world({LABEL_BETA: "maybe"}), None, "another client has changed the labels", "lost"),
+        (replace(BEFORE, kymas=()), None, "Kyma kyma-system/default no longer exists", "lost"),
     ],
     ids=["unseen", "installed", "gone", "copy there", "copy gone", "changed", "no Kyma"],
 )
@@ -121,4 +121,4 @@ def test_labels_of_a_runtimes_own_kyma_are_nobodys_concern() -> None:
     theirs = labelled({LABEL_BETA: "true"})
     theirs["metadata"]["annotations"] = {"deprecated-operator.kyma-project.io/owned-by": "kcp-system/one"}
     found = propose_labels(replace(BEFORE, kymas=(theirs,)), {LABEL_BETA: None}, NOW)
-    assert (found.effects, "is the runtime's of kcp-system/one" in found.refusal) == ((), True)
+    assert (found.effects, "lifecycle-manager reads the labels of kcp-system/one" in found.refusal) == ((), True)

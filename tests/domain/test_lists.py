@@ -52,7 +52,7 @@ def test_only_a_list_that_came_says_that_something_is_not_there(state: FeedState
         (UnknownFact(ListGap.LOADING), "loading"),
         (UnknownFact(ListGap.LOADING, ("a", "b")), "loading (a, b)"),
         (UnknownFact(ListGap.FORBIDDEN, ("a",), "no right"), "forbidden (you may not list a)"),
-        (UnknownFact(ListGap.UNKNOWN, ("a",), "502"), "unknown (no list of a: 502)"),
+        (UnknownFact(ListGap.UNKNOWN, ("a",), "502"), "unknown (could not list a: 502)"),
         (UnknownFact(ListGap.UNKNOWN, (), "no route"), "unknown (no route)"),
         (UnknownFact(ListGap.UNKNOWN), "unknown"),
     ],
@@ -146,7 +146,7 @@ def test_a_node_of_a_missing_list_is_not_missing(state: FeedState) -> None:
 def test_an_edit_is_refused_for_a_kyma_that_is_not_listed(state: FeedState) -> None:
     found = propose_edit(hidden(state, KYMAS), ModuleEdit(EditVerb.ENABLE, "mod"), b.NOW)
     assert found.is_refused
-    assert f"no Kyma to edit is known: {MISSING[state]}" in found.refusals[0]
+    assert f"which Kyma to edit is unknown: {MISSING[state]}" in found.refusals[0]
 
 
 @pytest.mark.parametrize("state", MISSING)
@@ -162,7 +162,7 @@ def test_an_edit_is_refused_for_a_catalog_that_is_not_listed(state: FeedState, n
 def test_an_installation_that_is_not_seen_is_not_taken_for_none() -> None:
     snapshot = replace(hidden(FeedState.FORBIDDEN, DEPLOYMENTS), kymas=(b.kyma(),), manifests=(), module_resources={})
     found = propose_edit(snapshot, ModuleEdit(EditVerb.ENABLE, "mod"), b.NOW)
-    assert any("installed directly: forbidden" in refusal for refusal in found.refusals)
+    assert any("installed directly is unknown: forbidden" in refusal for refusal in found.refusals)
 
 
 # a runtime and its control plane
@@ -231,7 +231,7 @@ def test_a_server_that_does_not_answer_is_one_problem(state: FeedState, lists: i
     }
     (problem,) = build_catalog(Snapshot("t", feeds=feeds), b.NOW).problems
     about = others[0] if lists == 1 else f"{lists} lists"
-    assert problem.message == f"the server does not answer for {about}: refused"
+    assert problem.message == f"the server does not return {about}: refused"
     runtime = {**feeds, RUNTIME_FEED: Feed(FeedState.FAILED, 0, "no route")}
     (problem,) = build_catalog(Snapshot("t", feeds=runtime), b.NOW).problems
-    assert problem.message == f"the runtime does not answer for {about}: no route"
+    assert problem.message == f"the runtime does not return {about}: no route"

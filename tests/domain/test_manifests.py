@@ -135,8 +135,8 @@ def test_the_sample_of_the_first_generation(shared: Path) -> None:
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        ([], "the object is something else, wanted an object"),
-        ({"kind": "Manifest"}, "it has no metadata.name"),
+        ([], "the object is something else, expected an object"),
+        ({"kind": "Manifest"}, "metadata.name is missing"),
         ({"metadata": {"name": "m"}, "spec": []}, "spec is not an object"),
     ],
 )
@@ -149,6 +149,6 @@ def test_what_cannot_be_read_is_kept_with_the_reason(raw: object, reason: str) -
 def test_a_field_of_the_wrong_type_is_a_flaw_and_nothing_more() -> None:
     found = read({"apiVersion": API, "metadata": {"name": "m"}, "spec": {"version": 3, "remote": "yes"}})
     assert [str(flaw) for flaw in found.flaws] == [
-        "spec.version is a number, wanted a string",
-        "spec.remote is a string, wanted a boolean",
+        "spec.version is a number, expected a string",
+        "spec.remote is a string, expected a boolean",
     ]

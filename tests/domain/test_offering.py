@@ -68,7 +68,7 @@ def test_61_an_unknown_module_is_not_found(offers: TemplateIndex) -> None:
     ("links", "found"),
     [
         (("one", "one"), "default/mod-1.0.0"),
-        (("one", "other"), "mod 1.0.0 is offered in several places, which differ: default/mod-1.0.0, team/mod-1.0.0"),
+        (("one", "other"), "several different templates of mod 1.0.0: default/mod-1.0.0, team/mod-1.0.0"),
     ],
 )
 def test_which_of_several_is_asked_only_where_that_makes_a_difference(links: tuple[str, str], found: str) -> None:
@@ -87,7 +87,7 @@ def test_which_of_several_is_asked_only_where_that_makes_a_difference(links: tup
 @pytest.mark.parametrize(
     ("keeper", "said"),
     [
-        (ClusterManager.LIFECYCLE_MANAGER, "this cluster is managed by lifecycle-manager"),
+        (ClusterManager.LIFECYCLE_MANAGER, "lifecycle-manager manages this cluster"),
         (ClusterManager.OPERATOR, "`:manifest keda` on the screen"),
     ],
 )

@@ -51,7 +51,7 @@ def test_a_module_that_only_an_outside_catalog_has_is_a_community_module() -> No
     found = row(outside=[outside("mod", "1.0.0"), outside("mod", "1.1.0")], kymas=[kyma()])
     assert (found.origin, found.desired, found.newest) == (CatalogOrigin.COMMUNITY, "1.1.0", "1.1.0")
     assert found.sources == (ADDRESS,)
-    assert found.reason.text == "not installed; 1.1.0 can be added"
+    assert found.reason.text == "Not installed (1.1.0 available)"
 
 
 def test_its_manager_and_its_resource_are_found_in_the_cluster() -> None:
@@ -88,7 +88,10 @@ def test_nothing_from_outside_resolves_a_module_of_kyma(claim: Json) -> None:
     sly["metadata"]["labels"].update(claim.get("labelled", {}))
     found = row(kymas=[kyma([{"name": "mod"}])], release_metas=[meta("mod", {"regular": "2.0.0"})], outside=[sly])
     assert found.template is None
-    assert found.reason.text == "ModuleTemplate kyma-system/mod-2.0.0 is missing"
+    assert (
+        found.reason.text
+        == "lifecycle-manager cannot install or upgrade the module: ModuleTemplate kyma-system/mod-2.0.0 is missing"
+    )
 
 
 def test_nor_does_an_old_template_with_a_channel() -> None:
@@ -110,12 +113,12 @@ def test_newer_versions_from_outside_are_named_and_not_desired() -> None:
         (Feed(FeedState.FAILED, 0.0, "HTTP 404"), f"the catalog {ADDRESS} cannot be read: HTTP 404", Severity.WARNING),
         (
             Feed(FeedState.STALE, NOW, "HTTP 500"),
-            f"the catalog {ADDRESS} is as it was, and cannot be read again: HTTP 500",
+            f"the catalog {ADDRESS} may be outdated; the last read failed: HTTP 500",
             Severity.WARNING,
         ),
         (
-            Feed(FeedState.LIVE, NOW, "passed over: 1 Secret"),
-            f"the catalog {ADDRESS}: passed over: 1 Secret",
+            Feed(FeedState.LIVE, NOW, "skipped: 1 Secret"),
+            f"the catalog {ADDRESS}: skipped: 1 Secret",
             Severity.INFO,
         ),
     ],
@@ -140,4 +143,6 @@ def test_what_is_known_besides_the_cluster_comes_with_the_snapshot() -> None:
     rules = ControllerSettings(restricted=frozenset({"mod"}))
     inside = {"templates": [template("mod", "1.0.0")], "release_metas": [meta("mod", {"regular": "1.0.0"})]}
     found = row(kymas=[kyma([{"name": "mod"}])], rules=rules, **inside)
-    assert found.reason.text.endswith("it is restricted, and its ModuleReleaseMeta has no kymaSelector")
+    assert found.reason.text.endswith(
+        "it is restricted, and its ModuleReleaseMeta has no kymaSelector. Disable the module."
+    )

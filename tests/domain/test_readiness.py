@@ -40,8 +40,8 @@ UNAVAILABLE_NOW = condition("Available", "False", "MinimumReplicasUnavailable", 
     ("raw", "state", "words"),
     [
         pytest.param(deploy(AVAILABLE, DONE, **FULL), "Ready", "1 of 1 pods available", id="rolled out"),
-        pytest.param(deploy(age=10), "Processing", "starting: its controller has said nothing yet", id="30 just made"),
-        pytest.param(deploy(age=301), "Error", "starting: its controller has said nothing yet", id="30 never answered"),
+        pytest.param(deploy(age=10), "Processing", "starting: no status yet", id="30 just made"),
+        pytest.param(deploy(age=301), "Error", "starting: no status yet", id="30 never answered"),
         pytest.param(
             deploy(AVAILABLE, condition("Progressing", "False", "ProgressDeadlineExceeded", "x has timed out"), **FULL),
             "Error",
@@ -57,7 +57,7 @@ UNAVAILABLE_NOW = condition("Available", "False", "MinimumReplicasUnavailable", 
         pytest.param(
             deploy(AVAILABLE, DONE, generation=2, **FULL),
             "Processing",
-            "its controller has not seen the last change yet",
+            "rollout starting",
             id="a change that nobody has seen",
         ),
         pytest.param(
@@ -69,13 +69,13 @@ UNAVAILABLE_NOW = condition("Available", "False", "MinimumReplicasUnavailable", 
         pytest.param(
             deploy(AVAILABLE, DONE, **{**FULL, "replicas": 2}),
             "Processing",
-            "1 old pod still there",
+            "1 old pod still running",
             id="old pods stop",
         ),
         pytest.param(
             deploy(AVAILABLE, DONE, **{**FULL, "replicas": 2, "unavailableReplicas": 1}),
             "Processing",
-            "1 new pod not available yet, 1 old pod kept until then",
+            "1 new pod not available yet, 1 old pod still running",
             id="a new pod that does not come up",
         ),
         pytest.param(
@@ -153,13 +153,13 @@ CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
         pytest.param(
             other(*CRD, conditions=[condition("NamesAccepted", "False", "PluralConflict")]),
             "Error",
-            "its names are taken (PluralConflict)",
+            "name conflict (PluralConflict)",
             id="CRD with names that are taken",
         ),
         pytest.param(
             other(*CRD, conditions=[condition("Terminating", "True", "InstanceDeletionInProgress")]),
             "Deleting",
-            "its instances are being deleted (InstanceDeletionInProgress)",
+            "deleting its objects (InstanceDeletionInProgress)",
             id="CRD being deleted",
         ),
         pytest.param(
@@ -176,10 +176,8 @@ CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
         ),
         pytest.param(other("v1", "PersistentVolumeClaim", phase="Bound"), "Ready", "bound", id="claim bound"),
         pytest.param(other("v1", "PersistentVolumeClaim"), "Processing", "waiting for a volume", id="claim pending"),
-        pytest.param(
-            other("v1", "PersistentVolumeClaim", phase="Lost"), "Error", "its volume is lost", id="claim lost"
-        ),
-        pytest.param(other("v1", "Service"), "Ready", "no load balancer to wait for", id="Service"),
+        pytest.param(other("v1", "PersistentVolumeClaim", phase="Lost"), "Error", "volume lost", id="claim lost"),
+        pytest.param(other("v1", "Service"), "Ready", "no load balancer needed", id="Service"),
         pytest.param(
             other("v1", "Service", {"type": "LoadBalancer"}),
             "Processing",
@@ -189,10 +187,10 @@ CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
         pytest.param(
             other("v1", "Service", {"type": "LoadBalancer"}, loadBalancer={"ingress": [{"ip": "10.0.0.1"}]}),
             "Ready",
-            "its load balancer has an address",
+            "load balancer has an address",
             id="Service with its address",
         ),
-        pytest.param(other("v1", "ConfigMap"), "Ready", "it exists", id="something without a status"),
+        pytest.param(other("v1", "ConfigMap"), "Ready", "exists", id="something without a status"),
         pytest.param(
             other("x.io/v1", "Thing", conditions=[condition("Ready", "False", "Waiting", "for you")]),
             "Processing",
@@ -225,7 +223,7 @@ def test_other_kinds(raw: Json, state: str, words: str) -> None:
 
 def test_a_deletion_comes_first() -> None:
     raw = deployment("mod", "1.0.0", deletionTimestamp=stamp(1), finalizers=["a/b"])
-    assert check_readiness(raw, NOW).words == "being deleted, held by a/b"
+    assert check_readiness(raw, NOW).words == "being deleted (finalizers: a/b)"
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ def test_matching(selector: dict[str, Any], matches: bool) -> None:
         (expression("-tier", "Exists"), "'-tier' is not a label key"),
         (expression("UP.io/tier", "Exists"), "'UP.io/tier' is not a label key"),
         (expression("tier", "In", "bad value"), "'bad value' is not a label value"),
-        ({"matchLabels": {"tier": 3}}, "matchLabels['tier'] is a number, wanted a string"),
-        ({"matchExpressions": "x"}, "matchExpressions is a string, wanted a list"),
+        ({"matchLabels": {"tier": 3}}, "matchLabels['tier'] is a number, expected a string"),
+        ({"matchExpressions": "x"}, "matchExpressions is a string, expected a list"),
     ],
 )
 def test_what_cannot_be_read(selector: dict[str, Any], reason: str) -> None:

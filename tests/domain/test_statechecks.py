@@ -136,7 +136,7 @@ def test_36_the_message_names_what_is_missing() -> None:
 
 def test_37_an_error_names_the_type_and_ends_the_evaluation() -> None:
     found = evaluate(GREEN_RED, CheckInput(health(True)))
-    assert found.message == "the value at status.health is a boolean, wanted a string"
+    assert found.message == "the value at status.health is a boolean, expected a string"
     assert results(found) == ["error", "not reached"]
 
 
@@ -263,4 +263,4 @@ def test_linting(rule_set: Any, findings: list[LintFinding]) -> None:
 
 def test_a_finding_in_words() -> None:
     assert str(LintFinding(LintKind.NO_ERROR)) == "customStateCheck: no rule maps to Error"
-    assert str(LintFinding(LintKind.UNKNOWN_STATE, 0, "Green")) == "customStateCheck[0]: 'Green': is no state"
+    assert str(LintFinding(LintKind.UNKNOWN_STATE, 0, "Green")) == "customStateCheck[0]: 'Green': is not a state"

@@ -25,6 +25,7 @@ from tests.domain.builders import (
     gvk,
     kyma,
     labels,
+    manifest,
     meta,
     report,
     resource,
@@ -169,18 +170,18 @@ def test_the_lines_of_an_edit_say_what_changes() -> None:
 @pytest.mark.parametrize(
     ("verb", "channel", "objects", "words"),
     [
-        pytest.param(EditVerb.ENABLE, None, {"kymas": [kyma()]}, "is installed in 1.3.1", id="enabled"),
-        pytest.param(EditVerb.ENABLE, "fast", {"kymas": [kyma()]}, "is installed in 1.4.0", id="enabled in a channel"),
+        pytest.param(EditVerb.ENABLE, None, {"kymas": [kyma()]}, "is installed (1.3.1)", id="enabled"),
+        pytest.param(EditVerb.ENABLE, "fast", {"kymas": [kyma()]}, "is installed (1.4.0)", id="enabled in a channel"),
         pytest.param(EditVerb.DISABLE, None, {"kymas": [asked()], **RUNNING}, "is uninstalled (1.3.1)", id="disabled"),
         pytest.param(
             EditVerb.CHANNEL,
             "fast",
             {"kymas": [asked()], **RUNNING},
-            "goes up from 1.3.1 to 1.4.0",
+            "is upgraded 1.3.1 → 1.4.0",
             id="to a newer channel",
         ),
         pytest.param(
-            EditVerb.UNMANAGE, None, {"kymas": [asked()], **RUNNING}, "stays as it is, unmanaged", id="unmanaged"
+            EditVerb.UNMANAGE, None, {"kymas": [asked()], **RUNNING}, "stays installed, unmanaged", id="unmanaged"
         ),
     ],
 )
@@ -194,9 +195,12 @@ def test_a_channel_with_a_lower_version_changes_nothing_and_says_so() -> None:
     found = proposal(EditVerb.CHANNEL, "slow", kymas=[asked()], **RUNNING)
     assert not found.is_refused
     (effect,) = found.effects
-    words = "stays at 1.3.1: newer than channel slow (1.2.0), never downgraded automatically"
+    words = "stays at 1.3.1, which is newer than channel slow (1.2.0) and never downgraded automatically"
     assert (effect.kind, effect.words) == (EffectKind.HELD_BACK, words)
-    assert any("not downgraded; to go lower, delete the module and add it again" in text for text in found.warnings)
+    assert any(
+        "never downgraded automatically; to downgrade, delete the module and enable it again" in text
+        for text in found.warnings
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,7 +233,7 @@ def test_what_is_so_already_needs_no_edit(
             EditVerb.ENABLE,
             "nightly",
             {"kymas": [kyma()]},
-            "is not in the channel nightly; it is in regular (1.3.1), fast (1.4.0), slow (1.2.0)",
+            "is not in channel nightly; it is in regular (1.3.1), fast (1.4.0), slow (1.2.0)",
             id="a channel that does not have it",
         ),
         pytest.param(
@@ -261,7 +265,7 @@ def test_what_is_so_already_needs_no_edit(
             EditVerb.ENABLE,
             None,
             {"kymas": [kyma()], "templates": [], "release_metas": []},
-            "no catalog of this cluster offers",
+            "no catalog of this cluster has a module",
             id="nobody offers it",
         ),
         pytest.param(
@@ -271,17 +275,15 @@ def test_what_is_so_already_needs_no_edit(
             "1.1.0 is installed directly, and no channel has that version",
             id="43 installed directly in a version that no channel has",
         ),
-        pytest.param(EditVerb.DISABLE, None, {"kymas": [kyma()]}, "is not in the list", id="not there to be disabled"),
+        pytest.param(EditVerb.DISABLE, None, {"kymas": [kyma()]}, "is not enabled in", id="not there to be disabled"),
         pytest.param(
             EditVerb.DISABLE,
             None,
             {"kymas": [asked({"managed": False}, state="Processing")]},
-            "taking it out of the list now would delete it",
+            "removing its entry now would uninstall it",
             id="54 disabled before the status says Unmanaged",
         ),
-        pytest.param(
-            EditVerb.CHANNEL, "nightly", {"kymas": [asked()]}, "is not in the channel nightly", id="no channel"
-        ),
+        pytest.param(EditVerb.CHANNEL, "nightly", {"kymas": [asked()]}, "is not in channel nightly", id="no channel"),
     ],
 )
 def test_what_speaks_against_it_is_said(verb: EditVerb, channel: str | None, objects: Json, words: str) -> None:
@@ -299,7 +301,7 @@ def test_a_kyma_that_is_being_deleted_is_left_alone() -> None:
 def test_what_is_unmanaged_for_good_may_leave_the_list() -> None:
     found = proposal(EditVerb.DISABLE, kymas=[asked({"managed": False}, state="Unmanaged")], **RUNNING)
     assert not found.is_refused
-    assert found.warnings == ("the module stays installed, and nobody manages it",)
+    assert found.warnings == ("the module stays installed and is no longer managed",)
 
 
 def test_a_direct_installation_in_a_version_of_a_channel_can_be_handed_over() -> None:
@@ -312,9 +314,9 @@ def test_a_direct_installation_in_a_version_of_a_channel_can_be_handed_over() ->
     [
         (
             {"customResourcePolicy": "Ignore"},
-            "and waits until Mod kyma-system/default is deleted",
+            "and waits until you delete Mod kyma-system/default",
         ),
-        ({}, "the default CR is deleted with the module; anything else that it manages blocks the deletion"),
+        ({}, "the default CR is deleted with the module; other objects that the module manages block the deletion"),
     ],
 )
 def test_disabling_says_what_becomes_of_the_resources(entry: Json, words: str) -> None:
@@ -339,3 +341,12 @@ def test_operations_come_after_their_tests() -> None:
         ("test", "/spec/modules/0"),
         ("remove", "/spec/modules/0"),
     ]
+
+
+def test_a_manifest_with_the_skip_label_is_named_before_its_module_is_disabled() -> None:
+    skipped = manifest("mod", "1.3.1")
+    skipped["metadata"]["labels"]["operator.kyma-project.io/skip-reconciliation"] = "true"
+    found = proposal(EditVerb.DISABLE, kymas=[asked(state="Ready")], manifests=[skipped], **RUNNING)
+    assert found.warnings[0].startswith("Manifest kyma-system/default-mod-1 has the skip label: ")
+    plain = proposal(EditVerb.DISABLE, kymas=[asked(state="Ready")], manifests=[manifest("mod", "1.3.1")], **RUNNING)
+    assert found.warnings[1:] == plain.warnings

@@ -88,7 +88,7 @@ def test_without_a_manifest_the_manager_is_a_root_and_the_rest_is_said_to_be_unk
         ("default", NodeRole.RESOURCE),
         ("keda-manager", NodeRole.MANAGER),
     ]
-    assert "there is no Manifest here, so it is not known what else was installed" in found.notes
+    assert "no Manifest in this cluster, so other installed objects are unknown" in found.notes
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_chain_without_an_end_ends() -> None:
         (None, "ReplicaSets, Pods and Jobs: loading"),
         (FeedState.LIVE, ""),
         (FeedState.FORBIDDEN, "forbidden (you may not list pods in kyma-system)"),
-        (FeedState.FAILED, "unknown (no list of pods in kyma-system)"),
+        (FeedState.FAILED, "unknown (could not list pods in kyma-system)"),
     ],
 )
 def test_why_pods_are_missing_is_said(state: FeedState | None, words: str) -> None:

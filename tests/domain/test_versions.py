@@ -162,8 +162,8 @@ def test_an_upgrade_leads_to_a_greater_version_and_to_a_pre_release_by_consent_o
     ("one", "other", "apart", "words"),
     [
         ("1.2.0", "1.3.1", Distance(1, "minor"), "1 minor"),
-        ("1.2.0", "3.0.0", Distance(2, "major"), "2 major"),
-        ("1.2.5", "1.2.3", Distance(2, "patch"), "2 patch"),
+        ("1.2.0", "3.0.0", Distance(2, "major"), "2 majors"),
+        ("1.2.5", "1.2.3", Distance(2, "patch"), "2 patches"),
         ("1.2.3-rc", "1.2.3", Distance(0, "pre-release"), "pre-release"),
         ("1.2.3", "v1.2.3", None, "None"),
         ("main", "1.2.3", None, "None"),

@@ -139,28 +139,36 @@ def put(value: Any, *path: str | int) -> Callable[[Parts], None]:
 @pytest.mark.parametrize(
     ("spoil", "link", "why"),
     [
-        (put("", "watcher", "spec", "manager"), "Watcher", "names no manager"),
+        (put("", "watcher", "spec", "manager"), "Watcher", "no manager is set"),
         (put(0, "watcher", "spec", "serviceInfo", "port"), "Watcher", "serviceInfo is incomplete"),
         (put("False", "watcher", "status", "conditions", 0, "status"), "Watcher", "condition VirtualService is False"),
-        (put([], "gateways"), "Gateway", "no Gateway has the labels"),
+        (put([], "gateways"), "Gateway", "no Gateway matches the Watcher's selector"),
         (put([], "gateways", 0, "spec", "servers"), "Gateway", "kcp-system/klm-watcher has no host"),
-        (put([], "virtual"), "VirtualService", "it is not there"),
+        (put([], "virtual"), "VirtualService", "not found; lifecycle-manager creates it"),
         (put(["a/b"], "virtual", 0, "spec", "gateways"), "VirtualService", "gateways are a/b"),
         (put(["x.y"], "virtual", 0, "spec", "hosts"), "VirtualService", "hosts are x.y"),
         (put([], "virtual", 0, "spec", "http"), "VirtualService", "no route for /v2/lifecycle-manager/event"),
         (put([], "virtual", 0, "spec", "http", 0, "route"), "VirtualService", "leads to none"),
-        (put([], "virtual", 0, "metadata", "ownerReferences"), "VirtualService", "does not own it"),
-        (put([{"port": 1}], "service", "spec", "ports"), "Service", "has no port 8082, only 1"),
-        (put("other", "service", "metadata", "name"), "Service", "nobody takes the events"),
-        (put(False, "configuration"), "webhook", "no ValidatingWebhookConfiguration"),
-        (put([], "hooks"), "webhook", "no webhook of this name"),
+        (
+            put([], "virtual", 0, "metadata", "ownerReferences"),
+            "VirtualService",
+            "ownerReference to the Watcher is missing",
+        ),
+        (put([{"port": 1}], "service", "spec", "ports"), "Service", "no port 8082; ports: 1"),
+        (put("other", "service", "metadata", "name"), "Service", "not found: events from runtimes are lost"),
+        (put(False, "configuration"), "webhook", "ValidatingWebhookConfiguration skr-webhook not found"),
+        (put([], "hooks"), "webhook", "not found in ValidatingWebhookConfiguration skr-webhook"),
         (put("/validate/x", "hook", "clientConfig", "service", "path"), "webhook", "calls kyma-system/skr-webhook"),
-        (put("", "hook", "clientConfig", "caBundle"), "webhook", "no caBundle"),
-        (put({}, "hook", "objectSelector", "matchLabels"), "webhook", "selects none"),
-        (put(["kymas/status"], "hook", "rules", 0, "resources"), "webhook", "no rule of it is for"),
-        (put(["UPDATE"], "hook", "rules", 0, "operations"), "webhook", "no rule of it is for"),
-        (put("Fail", "hook", "failurePolicy"), "webhook", "failure policy is Fail"),
-        (put(None, "deployment"), "Deployment", "nobody passes the changes on"),
+        (put("", "hook", "clientConfig", "caBundle"), "webhook", "caBundle is missing"),
+        (put({}, "hook", "objectSelector", "matchLabels"), "webhook", "objectSelector is none"),
+        (
+            put(["kymas/status"], "hook", "rules", 0, "resources"),
+            "webhook",
+            "no rule for CREATE, UPDATE, DELETE of kymas",
+        ),
+        (put(["UPDATE"], "hook", "rules", 0, "operations"), "webhook", "no rule for CREATE, UPDATE, DELETE of kymas"),
+        (put("Fail", "hook", "failurePolicy"), "webhook", "failurePolicy is Fail"),
+        (put(None, "deployment"), "Deployment", "not found: changes are not forwarded"),
         (put(0, "deployment", "status", "availableReplicas"), "Deployment", "0 of 1 replicas"),
         (put(False, "secret"), "Secret", "no certificate"),
     ],
@@ -189,4 +197,4 @@ def test_what_may_not_be_read_is_unknown_and_not_broken() -> None:
 def test_a_webhook_that_is_left_of_a_watcher() -> None:
     parts = Parts()
     parts.hooks = [parts.hook, {"name": "kcp-system.gone.operator.kyma-project.io"}]
-    assert [(what, "no Watcher is for it" in why) for what, _, why in parts.broken()] == [("webhook", True)]
+    assert [(what, "no Watcher for this webhook" in why) for what, _, why in parts.broken()] == [("webhook", True)]

@@ -16,20 +16,23 @@ from kymatui.domain.versions.messages import drift_words, note_words, refusal_wo
 from kymatui.domain.versions.resolution import ConventionNote
 
 SENTENCES: list[tuple[r.Refusal, str]] = [
-    (r.ChannelIsNone("m", "spec.channel"), "spec.channel is none, which is no channel"),
+    (r.ChannelIsNone("m", "spec.channel"), "spec.channel is none, which is not a channel"),
     (r.ChannelAndVersion("m", "fast", "1.0.0"), "spec.modules[] sets both channel fast and version 1.0.0"),
-    (r.StatusWithoutTemplate("m"), "the Kyma's status names the module without the template that it came from"),
-    (r.NoReleaseMeta("m", "ns"), "no ModuleReleaseMeta found in ns, and no ModuleTemplate of the old style"),
+    (r.StatusWithoutTemplate("m"), "the Kyma's status lists the module without its ModuleTemplate"),
+    (r.NoReleaseMeta("m", "ns"), "namespace ns has no ModuleReleaseMeta or old-format ModuleTemplate of the module"),
     (r.CatalogUnreadable("m", UnknownFact(ListGap.FORBIDDEN, ("a", "b"))), "catalog forbidden (you may not list a, b)"),
     (r.CatalogUnreadable("m", UnknownFact(ListGap.LOADING, ("a",))), "catalog loading (a)"),
-    (r.ChannelUnknown("m", UnknownFact(ListGap.UNKNOWN, ("kymas",), "502")), "channel unknown (no list of kymas: 502)"),
-    (r.NoChannels("m"), "no channels found: the ModuleReleaseMeta has none"),
-    (r.ChannelMissing("m", "fast", ("a", "b")), "no versions found for channel fast, only for a, b"),
+    (
+        r.ChannelUnknown("m", UnknownFact(ListGap.UNKNOWN, ("kymas",), "502")),
+        "channel unknown (could not list kymas: 502)",
+    ),
+    (r.NoChannels("m"), "the ModuleReleaseMeta has no channels"),
+    (r.ChannelMissing("m", "fast", ("a", "b")), "channel fast has no version of the module (available in: a, b)"),
     (r.TemplateMissing("m", "1.0.0", "m-1.0.0", "ns"), "ModuleTemplate ns/m-1.0.0 is missing"),
     (r.AmbiguousTemplates("m", "fast", ("a", "b")), "more than one ModuleTemplate in channel fast: a, b"),
-    (r.NoTemplateInChannel("m", "fast", ("a",)), "no ModuleTemplate in channel fast, only in a"),
-    (r.TemplateWithoutChannel("m", "t"), "no channel found on ModuleTemplate t"),
-    (r.IsMandatory("m", "t"), "ModuleTemplate t is mandatory and cannot be asked for"),
+    (r.NoTemplateInChannel("m", "fast", ("a",)), "channel fast has no ModuleTemplate of the module (available in: a)"),
+    (r.TemplateWithoutChannel("m", "t"), "ModuleTemplate t has no channel"),
+    (r.IsMandatory("m", "t"), "ModuleTemplate t is mandatory, so a Kyma cannot request the module"),
     (r.InternalOnly("m"), "it is an internal module, and the Kyma is not labelled internal"),
     (r.BetaOnly("m"), "it is a beta module, and the Kyma is not labelled beta"),
     (
@@ -41,17 +44,17 @@ SENTENCES: list[tuple[r.Refusal, str]] = [
     (r.SelectorInvalid("m", "why"), "the kymaSelector of its ModuleReleaseMeta is invalid: why"),
     (
         r.HeldBack("m", "fast", "regular", "2.0.0", "1.0.0"),
-        "channel regular has 1.0.0, but 2.0.0 was installed before and is not downgraded",
+        "newer than channel regular (2.0.0 > 1.0.0), and never downgraded automatically",
     ),
     (
         r.InvalidVersion("m", "status", "main"),
-        "the Kyma's status has the invalid version 'main', so no update is allowed",
+        "the Kyma's status has the invalid version 'main', so upgrades are not possible",
     ),
     (
         r.WaitsForWindow("m", "1", "2", None),
-        "the update from 1 to 2 waits for a maintenance window; the next window is not known here",
+        "awaiting maintenance window for the upgrade 1 → 2: the next window is unknown",
     ),
-    (r.WindowsUnreadable("m", "why"), "the update needs a maintenance window, and why"),
+    (r.WindowsUnreadable("m", "why"), "the upgrade needs a maintenance window, and why"),
 ]
 
 
@@ -68,11 +71,11 @@ def test_no_refusal_is_forgotten() -> None:
 @pytest.mark.parametrize(
     ("drift", "words"),
     [
-        (Drift(DriftKind.IN_SYNC), "in step"),
+        (Drift(DriftKind.IN_SYNC), "up to date"),
         (Drift(DriftKind.BEHIND, Distance(1, "minor")), "1 minor behind"),
-        (Drift(DriftKind.AHEAD, Distance(2, "major")), "2 major ahead"),
-        (Drift(DriftKind.CHANNEL_SKEW), "held back"),
-        (Drift(DriftKind.PENDING_MAINTENANCE), "waits for window"),
+        (Drift(DriftKind.AHEAD, Distance(2, "major")), "2 majors ahead"),
+        (Drift(DriftKind.CHANNEL_SKEW), "newer than channel"),
+        (Drift(DriftKind.PENDING_MAINTENANCE), "awaiting window"),
         (Drift(DriftKind.ROLLING_OUT), "rolling out"),
         (Drift(DriftKind.UNKNOWN), "unknown"),
         (Drift(DriftKind.NONE), ""),
@@ -85,5 +88,5 @@ def test_drift(drift: Drift, words: str) -> None:
 def test_the_rest() -> None:
     assert all(source_words(source) for source in StateSource)
     said = note_words(ConventionNote("template", "x", "mod-1.0.0"))
-    assert said == "the template is x; lifecycle-manager looks for mod-1.0.0 and will not find it"
+    assert said == "the template is x, but lifecycle-manager looks for mod-1.0.0 and does not find it"
     assert window_words(MaintenanceWindow(0.0, 3600.0)) == "the next window is Thu 1970-01-01 00:00 to Thu 01:00 UTC"

@@ -79,13 +79,13 @@ LIBRARY: dict[str, tuple[Make, list[str]]] = {
     ),
     "a name that no object can have": (
         lambda place: replace(from_text("m.yaml", yaml.safe_dump(GOOD))(place), name="Bad_Name"),
-        ["'Bad_Name' is no name of an installation"],
+        ["'Bad_Name' is not a valid name for an installation"],
     ),
     "a namespace that is not there": (
         lambda place: raw_yaml.from_text(
             yaml.safe_dump_all(elsewhere(place.namespace)), name="bad", namespace=place.namespace
         ),
-        ["ConfigMap nowhere-at-all/bad", "the namespace nowhere-at-all does not exist"],
+        ["ConfigMap nowhere-at-all/bad", "namespace nowhere-at-all does not exist"],
     ),
     "unsupported fields": (from_kustomization, ["odd.tar", "kustomization.yaml", "helmCharts"]),
 }

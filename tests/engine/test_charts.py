@@ -89,7 +89,9 @@ def test_what_a_chart_makes_up_anew_in_each_rendering_is_no_drift(place: Place) 
 
 def test_a_namespace_that_must_not_be_made_has_to_be_there(place: Place) -> None:
     fixed = chart(place, make.config_map("a"), create_namespace=False)
-    with pytest.raises(RefusedError, match=f"Namespace {place.namespace}: it does not exist, and is not to be created"):
+    with pytest.raises(
+        RefusedError, match=f"Namespace {place.namespace}: it does not exist, and CreateNamespace is false"
+    ):
         install(place, fixed)
     assert place.get("v1", "Namespace", place.namespace, namespace="") is None
     place.make_namespace()
@@ -144,7 +146,7 @@ def test_hooks_stand_in_the_plan_and_are_tried_on_the_server(place: Place) -> No
         ("post-install", "x", "blocked"),
     ]
     assert "spec.template" in planned.hooks[1].reason
-    assert "does not let it go" in planned.hooks[2].reason
+    assert "does not delete it first" in planned.hooks[2].reason
     assert "does not serve" in planned.hooks[3].reason
     assert place.get(JOB, "Job", "good") is None
     with pytest.raises(RefusedError, match="bad"):
@@ -216,7 +218,7 @@ def test_a_release_that_helm_is_at_work_on_is_left_alone(place: Place) -> None:
     (release,) = history(place)
     pending = replace(release, version=2, status=Status.PENDING_UPGRADE)
     place.raw.apply(to_secret(pending), manager="helm")
-    with pytest.raises(RefusedError, match=r"helm is at work on the release .* revision 2 is pending-upgrade"):
+    with pytest.raises(RefusedError, match=r"helm is working on release .* revision 2 is pending-upgrade"):
         plan(place, chart(place, make.config_map("a", x="2")))
 
 
@@ -258,7 +260,7 @@ def test_what_helm_installed_is_upgraded_without_force(place: Place) -> None:
 
 def test_a_name_is_a_charts_or_not(place: Place) -> None:
     install(place, chart(place, make.config_map("a")))
-    with pytest.raises(RefusedError, match="is installed as a Helm release, and this would be none"):
+    with pytest.raises(RefusedError, match="is installed as a Helm release; this installation would be none"):
         plan(place, bundle(place, make.config_map("a"), name="web"))
     assert read_inventory(place.cluster, SystemClock(), "web", place.namespace) is not None
 

@@ -44,7 +44,7 @@ def test_two_hundred_resources_of_which_three_are_held_go_and_nothing_is_orphane
         with pytest.raises(RefusedError, match=r"still manages 200 objects.* and 190 more"):
             uninstall("module", place.namespace, place.cluster, options=IMPATIENT)
         for _ in range(2):
-            with pytest.raises(PartlyDoneError, match=f"held by {held}") as caught:
+            with pytest.raises(PartlyDoneError, match=f"blocked by finalizer {held}") as caught:
                 uninstall("module", place.namespace, place.cluster, cascade=True, options=IMPATIENT)
             assert all(name in str(caught.value) for name in STUCK)
             eventually(lambda: sorted(_short(body) for body in place.raw.list(things)) == list(STUCK), "the rest goes")

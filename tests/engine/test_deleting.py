@@ -146,9 +146,11 @@ def test_a_finalizer_that_nobody_removes_is_named_with_its_owner_and_the_manager
     own["metadata"]["finalizers"] = [f"{place.group}/cleanup"]
     install(place, bundle(place, *module(place), resource=own))
     told = Told()
-    with pytest.raises(PartlyDoneError, match=rf"Thing .*/default, held by {place.group}/cleanup \(set by kymatui\)"):
+    with pytest.raises(
+        PartlyDoneError, match=rf"Thing .*/default, blocked by finalizer {place.group}/cleanup \(set by kymatui\)"
+    ):
         remove(place, limits=IMPATIENT, told=told)
-    assert any("waiting until Thing" in words for words in told.words)
+    assert any("waiting for the deletion of Thing" in words for words in told.words)
     assert place.get("apps/v1", "Deployment", "manager") is not None
     place.release(ObjectRef(GroupVersionKind(place.group, "v1", "Thing"), place.namespace, "default"))
     remove(place)
@@ -184,7 +186,7 @@ def test_a_namespace_stays_while_kinds_cannot_be_read_that_may_have_objects_in_i
     install(place, bundle(place, *module(place)))
     monkeypatch.setattr(Discovery, "unread", lambda _: ((group, "v1"),))
     found = remove(place)
-    reason = f"others are in it: the kinds of {group}/v1, which cannot be read"
+    reason = f"it contains other objects: the kinds of {group}/v1, which cannot be read"
     assert [step.reason for step in found.kept] == ([reason] if stays else [])
     assert exists(place, place.namespace) is stays
 
@@ -193,7 +195,9 @@ def test_a_namespace_in_which_others_are_is_kept_and_they_are_named(place: Place
     install(place, bundle(place, *module(place)))
     place.kubectl(make.config_map("theirs", place.namespace))
     found = remove(place)
-    assert [step.reason for step in found.kept] == ["others are in it: ConfigMap " + f"{place.namespace}/theirs"]
+    assert [step.reason for step in found.kept] == [
+        "it contains other objects: ConfigMap " + f"{place.namespace}/theirs"
+    ]
     assert place.get("v1", "ConfigMap", "theirs") is not None
     assert place.get("v1", "ConfigMap", "kymatui.module") is None
 
@@ -202,7 +206,7 @@ def test_namespaces_of_the_system_are_never_deleted(place: Place) -> None:
     what = bundle(place, make.namespace("kube-node-lease"), make.namespace(f"{place.name}-own"), make.config_map("a"))
     install(place, what)
     found = remove(place)
-    assert [(step.ref.name, step.reason) for step in found.kept] == [("kube-node-lease", "a namespace of the system")]
+    assert [(step.ref.name, step.reason) for step in found.kept] == [("kube-node-lease", "a system namespace")]
     assert not exists(place, f"{place.name}-own")
     assert exists(place, "kube-node-lease")
 
@@ -221,7 +225,7 @@ def test_what_may_not_be_listed_blocks_until_that_is_accepted(place: Place) -> N
     found = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert found is not None
     unknown = replace(found, remaining=replace(found.remaining, unknown=(("Thing.x", "forbidden"),)))
-    with begin(place.cluster, limits=LIMITS) as run, pytest.raises(RefusedError, match="nobody knows"):
+    with begin(place.cluster, limits=LIMITS) as run, pytest.raises(RefusedError, match="it is unknown whether"):
         module_deletion.uninstall_module(unknown, run, DeletionConsent(unknown.accepted))
 
 
@@ -234,7 +238,7 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_run_again(place: Place) -
     assert found is not None
 
     def stop(progress: object) -> None:
-        if "waiting until" in str(progress):
+        if "waiting for the deletion" in str(progress):
             cancel.set()
 
     with begin(place.cluster, limits=LIMITS, tell=stop, cancel=cancel) as run, pytest.raises(CancelledError):

@@ -21,8 +21,8 @@ def seen(charge: ManagedBy, *, requested: bool = False, remaining: ManagedObject
 
 ASKED, LEAVING = seen(ManagedBy.KYMA, requested=True), seen(ManagedBy.KYMA)
 DIRECT, ALONE = seen(ManagedBy.DIRECT), seen(ManagedBy.NOBODY)
-AGAIN = "somebody has asked the Kyma for mod meanwhile"
-INSTALLED = "somebody has installed mod 2.0.0 meanwhile"
+AGAIN = "another client has enabled mod in the Kyma meanwhile"
+INSTALLED = "another client has installed mod 2.0.0 meanwhile"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_who_wants_the_module_again_is_named(
 
 
 def test_what_is_left_without_a_manager_can_be_deleted_as_it_is_or_by_its_manager_again() -> None:
-    assert "nobody lets go of a finalizer. Install mod again" in ALONE.advice
+    assert "finalizers are not removed and nothing is cleaned up. Install mod again" in ALONE.advice
     assert seen(ManagedBy.NOBODY, remaining=ManagedObjects()).advice == ""
     assert DIRECT.advice == ""
 
@@ -56,7 +56,10 @@ def test_a_default_resource_that_lifecycle_manager_ignores_goes_before_the_modul
     ref = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Keda"), "kyma-system", "default")
     own = ManagedObject(ref, "u1", ours=True)
     looked = seen(ManagedBy.KYMA, requested=True, remaining=ManagedObjects((own,)))
-    for by_hand, words in ((False, "goes with the module"), (True, "goes before the module: its policy is Ignore")):
+    for by_hand, words in (
+        (False, "deleted with the module"),
+        (True, "deleted before the module: the policy is Ignore"),
+    ):
         now = replace(looked, by_hand=by_hand)
         assert words in deletion_text(now, "table")
         (row,) = deletion_rows(now, 0.0)

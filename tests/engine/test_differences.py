@@ -113,7 +113,10 @@ def test_grants_tell_who_may_do_what_where() -> None:
     ("rules", "words"),
     [
         ([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}], "everything in all groups"),
-        ([make.rule("clusterroles.rbac.authorization.k8s.io", "bind", "escalate")], "it can give itself more rights"),
+        (
+            [make.rule("clusterroles.rbac.authorization.k8s.io", "bind", "escalate")],
+            "the module can give itself more rights",
+        ),
         ([{"apiGroups": [""], "resources": ["pods/exec"], "verbs": ["create"]}], "runs commands in pods"),
     ],
 )

@@ -108,7 +108,7 @@ def test_a_helm_release_is_forgotten_when_all_of_it_has_another_owner_and_not_be
     install(place, chart(place, make.config_map("a", x="1"), make.config_map("b", x="1")))
     known = ReleaseStore(place.cluster, "web", place.namespace, time.time).read()
     assert known is not None
-    assert f"the Helm release {place.namespace}/web is forgotten then" in handover_notice(known)
+    assert f"the Helm release {place.namespace}/web is removed with its history" in handover_notice(known)
     for name, left in (("a", 1), ("b", 0)):
         live = place.get("v1", "ConfigMap", name)
         assert live is not None
@@ -139,10 +139,10 @@ def test_what_somebody_else_deleted_is_told_and_what_somebody_installed_anew_is_
     install(place, bundle(place, make.config_map("c", x="2")))
     told = Told()
     with begin(place.cluster, limits=LIMITS, tell=told) as run:
-        with pytest.raises(OutdatedError, match="somebody installed another module"):
+        with pytest.raises(OutdatedError, match="another client has installed module"):
             module_deletion.uninstall_module(seen, run, DeletionConsent(seen.accepted))
         now = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
         assert now is not None
         ended = module_deletion.uninstall_module(replace(now, lost=(gone,)), run, DeletionConsent(now.accepted))
     assert ended.lost == (gone,)
-    assert f"{gone} was gone already: somebody else deleted it" in told.words
+    assert f"{gone} was already deleted by another client" in told.words

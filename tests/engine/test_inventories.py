@@ -51,9 +51,9 @@ def test_what_is_written_is_read_again(inventory: Inventory) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "there holds no inventory"),
+        ("", "there has no readable inventory"),
         ("{}", "of another version"),
-        ('{"schema": "kymatui.io/inventory/v1"}', "there holds no inventory"),
+        ('{"schema": "kymatui.io/inventory/v1"}', "there has no readable inventory"),
         ('{"schema": "kymatui.io/inventory/v9"}', "of another version of kymatui"),
     ],
 )
@@ -101,8 +101,8 @@ def test_another_machine_reads_what_is_installed(place: Place) -> None:
 @pytest.mark.parametrize(
     ("labels", "reason"),
     [
-        ({"applyset.kubernetes.io/part-of": "applyset-other-v1"}, "it belongs to the set applyset-other-v1 now"),
-        ({"applyset.kubernetes.io/part-of": None}, "its marks were taken away"),
+        ({"applyset.kubernetes.io/part-of": "applyset-other-v1"}, "owned by the set applyset-other-v1 now"),
+        ({"applyset.kubernetes.io/part-of": None}, "its ownership labels were removed"),
     ],
 )
 def test_what_is_anothers_now_is_not_pruned(place: Place, labels: dict[str, str | None], reason: str) -> None:

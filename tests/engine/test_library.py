@@ -147,7 +147,7 @@ def test_a_backup_gets_what_is_pruned_and_what_is_uninstalled(place: Place) -> N
 
 def test_a_check_function_has_the_last_word(place: Place) -> None:
     what = bundle(place, make.config_map("a"))
-    with pytest.raises(PartlyDoneError, match="its check says that it is not well"):
+    with pytest.raises(PartlyDoneError, match="but its check failed"):
         install(what, place.cluster, check_function=lambda cluster, bundle: False, options=OPTIONS)
     assert not check(what, place.cluster, check_function=lambda cluster, bundle: False).ready
     assert check(what, place.cluster, check_function=lambda cluster, bundle: True).ready
@@ -199,7 +199,7 @@ def test_what_a_kyma_asks_for_is_not_installed_by_hand(place: Place) -> None:
         "spec": {"channel": "regular", "modules": [{"name": place.name, "managed": True}]},
     }
     eventually(lambda: _applied(place, kyma), "Kymas are served")
-    with pytest.raises(RefusedError, match=f"{place.name} is installed by the Kyma"):
+    with pytest.raises(RefusedError, match=f"{place.name} is managed by the Kyma"):
         install(Intent(bundle(place, make.config_map("a")), module=place.name), place.cluster, options=OPTIONS)
     assert place.get("v1", "ConfigMap", "a") is None
     install(Intent(bundle(place, make.config_map("a")), module="another"), place.cluster, options=OPTIONS)

@@ -114,7 +114,7 @@ def test_scopes_of_kinds_that_come_along_are_those_of_their_definitions() -> Non
     [
         ({"kind": "ConfigMap", "metadata": {"name": "a"}}, "module.yaml: a has no apiVersion and kind"),
         ({"apiVersion": "v1", "kind": "Secret", "metadata": {}}, "a Secret has no name"),
-        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "x-"}}, "asks for a generated name"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "x-"}}, "has a generated name"),
     ],
 )
 def test_what_cannot_be_installed_is_named(body: Json, words: str) -> None:

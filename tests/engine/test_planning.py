@@ -106,12 +106,12 @@ def test_instances_of_kinds_that_come_along_are_not_checked_and_come_last(place:
 def test_what_belongs_to_another_is_not_taken(place: Place) -> None:
     install(place, bundle(place, make.config_map("shared"), name="one"))
     planned = plan(place, bundle(place, make.config_map("shared"), name="two"))
-    assert "belongs to the set" in step_of(planned.steps, "shared").reason
+    assert "owned by the set" in step_of(planned.steps, "shared").reason
     managed = make.config_map("managed", place.namespace)
     managed["metadata"]["labels"] = {"operator.kyma-project.io/managed-by": "kyma"}
     place.kubectl(managed)
     planned = plan(place, bundle(place, make.config_map("managed"), name="two"))
-    assert "belongs to the lifecycle-manager" in step_of(planned.steps, "managed").reason
+    assert "owned by the lifecycle-manager" in step_of(planned.steps, "managed").reason
 
 
 def test_what_is_being_deleted_blocks_with_who_holds_it(place: Place) -> None:
@@ -121,7 +121,7 @@ def test_what_is_being_deleted_blocks_with_who_holds_it(place: Place) -> None:
     place.kubectl(held)
     place.raw.delete(read_ref(held))
     planned = plan(place, bundle(place, make.config_map("a")))
-    assert step_of(planned.steps, "a").reason == "it is being deleted, held by example.org/held"
+    assert step_of(planned.steps, "a").reason == "it is being deleted (finalizers: example.org/held)"
     del held["metadata"]["finalizers"]
     place.kubectl(held)
 
@@ -138,8 +138,8 @@ def test_a_saved_plan_is_the_same_plan(place: Place) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("no json", "this is no plan"),
-        ("[]", "this is no plan"),
+        ("no json", "this file is not a plan|this plan is of another version"),
+        ("[]", "this file is not a plan|this plan is of another version"),
         ('{"schema": "kymatui.io/plan/v0"}', "its schema is 'kymatui.io/plan/v0'"),
         ('{"schema": "kymatui.io/plan/v1", "plan": {"steps": 1}}', "this plan cannot be read"),
     ],
@@ -154,7 +154,7 @@ def test_a_plan_is_refused_when_the_cluster_has_moved_on(place: Place, what: str
     install(place, bundle(place, make.config_map("a", x="1")))
     planned = plan(place, bundle(place, make.config_map("a", x="2"), make.config_map("b", x="2")))
     meddle(place, what)
-    with pytest.raises(OutdatedError, match="since the plan was made"):
+    with pytest.raises(OutdatedError, match="since the plan"):
         apply(place, planned)
     assert (place.get("v1", "ConfigMap", "a") or {"data": {}})["data"].get("x") != "2"
 
@@ -177,7 +177,7 @@ def test_a_plan_that_changes_nothing_is_refused_too_when_something_has_changed_s
     assert planned.changes_nothing
     apply(place, planned)
     meddle(place, "changed")
-    with pytest.raises(OutdatedError, match="since the plan was made"):
+    with pytest.raises(OutdatedError, match="since the plan"):
         apply(place, planned)
 
 
@@ -189,7 +189,7 @@ def test_a_status_that_changed_does_not_outdate_a_plan(place: Place) -> None:
 
 def test_a_plan_is_for_one_cluster(place: Place) -> None:
     planned = plan(place, bundle(place, make.config_map("a")))
-    with pytest.raises(RefusedError, match="the plan is for the cluster another"):
+    with pytest.raises(RefusedError, match="the plan is for cluster another"):
         apply(place, replace(planned, cluster="another"))
 
 
@@ -227,16 +227,16 @@ def test_pruning_asks_before_definitions_and_namespaces_and_can_be_left_out(plac
     asked = plan(place, small)
     assert actions(asked.of(Action.DELETE)) == [("old", "delete")]
     assert [step.reason for step in asked.of(Action.KEEP)] == [
-        "with a definition go all its instances (there are none); that needs consent",
-        "with a namespace goes everything in it; that needs consent",
+        "deleting a CRD deletes all its objects (none exist); this needs consent",
+        "deleting a namespace deletes everything in it; this needs consent",
     ]
     place.kubectl({**make.custom(place.group, "Thing", "users"), "metadata": {"name": "users", "namespace": "default"}})
     for name in "abcdefg":
         place.kubectl(make.config_map(name, f"{place.name}-more"))
     consenting = Intent(small, prune_definitions=True, prune_namespaces=True)
     assert [step.reason for step in plan(place, consenting).of(Action.DELETE)][:2] == [
-        "this version does not have it, and with it go all its instances (Thing default/users)",
-        "this version does not have it, and with it goes everything in it "
+        "not in this version; deletes all its objects too (Thing default/users)",
+        "not in this version; deletes everything in it too "
         f"({', '.join(f'ConfigMap {place.name}-more/{name}' for name in 'abcde')} and 2 more)",
     ]
     install(place, consenting)

@@ -39,7 +39,7 @@ def goes_through(place: Place, bundle: Bundle) -> None:
     assert check(bundle, place.cluster, transforms=newer).consistent
     found = uninstall(bundle.name, bundle.namespace, place.cluster, options=OPTIONS)
     assert found is not None
-    assert {step.reason for step in found.kept} <= {"it was there before the module", "a namespace of the system"}
+    assert {step.reason for step in found.kept} <= {"it existed before the module", "a system namespace"}
     left = [read_ref(body) for body in bundle.objects if read_ref(body).kind.kind != "Namespace"]
     assert [str(ref) for ref in left if place.raw.get(_placed(ref, bundle)) is not None] == []
 

@@ -36,9 +36,9 @@ def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("prod", "u1", ""),
         ("renamed", "u1", ""),
-        ("prod", "u2", "it was made in another cluster that is called prod, too, and this is prod"),
-        ("dev", "u2", "it was made in prod, and this is dev"),
-        ("dev", "", "it was made in prod, and this is dev"),
+        ("prod", "u2", "the backup is from another cluster that is also called prod, but this is prod"),
+        ("dev", "u2", "the backup is from prod, but this is dev"),
+        ("dev", "", "the backup is from prod, but this is dev"),
         ("prod", "", ""),
     ],
 )
@@ -86,12 +86,12 @@ def test_what_would_come_of_each_object_is_seen_before_and_then_comes(place: Pla
     seen = {one.ref.name: one for one in plan_restore(wanted, place.connect())}
     assert {name: (one.fate, one.reason) for name, one in seen.items()} == {
         f"things.{place.group}": (RestoreVerdict.CREATE, ""),
-        "t": (RestoreVerdict.CREATE, "its definition is created before"),
+        "t": (RestoreVerdict.CREATE, "its CRD is created first"),
         "n": (RestoreVerdict.BLOCKED, "the cluster does not serve Nothing.v1.nobody.example: install the module first"),
-        "lost": (RestoreVerdict.BLOCKED, "the namespace nowhere does not exist"),
+        "lost": (RestoreVerdict.BLOCKED, "namespace nowhere does not exist"),
         "missing": (RestoreVerdict.CREATE, ""),
-        "there": (RestoreVerdict.THERE, "it is there, differs from the backup, and stays as it is"),
-        "held": (RestoreVerdict.BLOCKED, "it is still being deleted: that is waited for"),
+        "there": (RestoreVerdict.THERE, "already exists, differs from the backup; not changed"),
+        "held": (RestoreVerdict.BLOCKED, "it is still being deleted; kymatui waits for that"),
         "s": (RestoreVerdict.CREATE, "without its data: a backup holds no values of Secrets"),
     }
     assert [(one.path, one.before, one.after) for one in seen["there"].changes] == [("data.a", "2", "1")]

@@ -99,7 +99,7 @@ def test_without_a_secret_there_is_no_runtime(place: Place, runtimes: SecretRunt
     [
         ([("a", {"config": b"x"}), ("b", {"config": b"x"})], "more than one secret found for one"),
         ([("a", {"kubeconfig": b"x"})], "data.config is missing"),
-        ([("a", {"config": b"]["})], "does not parse"),
+        ([("a", {"config": b"]["})], "is not valid YAML"),
         ([("a", {"config": b"clusters: []"})], "Secret .*/a"),
     ],
 )
@@ -131,5 +131,5 @@ def test_the_runtime_of_another_kyma_is_never_worked_on(
     assert next(said) == "never asked"
     said = iter(["kcp-system/other"])
     secret(place, "access-two", {"config": own(place)}, kyma="two")
-    with pytest.raises(ConfigurationError, match="access-two leads to the runtime of kcp-system/other, and not of"):
+    with pytest.raises(ConfigurationError, match="access-two leads to the runtime of kcp-system/other, not of"):
         runtimes.of(manifest(place, kyma="two"), threading.Event())

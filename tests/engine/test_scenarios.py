@@ -43,7 +43,9 @@ def test_21_pruning_goes_in_two_phases_and_a_stuck_finalizer_keeps_the_second(pl
     old = (cron_job("nightly"), make.service_account("nightly"), make.config_map("a"))
     install(bundle(place, *old), place.cluster, options=OPTIONS)
     place.kubectl(cron_job("nightly", place.namespace, finalizers=["example.org/stuck"]), manager="stuck")
-    with pytest.raises(PartlyDoneError, match=r"CronJob .*/nightly, held by example.org/stuck \(set by stuck\)"):
+    with pytest.raises(
+        PartlyDoneError, match=r"CronJob .*/nightly, blocked by finalizer example.org/stuck \(set by stuck\)"
+    ):
         install(bundle(place, make.config_map("a")), place.cluster, options=IMPATIENT)
     assert place.get("v1", "ServiceAccount", "nightly") is not None
     place.kubectl(cron_job("nightly", place.namespace), manager="stuck")
@@ -55,7 +57,7 @@ def test_27_a_namespace_of_the_system_is_never_pruned(place: Place) -> None:
     install(bundle(place, make.namespace("kube-public"), make.config_map("a")), place.cluster, options=OPTIONS)
     small = Intent(bundle(place, make.config_map("a")), prune_namespaces=True)
     (step,) = plan(place, small).of(Action.KEEP)
-    assert (step.ref.name, step.reason) == ("kube-public", "a namespace of the system")
+    assert (step.ref.name, step.reason) == ("kube-public", "a system namespace")
 
 
 def test_44_what_was_interrupted_after_some_objects_is_completed(place: Place) -> None:
@@ -110,7 +112,7 @@ def test_49_what_may_not_be_listed_is_unknown_and_not_none(place: Place) -> None
             return super().list(gvk, *given, **named)  # type: ignore[no-any-return]
 
     careful = Forbidding(place.cluster.client)
-    with pytest.raises(RefusedError, match=r"nobody knows whether module still manages something: Thing\."):
+    with pytest.raises(RefusedError, match=r"it is unknown whether module still manages objects of: Thing\."):
         uninstall("module", place.namespace, careful, options=OPTIONS)
     assert config_map(place, "a") is not None
 
@@ -122,9 +124,9 @@ def test_50_a_manager_that_is_dead_is_kept_and_the_finalizer_is_named(place: Pla
     what = bundle(place, make.definition(place.group, "Thing"), broken, resource=own)
     install(what, place.cluster, wait=False, options=OPTIONS)
     told = Told()
-    with pytest.raises(PartlyDoneError, match=f"held by {place.group}/manager") as caught:
+    with pytest.raises(PartlyDoneError, match=f"blocked by finalizer {place.group}/manager") as caught:
         uninstall("module", place.namespace, place.cluster, options=replace(IMPATIENT, tell=told))
-    assert "see whether that controller runs" in caught.value.hint
+    assert "check that the controller" in caught.value.hint
     assert place.get("apps/v1", "Deployment", "manager") is not None
     place.raw.patch(_thing(place, "default"), {"metadata": {"finalizers": None}}, PatchKind.MERGE)
 
@@ -219,7 +221,7 @@ def test_who_has_made_but_the_namespace_when_somebody_else_was_faster_is_outdate
                 self.words.append(progress.words)
                 install(what, place.raw, options=OPTIONS)
 
-    with pytest.raises(OutdatedError, match="somebody worked on module since the plan was made"):
+    with pytest.raises(OutdatedError, match="another client has changed module since the plan"):
         apply(place, plan(place, what), told=Overtaken())
     assert check(what, place.cluster).consistent
 

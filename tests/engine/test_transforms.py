@@ -96,7 +96,7 @@ def test_images_in_the_environment_are_found_and_other_values_are_left_alone() -
 
 
 def test_what_is_no_image_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="'A B' is no image"):
+    with pytest.raises(ConfigurationError, match="'A B' is not an image"):
         with_images(["A B"])
 
 

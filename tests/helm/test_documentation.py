@@ -24,7 +24,7 @@ CHART = {
 PRINTED = """\
 ServiceAccount shop demo/templates/b-account.yaml
 Deployment web demo/templates/a-deployment.yaml
-before that: Job migrate 0 ()
+before: Job migrate 0 ()
 Kubernetes v1.33.0, red
 
 """

@@ -234,7 +234,7 @@ def test_a_runtimes_screens_go_by_lifecycle_managers_own_policy(fleet: Fleet, lo
     eventually(lambda: session.pair().rules.windows is not None, "the policy is known", timeout=30)
     assert session.pair().rules.restricted == {"inner"}
     assert session.snapshot().rules == session.pair().rules, "the catalog goes by it, too"
-    assert session.notes == (f"the policy of maintenance windows is ConfigMap {CONTROL}/klm",)
+    assert session.notes == (f"maintenance window policy: ConfigMap {CONTROL}/klm",)
     fleet.control.remove("deployments.apps", "klm", CONTROL)
     session.retry()
     eventually(lambda: "has no Deployment of it" in "".join(session.notes), "it is asked again", timeout=30)
@@ -276,11 +276,11 @@ def test_access_secrets_of_every_kind_of_wrong(fleet: Fleet, look: Callable[...,
         "missing": "access secret not found",
         "doubled": "more than one secret found for r30",
         "no config": "data.config is missing",
-        "no kubeconfig": "does not parse",
+        "no kubeconfig": "is not an object",
         "expired": "does not accept the credentials",
         "plugin": "names exec",
         "file": "names tokenFile",
-        "another's": f"leads to the runtime of {CONTROL}/r38, and not of {CONTROL}/r30",
+        "another's": f"leads to the runtime of {CONTROL}/r38, not of {CONTROL}/r30",
         "unreachable": "nothing listens at https://127.0.0.1:9",
     }
     own_runtime(fleet, "r38")
@@ -434,7 +434,7 @@ def test_a_cluster_named_by_hand_must_be_the_runtimes_own(fleet: Fleet) -> None:
             "the own is known",
             timeout=30,
         )
-        Looked(wrong).comes_to_be(FeedState.FAILED, f"is the runtime of {CONTROL}/r38, and not of {CONTROL}/r39")
+        Looked(wrong).comes_to_be(FeedState.FAILED, f"is the runtime of {CONTROL}/r38, not of {CONTROL}/r39")
     finally:
         for session in (right, wrong):
             session.close()
@@ -469,7 +469,7 @@ def _spec(version: str) -> Json:
 
 def test_an_audit_of_all_of_them_gives_up_on_each_by_itself(fleet: Fleet) -> None:
     """Eight at once, so that one that hangs holds nobody else up for long."""
-    ill = {"r03": ("hang", "did not answer"), "r11": ("drop", "broke"), "r29": ("unauthorized", "does not accept")}
+    ill = {"r03": ("hang", "did not answer"), "r11": ("drop", "was lost"), "r29": ("unauthorized", "does not accept")}
     options = RemoteOptions(SessionOptions(str(fleet.sandbox.kubeconfig), "kcp"))
     try:
         for name, (word, _) in ill.items():

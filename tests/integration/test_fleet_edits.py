@@ -124,7 +124,7 @@ def test_the_canary_goes_first_then_two_at_once_and_nothing_after_a_failure(
     status, outcomes, told = command("policy", MODULE, "Ignore")
     done, failed, left = "done", "failed", "not begun"
     assert (status, list(outcomes.values())) == (3, [done, done, done, failed, done, left])
-    assert "one by one: e0; then 5 more, 2 at once; no further after a failure" in told
+    assert "canary: e0; then 5 more, 2 in parallel; stop on failure" in told
     order = ended(told)
     assert (order[0], set(order[1:3]), set(order[3:])) == ("e0", {"e1", "e2"}, {"e3", "e4"})
     was, now = "CreateAndDelete", "Ignore"
@@ -151,7 +151,7 @@ def test_what_a_killed_run_has_edited_is_seen_to_its_end_before_anything_more_is
     left = "not begun"
     status, outcomes, told = command("disable", MODULE, "--timeout", "0.1")
     assert (status, list(outcomes.values()), ended(told)) == (3, ["failed", *[left] * 5], ["e0"])
-    assert "followed first, for an earlier run has edited them: e0; one by one: e1; then 4 more" in told
+    assert "first wait for runtimes that an earlier run edited: e0; canary: e1; then 4 more" in told
     assert runtimes.policies() == ["-", *["CreateAndDelete"] * 5]
     for name in NAMES:
         runtimes.report(name, [])  # lifecycle-manager has let all of them go
@@ -177,7 +177,7 @@ async def test_the_screen_marks_them_shows_one_table_and_goes_on_where_a_failure
         await person.until(lambda: person.app.screen.query_one("#choice-policy", PlanTable).move_to("Ignore"))
         await person.press("enter")
         await person.sees(PlanScreen)
-        assert text(person.app, "#plan-head").splitlines()[0] == "6 planned"
+        assert text(person.app, "#plan-head").splitlines()[0] == "6 runtimes: 6 to change"
         edited = [line for line in person.lines() if line.startswith("~ ")]
         order = [line.split()[1] for line in edited]  # as they stand in the fleet, the worst first
         assert (sorted(order), ["canary: " in line for line in edited]) == (NAMES, [True, *[False] * 5])
@@ -185,7 +185,7 @@ async def test_the_screen_marks_them_shows_one_table_and_goes_on_where_a_failure
         runtimes.clusters[order[2]].fault("error", verb="patch", resource=KYMAS)
         await person.accepts()
         said = await person.ended()
-        assert f"4 done, 1 failed, 1 not begun; failed: {order[2]} (" in said, said
+        assert f"4 done, 1 failed, 1 not started; failed: {order[2]} (" in said, said
         job = person.app.desk.find(1)
         assert job is not None
         assert [step.title for step in job.steps] == [order[0], f"{order[1]} and 3 more", order[5]]
@@ -194,7 +194,7 @@ async def test_the_screen_marks_them_shows_one_table_and_goes_on_where_a_failure
         assert again is not None
         person.app.desk.flow(again())
         await person.sees(PlanScreen)
-        assert text(person.app, "#plan-head").splitlines()[0] == "2 planned, 4 unchanged"
+        assert text(person.app, "#plan-head").splitlines()[0] == "6 runtimes: 2 to change, 4 unchanged"
         await person.accepts()
         assert await person.ended(2) == "done: 2 done"
     assert runtimes.policies() == ["Ignore"] * 6

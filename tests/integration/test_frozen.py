@@ -191,7 +191,7 @@ async def test_nothing_can_be_written_on_the_screen_while_the_server_is_frozen(s
         assert app.why_no_writes == ""
         with frozen(sandbox):
             await until(pilot, lambda: app.connection.word.startswith("stale"))
-            assert app.why_no_writes == "what is shown is not current"
+            assert app.why_no_writes == "the data is out of date"
         await until(pilot, lambda: app.connection.word == "live")
         assert app.why_no_writes == ""
 
@@ -206,7 +206,7 @@ def test_a_command_ends_with_the_reason_where_the_server_hangs(
         for words in (["catalog"], ["enable", "nats", "--yes"]):
             assert main(["--context", "kcp", *words]) == 1
             said = capsys.readouterr().err
-            assert "did not answer" in said or "takes no connection" in said
+            assert "did not answer" in said or "accepts no connection" in said
         assert time.monotonic() - began < 45
 
 

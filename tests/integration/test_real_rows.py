@@ -202,7 +202,8 @@ def apart(one: str, other: str) -> str:
     """How far two versions lie apart, in the first part that differs."""
     for word, a, b in zip(("major", "minor", "patch"), core(one), core(other), strict=True):
         if a != b:
-            return f"{abs(a - b)} {word}"
+            count = abs(a - b)
+            return f"{count} {word if count == 1 else 'patches' if word == 'patch' else word + 's'}"
     return "pre-release"
 
 
@@ -283,35 +284,38 @@ def reason(
     own = STATES.get(module, "Ready")
     if module in ASKED and desired is None:
         offered = ", ".join(files.channels[module])
-        return f"no versions found for channel {channel}, only for {offered}"
+        return (
+            f"Action needed: channel {channel} has no version of the module (available in: {offered}). "
+            "Change the channel."
+        )
     if module == UNMANAGED:
-        return f"unmanaged: lifecycle-manager leaves it alone, its own state is {own}"
+        return f"Unmanaged: lifecycle-manager does not update or repair it; it reports {own}"
     if own in ("Error", "Warning"):
-        waits = "waiting for YOU: " if own == "Warning" else ""
-        return f"{waits}status.state is {own} for {resource}"
+        return f"Action needed: {resource} reports {own}"
     if drift == "channel-skew":
         return (
-            f"held back: channel {channel} has {desired}, but {have} was installed before and is not downgraded; "
-            "wait for the channel, or delete and add the module again"
+            f"Newer than channel {channel} ({have} > {desired}), and never downgraded automatically. "
+            "Wait for the channel, or delete and enable the module again."
         )
     if module in ASKED and have is None:
-        return "asked for, and lifecycle-manager has not answered yet"
+        return "Requested in the Kyma; waiting for lifecycle-manager"
     if own == "Processing":
-        return f"{resource} is being processed"
+        return f"The module's manager is processing {resource}"
     if have is None and desired is None:
-        return f"not installed, and not offered: no versions found for channel {channel}, only for " + ", ".join(
-            files.channels[module]
-        )
+        offered = ", ".join(files.channels[module])
+        return f"Not installed, not available: channel {channel} has no version of the module (available in: {offered})"
     if have is None or desired is None:
-        return f"not installed; {desired} can be added"
+        return f"Not installed ({desired} available)"
     distance = apart(have, desired)
     if drift == "behind" and module in ASKED:
-        return f"{have} runs, {desired} should ({distance} behind): lifecycle-manager has not finished the upgrade"
+        return (
+            f"Running {have}, expected {desired} ({distance} behind). lifecycle-manager has not finished the upgrade."
+        )
     if drift == "behind":
-        return f"{have} runs, {desired} is there ({distance} behind): upgrade it when you are ready"
+        return f"{have} installed, {desired} available ({distance} behind)"
     if drift == "ahead":
-        return f"{have} runs, which is {distance} ahead of {desired}"
-    return f"{have} is installed and ready" + (f"; {newest} is the newest" if newest != desired else "")
+        return f"Running {have}, expected {desired} ({distance} ahead)"
+    return f"{have} installed and ready" + (f" (newest {newest})" if newest != desired else "")
 
 
 @pytest.mark.parametrize("channel", ["regular", "fast", "experimental"])

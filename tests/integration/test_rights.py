@@ -177,12 +177,12 @@ def test_a_table_says_on_standard_error_what_may_not_be_read(
 @pytest.mark.parametrize(
     ("hidden", "text"),
     [
-        ((), "1.0.0 is installed and ready"),
-        (("deployments.apps",), "1.0.0 is installed and ready; forbidden (you may not list deployments.apps)"),
-        ((ALPHAS,), f"1.0.0 is installed and ready; forbidden (you may not list {ALPHAS})"),
-        ((KYMAS,), f"1.0.0 runs; channel forbidden (you may not list {KYMAS})"),
-        ((KYMAS, MANIFESTS), f"1.0.0 running; managed by: forbidden (you may not list {KYMAS})"),
-        ((METAS,), f"catalog forbidden (you may not list {METAS})"),
+        ((), "1.0.0 installed and ready"),
+        (("deployments.apps",), "1.0.0 installed and ready; forbidden (you may not list deployments.apps)"),
+        ((ALPHAS,), f"1.0.0 installed and ready; forbidden (you may not list {ALPHAS})"),
+        ((KYMAS,), f"1.0.0 installed; channel forbidden (you may not list {KYMAS})"),
+        ((KYMAS, MANIFESTS), f"1.0.0 installed; managed by: forbidden (you may not list {KYMAS})"),
+        ((METAS,), f"Expected version unknown: catalog forbidden (you may not list {METAS})"),
     ],
 )
 def test_the_reason_says_what_was_not_seen(

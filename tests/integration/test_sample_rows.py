@@ -43,49 +43,53 @@ def own(module: str) -> str:
 
 
 SITUATIONS = {
-    "keda": Told("1.4.0", "behind", reason="1.4.0 runs, 1.5.0 should, and lifecycle-manager skips Manifest"),
-    "application-connector": Told("1.1.7", "ahead", reason="1.1.7 runs, which is 2 patch ahead of 1.1.5"),
+    "keda": Told(
+        "1.4.0", "behind", reason="Action needed: running 1.4.0, expected 1.5.0. Manifest kyma-system/default-keda"
+    ),
+    "application-connector": Told("1.1.7", "ahead", reason="Running 1.1.7, expected 1.1.5 (2 patches ahead)"),
     "telemetry": Told(
         "1.24.0",
         "channel-skew",
         "Warning",
         "kyma",
-        "held back: channel regular has 1.23.0, but 1.24.0 was installed before and is not downgraded; wait for the "
-        "channel, or delete and add the module again",
+        "Newer than channel regular (1.24.0 > 1.23.0), and never downgraded automatically. "
+        "Wait for the channel, or delete and enable the module again.",
     ),
     "nats": Told(
         "1.1.0",
         "pending-maintenance",
-        reason="the update from 1.1.0 to 1.2.0 waits for a maintenance window; the next window is not known here",
+        reason="Awaiting maintenance window for the upgrade 1.1.0 → 1.2.0: the next window is unknown",
     ),
     "api-gateway": Told(
         state="Deleting",
         source="presence",
-        reason=f"deleting waits for YOU: {own('api-gateway')} is held by "
-        "api-gateway.operator.kyma-project.io/deletion-hook: cannot be deleted while these exist: 2 APIRule "
-        "(billing/invoices, shop/orders)",
+        reason=f"Action needed: deletion of {own('api-gateway')} is blocked: cannot be deleted while these exist: "
+        "2 APIRule (billing/invoices, shop/orders). Solve this; the module's manager then removes finalizer "
+        "api-gateway.operator.kyma-project.io/deletion-hook.",
     ),
     "cloud-manager": Told(
         state="Unmanaged",
         source="presence",
-        reason="unmanaged: lifecycle-manager leaves it alone, its own state is Ready",
+        reason="Unmanaged: lifecycle-manager does not update or repair it; it reports Ready",
         managed=False,
     ),
     "btp-operator": Told(
         state="Warning",
-        reason=f"waiting for YOU: status.state is Warning for {own('btp-operator')}: Secret sap-btp-manager is not "
-        "there; create it to go on",
+        reason=f"Action needed: {own('btp-operator')} reports Warning: Secret sap-btp-manager is not there; create "
+        "it to go on",
     ),
     "eventing": Told(
         state="Error",
         source="manager",
         reason="Deployment kyma-system/eventing-manager: the rollout is stuck (ProgressDeadlineExceeded: ReplicaSet",
     ),
-    "transparent-proxy": Told(source="manager", reason="installed, not configured: create its resource to use it"),
+    "transparent-proxy": Told(
+        source="manager", reason="Installed, not configured. Create the module CR to use the module."
+    ),
     "docker-registry": Told(
         "0.11.0",
         "behind",
-        reason="0.11.0 runs, 0.14.0 is there (3 minor behind): upgrade it when you are ready",
+        reason="0.11.0 installed, 0.14.0 available (3 minors behind)",
         managed=False,
     ),
     "cap-operator": Told(
@@ -93,7 +97,8 @@ SITUATIONS = {
         "none",
         "Warning",
         "presence",
-        f"{own('cap-operator')} is there without its manager: install the module or delete it",
+        f"Action needed: {own('cap-operator')} exists, but the module's manager does not. "
+        "Install the module or delete the module CR.",
         managed=False,
     ),
 }
@@ -110,13 +115,11 @@ def expected(module: SampleModule) -> Json:
     desired = newest if community or module.mandatory else module.channels.get("regular")
     told = SITUATIONS.get(module.name)
     if told is None and (community or module.name in NEVER_ASKED_FOR):
-        offer = f"{desired} can be added" if desired else "and not offered"
-        told = Told(
-            "none", "none", "NotInstalled", "presence", f"not installed{';' if desired else ','} {offer}", False
-        )
+        offer = f"Not installed ({desired} available)" if desired else "Not installed, not available: "
+        told = Told("none", "none", "NotInstalled", "presence", offer, False)
     told = told or Told()
     installed = None if told.installed == "none" else told.installed or desired
-    newer = f"; {newest} is the newest" if newest != desired else ""
+    newer = f" (newest {newest})" if newest != desired else ""
     return {
         "name": module.name,
         "origin": "community" if community else "kyma",
@@ -133,7 +136,7 @@ def expected(module: SampleModule) -> Json:
         "beta": module.beta,
         "internal": module.internal,
         "checks": checks(module),
-        "reason": told.reason or f"{installed} is installed and ready{newer}",
+        "reason": told.reason or f"{installed} installed and ready{newer}",
         "unknown": {},
     }
 

@@ -152,7 +152,7 @@ RESOLUTION = [
         offered("lacking"),
         {"state": "Error", "desired": None, "channel": "experimental"},
         {"channel": "experimental"},
-        reason="no versions found for channel experimental",
+        reason="channel experimental has no version of the module",
     ),
     Scenario(
         "05 a template of another name",
@@ -180,7 +180,7 @@ RESOLUTION = [
         [b.old_template("channelless-x", "channelless", "", "1.0.0")],
         {"state": "Error"},
         {},
-        reason="no channel found",
+        reason="has no channel",
     ),
     Scenario(
         "09 held back",
@@ -189,7 +189,7 @@ RESOLUTION = [
         HELD,
         {},
         b.report("skewed", "2.0.0", "Warning", message="not allowed"),
-        reason="held back: channel regular has 1.9.9, but 2.0.0 was installed before",
+        reason="Newer than channel regular (2.0.0 > 1.9.9), and never downgraded automatically",
     ),
     Scenario(
         "10 a suffix is ignored by the guard",
@@ -222,14 +222,14 @@ RESOLUTION = [
         offered("betaware", labelled=b.labels(beta="true")),
         {"beta": True, "state": "Error"},
         {},
-        reason="not allowed for this Kyma, so lifecycle-manager removes it",
+        reason="lifecycle-manager uninstalls the module, because this Kyma may not use it",
     ),
     Scenario(
         "13 internal, and the Kyma has no label",
         "inside",
         offered("inside", labelled=b.labels(internal="True")),
         {"internal": True, "state": "NotInstalled"},
-        reason="not installed, and not offered: it is an internal module",
+        reason="Not installed, not available: it is an internal module",
     ),
     Scenario(
         "16 a selector where nothing is restricted",
@@ -276,7 +276,7 @@ CHECKS = [
     checked("39 no word", "wordless", [], {"state": ""}, state="Warning"),
 ]
 IMAGES = [
-    running("58 a port and no tag", "portless", ["reg:5000/x/mgr"], None, "unknown"),
+    running("58 a port and not a valid tag", "portless", ["reg:5000/x/mgr"], None, "unknown"),
     running("58 a tag and a digest", "digested", [f"r.io/x/mgr:1.2.3@sha256:{'a' * 64}"], "1.2.3", "in-sync"),
     running("58 latest", "latest", ["r.io/x/mgr:latest"], "latest", "unknown"),
     running("58 a commit", "commit", [f"r.io/x/mgr:{'49b119' * 6}"], "49b119" * 6, "unknown"),
@@ -292,7 +292,7 @@ FLOWS = [
         {"state": "Ready", "installed": "1.0.0", "drift": "in-sync", "stateSource": "manager"},
         {"customResourcePolicy": "Ignore"},
         b.report("ignoring", "1.0.0"),
-        reason="installed, not configured: create its resource to use it",
+        reason="Installed, not configured. Create the module CR to use the module.",
     ),
     Scenario(
         "42 the resource was deleted by a user",
@@ -301,7 +301,7 @@ FLOWS = [
         {"installed": "1.0.0"},
         {},
         b.report("undone", "1.0.0"),
-        reason="lifecycle-manager does not make it again: create it yourself",
+        reason="lifecycle-manager does not create it again. Create it.",
     ),
     Scenario(
         "51 another resource blocks the deletion",
@@ -310,7 +310,7 @@ FLOWS = [
         {"state": "Deleting", "managed": True},
         None,
         b.report("blocked", "1.0.0", "Deleting"),
-        reason=f"deleting waits for YOU to delete Blocked {NAMESPACE}/other",
+        reason=f"Action needed: deletion blocked by Blocked {NAMESPACE}/other. Delete it to continue.",
     ),
     Scenario(
         "54 not let go of yet",
@@ -319,7 +319,7 @@ FLOWS = [
         {"state": "Unmanaged", "managed": False},
         {"managed": False},
         b.report("clinging", "1.0.0", "Processing"),
-        reason="has not let go of it yet: keep the entry",
+        reason="has not released the module yet. Keep its entry",
     ),
     Scenario(
         "56 an update waits for a window",
@@ -328,7 +328,7 @@ FLOWS = [
         {"drift": "pending-maintenance", "installed": "1.0.0", "desired": "1.1.0", "state": "Ready"},
         {},
         b.report("waiting", "1.0.0", maintenance=True, message="waiting for next maintenance window"),
-        reason="waits for a maintenance window",
+        reason="Awaiting maintenance window",
     ),
     Scenario(
         "a mandatory module",
@@ -345,7 +345,7 @@ FLOWS = [
         "orphaned",
         [b.community_template("orphaned", "1.0.0"), anything("orphaned"), own("orphaned", "default")],
         {"state": "Warning", "installed": None, "origin": "community"},
-        reason=f"Orphaned {NAMESPACE}/default is there without its manager",
+        reason=f"Orphaned {NAMESPACE}/default exists, but the module's manager does not",
     ),
 ]
 SCENARIOS = [*RESOLUTION, *CHECKS, *IMAGES, *FLOWS]
@@ -437,8 +437,8 @@ def test_33_where_the_kyma_disagrees_with_its_modules_it_is_said(
     client = server.cluster.server.client
     server.call(lambda: client.patch(kymas, "default", patch, namespace=NAMESPACE, subresource="status"))
     messages = [problem["message"] for problem in answer(server, capsys, "catalog")["problems"]]
-    assert any("reports Ready, but its modules and conditions add up to Warning" in message for message in messages)
-    assert any("reports Ready, but these modules are not: " in message for message in messages)
+    assert any("reports Ready, but its modules and conditions give Warning" in message for message in messages)
+    assert any("reports Ready, but these modules are in Error: " in message for message in messages)
 
 
 def test_03_a_kyma_in_the_channel_none(server: Recorded, capsys: pytest.CaptureFixture[str]) -> None:

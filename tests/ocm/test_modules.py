@@ -86,7 +86,7 @@ def test_where_a_component_is(contexts: list[Any], registry: str, expected: str)
     ("access", "words"),
     [
         ({"type": "localBlob"}, "raw-manifest: its access has no localReference"),
-        ({"type": "localBlob", "localReference": f"{DIGEST},{DIGEST}"}, "cut into pieces"),
+        ({"type": "localBlob", "localReference": f"{DIGEST},{DIGEST}"}, "split into blobs"),
         ({"type": "localOciBlob", "digest": 5}, "has no digest"),
         ({"type": "ociArtifact"}, "has no imageReference"),
     ],

@@ -78,7 +78,7 @@ def test_a_port_that_is_taken_is_told(
     assert main(["sandbox", "up", "--empty", "--port", port, "--kubeconfig", str(tmp_path / "x")]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert f"port {port} of 127.0.0.1 cannot be used" in printed.err
+    assert f"cannot use port {port} of 127.0.0.1" in printed.err
     assert not (tmp_path / "x").exists()
 
 
@@ -125,4 +125,4 @@ def test_faults_are_listed(faulty: list[str], capsys: pytest.CaptureFixture[str]
 
 def test_a_file_that_is_no_kubeconfig_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sandbox", "fault", "list", "--kubeconfig", str(tmp_path / "none")]) == 1
-    assert "is no kubeconfig of a sandbox" in capsys.readouterr().err
+    assert "is not a kubeconfig of a sandbox" in capsys.readouterr().err

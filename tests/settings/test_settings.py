@@ -67,16 +67,18 @@ def test_a_context_has_its_own_settings_by_name_or_pattern(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('theme = "pink"', "theme: 'pink' is none of dark, light"),
-        ('them = "dark"', "them: there is no such option; did you mean theme?"),
-        ("ascii = 1", "ascii: wants true or false, not 1"),
-        ('columns = ["name", "colour"]', "columns[1]: 'colour' is none of"),
-        ('columns = "name"', "columns: wants a list"),
-        ('keys = "q"', "keys: wants a table of keys"),
-        ('[keys]\n"app.quit" = "Ctrl Q"', "keys.app.quit: 'Ctrl Q' is no key"),
-        ('[contexts.prod]\naccent = "pink"', "contexts.prod.accent: 'pink' is none of"),
-        ("[contexts]\nprod = 3", "contexts.prod: wants a table"),
-        ("theme = ", "is no TOML"),
+        ('theme = "pink"', "theme: 'pink' is not valid; use one of dark, light, high-contrast"),
+        ('them = "dark"', "them: no such option; did you mean theme?"),
+        ("ascii = 1", "ascii: must be true or false, not 1"),
+        ('columns = ["name", "colour"]', "columns[1]: 'colour' is not valid; use one of name, source"),
+        ('columns = "name"', "columns: must be a list"),
+        ('keys = "q"', "keys: must be a table of keys"),
+        ('[keys]\n"app.quit" = "Ctrl Q"', "keys.app.quit: 'Ctrl Q' is not a key"),
+        ('[contexts.prod]\naccent = "pink"', "contexts.prod.accent: 'pink' is not valid; use one of red, orange"),
+        ('theme = "drak"', "theme: 'drak' is not valid; did you mean dark?"),
+        ('columns = ["staet"]', "columns[0]: 'staet' is not valid; did you mean state?"),
+        ("[contexts]\nprod = 3", "contexts.prod: must be a table"),
+        ("theme = ", "is not valid TOML"),
     ],
 )
 def test_a_fault_is_named_with_its_place(tmp_path: Path, text: str, message: str) -> None:
@@ -100,13 +102,13 @@ def test_the_environment_wins_over_the_file(tmp_path: Path, text: str, wanted: b
 
 def test_a_variable_that_is_neither_yes_nor_no_is_refused(tmp_path: Path) -> None:
     """A person who set it meant something; guessing which could let a write out."""
-    with pytest.raises(ConfigurationError, match="KYMATUI_READ_ONLY: 'maybe' is neither yes nor no"):
+    with pytest.raises(ConfigurationError, match="KYMATUI_READ_ONLY: 'maybe' is not a valid value"):
         load(tmp_path, "", KYMATUI_READ_ONLY="maybe")
 
 
 def test_no_file_means_defaults_but_a_named_file_must_be_there(tmp_path: Path) -> None:
     assert load_settings({"XDG_CONFIG_HOME": str(tmp_path)}).theme in ("dark", load_settings({}).theme)
-    with pytest.raises(ConfigurationError, match="is not there"):
+    with pytest.raises(ConfigurationError, match="does not exist"):
         load_settings({"KYMATUI_CONFIG": str(tmp_path / "absent.toml")})
 
 

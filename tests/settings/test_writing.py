@@ -55,7 +55,7 @@ def test_what_is_not_valid_is_not_written(tmp_path: Path, value: str | list[str]
 def test_a_file_that_is_broken_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text("theme = [")
-    with pytest.raises(ConfigurationError, match="no TOML"):
+    with pytest.raises(ConfigurationError, match="is not valid TOML"):
         set_option(path, "columns", WIDE)
     assert path.read_text() == "theme = ["
 

@@ -164,7 +164,7 @@ class StillRuntime(StillSession):
         super().__init__(at_runtime(feed))
         self.is_connected = feed.state is FeedState.LIVE
         self.closed = False
-        self.notes = ("the policy of maintenance windows is ConfigMap kcp-system/policy",)
+        self.notes = ("maintenance window policy: ConfigMap kcp-system/policy",)
         self.asked = 0
 
     kyma = ("kcp-system", "runtime")
@@ -219,9 +219,7 @@ class StillFleet:
         return found
 
     def rules(self, namespace: str) -> tuple[ControllerSettings, tuple[str, ...]]:
-        return ControllerSettings(EVERY_SATURDAY), (
-            f"the policy of maintenance windows is ConfigMap {namespace}/policy",
-        )
+        return ControllerSettings(EVERY_SATURDAY), (f"maintenance window policy: ConfigMap {namespace}/policy",)
 
     def chains(self) -> tuple[WatcherChain, ...]:
         return Parts().chains()

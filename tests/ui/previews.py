@@ -12,19 +12,19 @@ LINES = (
     PreviewLine(PlannedChange.CHANGE, "ConfigMap docker-registry/docker-registry", diff=DIFF),
     PreviewLine(PlannedChange.CONFLICT, "Deployment docker-registry/dr-manager", "owned by kubectl-client-side-apply"),
     PreviewLine(PlannedChange.SAME, "Service docker-registry/dr-metrics"),
-    PreviewLine(PlannedChange.DELETE, "ConfigMap docker-registry/dashboards", "an earlier version had it"),
+    PreviewLine(PlannedChange.DELETE, "ConfigMap docker-registry/dashboards", "not in this version"),
 )
 
 PREVIEW = Preview(
     "upgrade docker-registry 0.11.0 → 0.14.0",
     LINES,
-    charge="nobody is in charge of docker-registry: kymatui installs it directly",
-    warnings=("the storage of the registry grows, and cannot be made smaller again",),
+    charge="Not managed. kymatui installs docker-registry directly",
+    warnings=("the storage of the registry grows and cannot be reduced later",),
     missing=("create ClusterRole in the whole cluster",),
-    grants=("ClusterRole dr-manager lets dr-manager in the whole cluster: read all Secrets",),
+    grants=("ClusterRole dr-manager grants dr-manager in the whole cluster: read all Secrets",),
     consents=(
-        Consent("force", "take the field spec.replicas from kubectl-client-side-apply"),
-        Consent("prune", "ConfigMap docker-registry/dashboards is deleted", typed="docker-registry"),
+        Consent("force", "become the owner of spec.replicas (owner: kubectl-client-side-apply)"),
+        Consent("prune", "delete ConfigMap docker-registry/dashboards", typed="docker-registry"),
     ),
     question="Upgrade docker-registry?",
     document=b"{}",

@@ -51,15 +51,15 @@ def test_a_state_is_a_sign_and_a_word(more: dict[str, Any], text: str, tone: str
 @pytest.mark.parametrize(
     ("drift", "text"),
     [
-        (Drift(DriftKind.IN_SYNC), "in step"),
+        (Drift(DriftKind.IN_SYNC), "up to date"),
         (Drift(DriftKind.BEHIND, Distance(1, "minor")), "1 minor behind"),
-        (Drift(DriftKind.AHEAD, Distance(2, "patch")), "2 patch ahead"),
-        (Drift(DriftKind.CHANNEL_SKEW, Distance(1, "minor")), "held back"),
+        (Drift(DriftKind.AHEAD, Distance(2, "patch")), "2 patches ahead"),
+        (Drift(DriftKind.CHANNEL_SKEW, Distance(1, "minor")), "newer than channel"),
         (
             Drift(DriftKind.PENDING_MAINTENANCE, window=MaintenanceWindow(1_763_240_400, 1_763_250_000)),
-            "waits Sat 21:00",
+            "awaits Sat 21:00",
         ),
-        (Drift(DriftKind.PENDING_MAINTENANCE), "waits window"),
+        (Drift(DriftKind.PENDING_MAINTENANCE), "awaiting window"),
         (Drift(DriftKind.ROLLING_OUT), "rolling out"),
         (Drift(DriftKind.UNKNOWN), "unknown"),
         (Drift(DriftKind.NONE), "–"),
@@ -172,11 +172,11 @@ def test_there_is_a_view_for_each_channel_and_the_community() -> None:
 @pytest.mark.parametrize(
     ("reason", "actor", "tone"),
     [
-        (Reason("Secret x not found", Actor.YOU, Severity.WARNING), "waiting for YOU", "warning"),
-        (Reason("applying", Actor.KLM), "waiting for lifecycle-manager", "muted"),
+        (Reason("Secret x not found", Actor.YOU, Severity.WARNING), "who acts: you", "warning"),
+        (Reason("applying", Actor.KLM), "who acts: lifecycle-manager", "muted"),
         (Reason("fine"), "", "muted"),
-        (Reason("a message: waiting for godot", Actor.YOU, Severity.WARNING), "waiting for YOU", "warning"),
-        (Reason("deleting waits for YOU", Actor.YOU, Severity.WARNING, says_waiting=True), "", "warning"),
+        (Reason("a message: waiting for godot", Actor.YOU, Severity.WARNING), "who acts: you", "warning"),
+        (Reason("Action needed: delete it", Actor.YOU, Severity.WARNING, says_waiting=True), "", "warning"),
     ],
 )
 def test_the_line_below_says_why_and_who_must_act(reason: Reason, actor: str, tone: str) -> None:

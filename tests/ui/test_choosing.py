@@ -17,13 +17,13 @@ from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 from tests.ui.driving import Size, text, until
 
-LONG = "the module is installed, and not configured, until somebody creates its resource by hand"
+LONG = "the module is installed without configuration, until you create its module CR with kubectl"
 VERSION = Question("version", "version", (ChoiceOption("2", "2.0.0"), ChoiceOption("1", "1.0.0")), "2")
 RESOURCE = Question(
-    "resource", "default resource", (ChoiceOption("create", "create it", "once"), ChoiceOption("no", "no", LONG))
+    "resource", "default CR", (ChoiceOption("create", "create", "once"), ChoiceOption("no", "no", LONG))
 )
 MENU = (
-    MenuItem("install", "install or move by a Manifest…", "i"),
+    MenuItem("install", "Install with a Manifest…", "i"),
     MenuItem("upgrade", "upgrade…", "u", LONG),
     MenuItem("delete", "delete…"),
 )
@@ -68,4 +68,4 @@ async def test_what_is_cut_in_a_list_stands_below_it(pilot: Pilot[Any]) -> None:
     await app.push_screen(MenuScreen("keda", MENU))
     await pilot.press("j")
     await pilot.pause()
-    assert text(app, "#menu-off") == f"off: {LONG}"
+    assert text(app, "#menu-off") == f"disabled: {LONG}"

@@ -44,7 +44,7 @@ async def test_d_compares_both_sides_and_what_differs_comes_first(
         "Warning",
     ]
     assert text(app, "#counts").startswith("1 not intended")
-    assert "waiting for lifecycle-manager" in text(app, "#reason")
+    assert "who acts: lifecycle-manager" in text(app, "#reason")
     differing = len(table(app).rows)
     await pilot.press("w")
     assert len(table(app).rows) > differing, "what is the same is there, too"

@@ -44,9 +44,9 @@ def test_of_the_catalog_sync_what_is_amiss_comes_first_and_every_line_says_why()
         ("● synced", "keda", "ModuleReleaseMeta"),
     ]
     missing, withheld, synced = (told.sentences[row.key] for row in told.rows)
-    assert "should be in the runtime (in channel regular), and is not there" in missing
-    assert "should not be in the runtime (no channel is left: regular: there is no inner-1.0.0)" in withheld
-    assert synced.endswith("should be in the runtime (with all its channels), and is there")
+    assert "expected in the runtime (in channel regular), not found" in missing
+    assert "not expected in the runtime (no channel for this runtime: regular: inner-1.0.0 not found)" in withheld
+    assert synced.endswith("expected in the runtime (with all its channels), found")
     assert told.counts == "1 missing   1 withheld   1 synced"
 
 
@@ -65,7 +65,7 @@ def test_of_watchers_the_broken_link_is_named_with_what_carries_the_events() -> 
     ]
     assert [row.key for row in told.rows if row.cells["health"].text == "✗ broken"] == [told.rows[4].key]
     assert "webhook kcp-system.kyma-watcher" in told.sentences[told.rows[4].key]
-    assert told.counts.startswith("0 of 1 chain whole   asked ")
+    assert told.counts.startswith("0 of 1 chain healthy   read ")
 
 
 def filled(app: FleetApp) -> bool:
@@ -97,10 +97,12 @@ async def test_the_screens_above_the_fleet_and_above_a_runtime(monkeypatch: pyte
             "keda",
             "1.6.0",
             "–",
-            "waits, as lifecycle-manager says",
+            "awaiting maintenance window (reported)",
         ]
         assert len(table(app).rows) == len(KYMAS), "each has a window, also where nothing waits for it"
-        assert text(app, "#counts").startswith("1 of 6 with upgrades that need a downtime   the policy")
+        assert text(app, "#counts").startswith(
+            "1 of 6 runtimes with upgrades that need downtime   maintenance window policy"
+        )
         await pilot.press("escape")
         with monkeypatch.context() as wrong:
             wrong.setattr(StillFleet, "chains", refused)
@@ -120,7 +122,7 @@ async def test_the_screens_above_the_fleet_and_above_a_runtime(monkeypatch: pyte
         runtime = source.runtimes[CONTROL, WINDOW]
         await typed(pilot, app, "windows")
         assert len(table(app).rows) == 1
-        assert "the next window begins 2026-11-21 21:00 UTC" in text(app, "#reason")
+        assert "the next window starts 2026-11-21 21:00 UTC" in text(app, "#reason")
         await pilot.press("escape")
         await typed(pilot, app, "watchers")
         assert isinstance(app.screen, WatchersScreen)

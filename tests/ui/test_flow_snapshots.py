@@ -85,7 +85,7 @@ def showing(made: Callable[[], Screen[Any]], *keys: str) -> Walk:
 
 
 def form() -> FormScreen:
-    return FormScreen("default resource of docker-registry", form_fields(SCHEMA, ("spec",)), {"spec": {"size": 2}})
+    return FormScreen("default CR of docker-registry", form_fields(SCHEMA, ("spec",)), {"spec": {"size": 2}})
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -79,7 +79,7 @@ async def test_what_is_left_is_shown_deleted_and_then_the_kyma_lets_the_module_g
         person = Person(pilot)
         await enter(person, "serverless", NextStep.CLEAR)
         shown = drawn(app)
-        assert "3 managed resources still exist" in shown
+        assert "3 managed objects still exist" in shown
         assert "Function" in shown
         assert "▶ 3 Delete them" in shown
         assert "may create it again" in shown
@@ -90,7 +90,7 @@ async def test_what_is_left_is_shown_deleted_and_then_the_kyma_lets_the_module_g
         await person.sees(DeletionScreen)
         await person.press("d")
         await person.sees(PlanScreen)
-        assert "delete 3 objects that the module's users made" in drawn(app)
+        assert "delete 3 objects that users of the module created" in drawn(app)
         await person.press("enter")
         assert cluster.list(FUNCTION), "nothing goes before it is agreed to"
         await person.press("space", "tab", *"serverless")
@@ -99,7 +99,7 @@ async def test_what_is_left_is_shown_deleted_and_then_the_kyma_lets_the_module_g
         assert app.desk.jobs[-1].state is JobState.DONE, app.desk.jobs[-1]
         await person.sees(DeletionScreen)
         await person.until(lambda: stepper(person).turn is NextStep.GONE)
-        assert "nothing is left" in drawn(app)
+        assert "serverless is not installed in kcp" in drawn(app)
         assert not cluster.list(FUNCTION)
         await person.press("escape")
         await restore(person, "serverless", cluster)
@@ -113,7 +113,7 @@ async def restore(person: Person, module: str, cluster: Cluster) -> None:
     await person.sees(ChoiceScreen)
     await person.press("enter")
     await person.sees(PlanScreen)
-    assert f"lifecycle-manager had installed {module}: enable it first" in drawn(person.app)
+    assert f"lifecycle-manager installed {module}: enable it first" in drawn(person.app)
     await person.press("escape")
     await person.types(f"enable {module}")
     await person.sees(ChoiceScreen)
@@ -124,7 +124,7 @@ async def restore(person: Person, module: str, cluster: Cluster) -> None:
     await person.sees(ChoiceScreen)
     await person.press("enter")
     await person.accepts()
-    assert await person.ended(3) == "done: 3 created, 1 were there already"
+    assert await person.ended(3) == "done: 3 created, 1 already existed"
     cluster.forget_kinds()  # the module's definitions went with it, and came back
     assert len(cluster.list(FUNCTION)) == 3
 
@@ -154,7 +154,7 @@ async def test_read_only_shows_the_same_and_nothing_can_be_begun(options: Sessio
         await enter(person, "btp-operator", NextStep.LEAVE)
         await person.press("d")
         await person.sees(PlanScreen)
-        await person.until(lambda: "off: kymatui runs read-only" in drawn(app))
+        await person.until(lambda: "cannot apply: kymatui runs read-only" in drawn(app))
 
 
 BACKUP = GroupVersionKind("backup.sandbox.local", "v1alpha1", "Backup")
@@ -182,7 +182,7 @@ async def test_a_module_is_installed_with_a_resource_that_was_filled_in_and_dele
         area = app.screen.query_one(TextArea)
         area.load_text("a: [")
         await person.press("ctrl+g")
-        assert "no YAML: line" in drawn(app), "what is wrong keeps it from going on"
+        assert "invalid YAML: line" in drawn(app), "what is wrong keeps it from going on"
         body = {
             "apiVersion": BACKUP.api_version,
             "kind": "Backup",
@@ -192,7 +192,7 @@ async def test_a_module_is_installed_with_a_resource_that_was_filled_in_and_dele
         area.load_text(yaml.safe_dump(body))
         await person.press("ctrl+g")
         await person.sees(PlanScreen)
-        assert "+ create 9" in drawn(app)
+        assert "9 to create" in drawn(app)
         await person.accepts()
         await ended(person)
         assert open_cluster(options).get(ObjectRef(BACKUP, "backup-operator", "mine")) is not None
@@ -221,7 +221,7 @@ async def test_43_what_lifecycle_manager_manages_is_not_installed_directly_and_t
         await person.at("istio")
         await person.press("i")
         await person.until(lambda: bool(app.problems))
-        assert "istio is managed by lifecycle-manager, which would undo what is installed here" in app.problems[0]
+        assert "istio is managed by lifecycle-manager, which would revert this change" in app.problems[0]
         assert not app.desk.jobs
 
 
@@ -233,14 +233,14 @@ async def test_the_plan_of_an_edit_says_that_what_kymatui_installed_changes_hand
     assert main(["install", name, "--direct", "--yes", "--no-wait", *at]) == 0
     capsys.readouterr()
     assert main(["enable", name, "--dry-run", *at]) == 0
-    assert "installed by kymatui: new owner lifecycle-manager, nothing is deleted" in capsys.readouterr().err
+    assert "installed by kymatui: owner kymatui → lifecycle-manager, nothing is deleted" in capsys.readouterr().err
     app = KymatuiApp(lambda: open_session(options))
     async with app.run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await person.at(name)
         await person.types(f"enable {name} default")
         await person.sees(PlanScreen)
-        assert "installed by kymatui: new owner lifecycle-manager, nothing is deleted" in drawn(app)
+        assert "installed by kymatui: owner kymatui → lifecycle-manager, nothing is deleted" in drawn(app)
     assert main(["delete", name, "--yes", "--no-backup", "--cascade", *at]) == 0
 
 
@@ -262,7 +262,7 @@ async def test_what_kubectl_installed_is_adopted_and_upgraded_by_one_plan(option
         await person.until(lambda: _installed(app, "docker-registry") == "0.14.0")
         await person.press("u")
         await person.until(lambda: bool(app.problems))
-        assert "the newest version is installed" in app.problems[-1]
+        assert "docker-registry: up to date. no changes made" in app.problems[-1]
 
 
 async def test_what_is_outdated_is_upgraded_and_a_lower_version_needs_consent(options: SessionOptions) -> None:
@@ -280,7 +280,7 @@ async def test_what_is_outdated_is_upgraded_and_a_lower_version_needs_consent(op
         await person.sees(ChoiceScreen)
         await person.press("enter")
         await person.sees(PlanScreen)
-        assert "its default resource is not applied again" in drawn(app)
+        assert "its default CR is not applied again" in drawn(app)
         await person.accepts()
         await person.until(lambda: len(app.desk.jobs) == 2)
         await ended(person)
@@ -289,5 +289,5 @@ async def test_what_is_outdated_is_upgraded_and_a_lower_version_needs_consent(op
         await person.sees(ChoiceScreen)
         await person.press("j", "enter")
         await person.sees(PlanScreen)
-        assert "[ ] 0.15.0 is installed, and 0.14.0 is lower" in drawn(app)
+        assert "[ ] downgrade 0.15.0 → 0.14.0" in drawn(app)
         assert "downgrade registry-proxy 0.15.0 → 0.14.0" in drawn(app)

@@ -84,7 +84,7 @@ async def test_a_job_is_followed_from_everywhere_and_outlives_its_screen(pilot: 
     assert cell(app, "1", "progress") == "█████░░░░░  55%"
     assert cell(app, "1", "step") == "2/3 delete what it manages"
     assert cell(app, "1", "waits") == "the module's manager: ScaledObject shop/checkout has a finalizer"
-    assert cell(app, "2", "waits") == "#1 delete keda 1.6.0 (both want module keda)"
+    assert cell(app, "2", "waits") == "#1 delete keda 1.6.0 (both change module keda)"
     await pilot.press("j", "enter")
     await pilot.pause()
     assert isinstance(app.screen, JobScreen)
@@ -155,7 +155,7 @@ async def test_read_only_begins_no_job(deletion: Deletion) -> None:
         app = await ready(pilot)
         assert app.desk.start(deletion.work()) is None
         assert app.desk.jobs == ()
-        assert app.problems == ["read-only: delete keda 1.6.0 is not begun"]
+        assert app.problems == ["read-only: delete keda 1.6.0 is not started"]
 
 
 async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,8 +167,8 @@ async def test_what_was_cut_off_is_told_at_the_start_and_gone_on_with(monkeypatc
         app = await ready(pilot)
         await until(pilot, lambda: bool(app.problems))
         assert app.problems == [
-            "the deletion of keda, begun 1970-01-01 00:00 UTC, was cut off at: delete ScaledObject shop/cart; "
-            "`:resume keda` looks at what is left, and goes on"
+            "the deletion of keda, started 1970-01-01 00:00 UTC, was interrupted at: delete ScaledObject shop/cart; "
+            "type `:resume keda` to continue"
         ]
         assert app.shown is not None
         app.shown.command_line.run("resume")
@@ -185,14 +185,14 @@ async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(mo
         app = await ready(pilot)
         await until(pilot, lambda: bool(app.problems))
         assert app.problems == [
-            "“move api-gateway”, begun 1970-01-01 00:00 UTC, was cut off; `:resume api-gateway` follows it again"
+            "“move api-gateway”, started 1970-01-01 00:00 UTC, was interrupted; type `:resume api-gateway` to continue"
         ]
         assert app.shown is not None
         app.shown.command_line.run("resume api-gateway")
         await until(pilot, lambda: bool(app.desk.jobs) and app.desk.jobs[0].is_over)
         (job,) = app.desk.jobs
-        assert (job.title[:14], job.state, job.words) == (
-            "follow again: ",
+        assert (job.title[:8], job.state, job.words) == (
+            "resume: ",
             JobState.DONE,
             "api-gateway 3.4.1 is ready",
         )
@@ -202,8 +202,8 @@ async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(mo
     ("waits", "actor", "seconds", "said"),
     [
         ("the Manifest", Actor.KLM, 299.0, ""),
-        ("the Manifest", Actor.KLM, 300.0, "nothing has moved for 5m: is lifecycle-manager running?"),
-        ("a name", Actor.YOU, 7200.0, "nothing has moved for 2h: it waits for you"),
+        ("the Manifest", Actor.KLM, 300.0, "no progress for 5m: check that lifecycle-manager is running"),
+        ("a name", Actor.YOU, 7200.0, "no progress for 2h: action needed"),
         ("", Actor.KLM, 7200.0, ""),
     ],
 )
@@ -215,13 +215,13 @@ def test_who_waits_for_long_is_told_whom_to_look_after(waits: str, actor: Actor,
 
 def test_who_looks_at_something_else_is_told_how_a_job_goes_on_and_is_stopped() -> None:
     job = Job(7, "delete keda", state=JobState.RUNNING, began=1_000.0, log=(LogLine(1_360.0, "begun"),))
-    ways = "(it goes on when you leave; J shows it, ctrl-x stops it)"
+    ways = "(continues in the background; J opens it, ctrl-x stops it)"
     assert (
         background_job_line(replace(job, words="deleting cart"), 1_420.0)
         == f"#7 delete keda: deleting cart, 7m so far {ways}"
     )
     waits = replace(job, waits_for="Keda a/b: still there", actor=Actor.MANAGER)
     assert background_job_line(waits, 1_960.0) == (
-        "#7 delete keda: waits for the module's manager: Keda a/b: still there, 16m so far; "
-        f"nothing has moved for 10m: is the module's manager running? {ways}"
+        "#7 delete keda: waiting for the module's manager: Keda a/b: still there, 16m so far; "
+        f"no progress for 10m: check that the module's manager is running {ways}"
     )

@@ -131,12 +131,12 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
     async with app_of(options).run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await person.at("cache")
-        assert person.app.screen.query_one(TopLine).facts.manager == "not managed"
+        await person.until(lambda: person.app.screen.query_one(TopLine).facts.manager == "not managed")
         await person.types("manifest cache")
         await person.sees(ChoiceScreen)
         await person.press("enter")
         await person.sees(PlanScreen)
-        assert "nothing follows until `kymatui operator` is started" in text(person.app, "#plan-words")
+        assert "no effect until you start `kymatui operator`" in text(person.app, "#plan-words")
         await person.press("escape")
         await person.press("i")
         await person.sees(ChoiceScreen)
@@ -160,7 +160,7 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
         assert shop["data"] == {"g": "mine", "v": "1.1.0"}, "it keeps its values"
         await person.types("upgrade shop")
         await person.until(lambda: bool(person.app.problems))
-        assert "shop: the newest version is installed" in person.app.problems[0]
+        assert "shop: up to date. no changes made" in person.app.problems[0]
         await delete(person, NextStep.UNDEPLOY)
         assert version(cluster) == ""
         await restore(person, cluster)
@@ -216,7 +216,7 @@ async def test_marked_modules_are_installed_and_deleted_as_one_plan(sandbox: Rea
         assert (version(cluster), version(cluster, QUEUE)) == ("1.1.0", "1.1.0")
         await person.press("i")
         await person.until(lambda: bool(person.app.problems))
-        assert person.app.problems[0].startswith("cache: 1.1.0 is installed already; queue: 1.1.0 is installed already")
+        assert person.app.problems[0].startswith("cache: 1.1.0 is already installed; queue: 1.1.0 is already installed")
         await delete_both(person)
     assert (version(cluster), version(cluster, QUEUE)) == ("", "")
 
@@ -232,9 +232,9 @@ async def restore(person: Person, cluster: Cluster) -> None:
     assert notes == ["1 object, of open", "1 object, of open, ANOTHER CLUSTER"]
     await person.press("j", "enter")
     await person.sees(PlanScreen)
-    assert "it was made in another cluster that is called open, too" in text(person.app, "#plan-words")
+    assert "the backup is from another cluster that is also called open" in text(person.app, "#plan-words")
     await person.press("enter")
-    assert "create it in open all the same" in text(person.app, ".plan-tick:focus")
+    assert "restore the backup of another cluster to open" in text(person.app, ".plan-tick:focus")
     await person.press("e")
     await person.sees(ChoiceScreen)
     await person.press("k", "enter")
@@ -242,15 +242,13 @@ async def restore(person: Person, cluster: Cluster) -> None:
     assert person.lines() == ["+ ConfigMap modules/cache create"]
     number = len(person.app.desk.jobs) + 1
     await person.accepts()
-    assert await person.ended(number) == (
-        "done: 1 created, 0 were there already; `:adopt cache` makes it kymatui's again"
-    )
+    assert await person.ended(number) == "done: 1 created; run `:adopt cache` so that kymatui manages it again"
     assert version(cluster) == "1.1.0"
     await person.types("restore cache")
     await person.sees(ChoiceScreen)
     await person.press("enter")
     await person.sees(PlanScreen)
-    assert "everything is there" in text(person.app, "#plan-words")
+    assert "all objects already exist" in text(person.app, "#plan-words")
     await person.press("escape")
 
 
@@ -266,7 +264,7 @@ async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installati
         await person.sees(ChoiceScreen)
         await person.press("j", "enter")
         await person.sees(PlanScreen)
-        assert person.lines() == ["+ Manifest modules/cache the operator installs what its layer holds"]
+        assert person.lines() == ["+ Manifest modules/cache the operator installs this version"]
         assert "no operator" not in text(person.app, "#plan-words")
         assert cluster.get(MANIFEST) is None
         await person.accepts()
@@ -288,13 +286,13 @@ async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installati
         await person.press("enter")
         await person.sees(PlanScreen)
         cluster.apply(changed(cluster), manager="somebody", force=True)
-        await person.until(lambda: "somebody else has changed Manifest modules/cache" in text(person.app, "#plan-off"))
+        await person.until(lambda: "Manifest modules/cache has changed" in text(person.app, "#plan-off"))
         await person.press("e")
         await person.sees(ChoiceScreen)
         await person.press("enter")
         await person.sees(PlanScreen)
         await person.press("enter")
-        assert "take fields that others own" in text(person.app, ".plan-tick:focus")
+        assert "become the owner of these fields" in text(person.app, ".plan-tick:focus")
         await person.press("space")
         await person.accepts()
         assert await person.ended(2) == "done: cache 1.1.0 is ready"
@@ -398,8 +396,8 @@ async def test_the_operator_of_a_control_plane_installs_on_the_runtime(
         await person.press("j", "enter")
         await person.sees(PlanScreen)
         assert person.lines() == [
-            "+ on own: Manifest modules/far-cache all that is written by you",
-            "+ on far: cache the operator installs what its layer holds",
+            "+ on own: Manifest modules/far-cache written by kymatui",
+            "+ on far: cache the operator installs this version",
         ]
         await person.accepts()
         assert await person.ended() == "done: cache 1.0.0 is ready"

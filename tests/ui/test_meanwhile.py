@@ -102,14 +102,14 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         person = Person(pilot)
         await person.until(lambda: len(person.app.problems) == 2)
         assert "“delete application-connector”" in str(person.app.problems)
-        assert "was cut off" in str(person.app.problems)
+        assert "was interrupted" in str(person.app.problems)
         assert "“install registry-proxy 0.15.0”" in str(person.app.problems)
-        assert "`:resume registry-proxy` looks at what is left, and goes on" in str(person.app.problems)
+        assert "type `:resume registry-proxy` to continue" in str(person.app.problems)
         await person.types("resume registry-proxy")
         await person.sees(ChoiceScreen)
         await person.press("enter")
         await person.sees(PlanScreen)
-        assert "an earlier run on registry-proxy was cut off, and is finished by this" in drawn(person.app)
+        assert "an earlier run on registry-proxy was interrupted; this run completes it" in drawn(person.app)
         await person.accepts()
         assert (await person.ended()).startswith("done: ")
         assert [one.name for one in interrupted_runs(cluster.name)] == ["application-connector"], "it came to its end"
@@ -120,11 +120,11 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         await person.sees(PlanScreen)
         await person.press("enter", *"application", "minus", *"connector")
         await person.accepts()
-        await person.until(lambda: "waits for the module's manager" in text(person.app, "#departing-words"))
+        await person.until(lambda: "waiting for" in text(person.app, "#departing-words"))
         assert "ctrl-x stops it" in text(person.app, "#departing-words")
         await person.press("q")
         await person.sees(ConfirmScreen)
-        assert "the deletion can be entered again" in text(person.app, "#confirm-words")
+        assert "delete again to continue" in text(person.app, "#confirm-words")
         await person.press("y")
         await person.until(lambda: not person.app.is_running or not person.app.desk.going)
     assert "application-connector" in entries(cluster), "nothing goes before what it manages is gone"
@@ -132,7 +132,7 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
     async with app_of(options).run_test(size=SIZE) as pilot:  # nothing is left of the first one but the cluster
         person = Person(pilot)
         await enter(person, "application-connector", NextStep.CLEAR)
-        assert "▶ 4 Wait until gone 1 being deleted" in drawn(person.app)
+        assert "▶ 4 Wait for their deletion 1 being deleted" in drawn(person.app)
         await person.press("f")
         await person.sees(ChoiceScreen)
         assert "example.org/held (set by operator)" in drawn(person.app)
@@ -245,7 +245,7 @@ async def test_an_edit_between_the_yes_and_the_patch_is_not_written_over(
     await person.at("istio")
     await person.types("channel istio fast")
     await person.accepts()
-    assert "refused: somebody else changed the entry of istio" in await person.ended()
+    assert "refused: another client changed the entry of istio" in await person.ended()
     assert entries(cluster)["istio"]["customResourcePolicy"] == "Ignore"
     assert entries(cluster)["istio"].get("channel") != "fast"
 
@@ -265,7 +265,7 @@ async def test_an_edit_by_somebody_else_ends_the_following(
     await person.at("keda")
     await person.types("channel keda fast")
     await person.accepts()
-    assert "the Kyma is edited; somebody else has changed the entry of keda since" in await person.ended()
+    assert "the Kyma is edited; another client has changed the entry of keda since" in await person.ended()
     assert entries(cluster)["keda"]["channel"] == "regular"
 
 
@@ -305,7 +305,7 @@ async def test_a_label_is_written_only_where_it_is_as_it_was_seen(
     await person.types("label internal on")
     await person.sees(PlanScreen)
     await person.accepts()
-    assert await person.ended() == f"done: {label} is true"
+    assert await person.ended() == f"done: {label} set to true"
     kyma = cluster.get(KYMA)
     assert kyma is not None
     assert kyma["metadata"]["labels"][label] == "true"
@@ -319,7 +319,7 @@ async def test_a_label_is_written_only_where_it_is_as_it_was_seen(
     await person.types("label internal off")
     await person.sees(PlanScreen)
     await person.accepts()
-    assert "refused: somebody else changed the label" in await person.ended(2)
+    assert "refused: another client changed the label" in await person.ended(2)
     kyma = cluster.get(KYMA)
     assert kyma is not None
     assert kyma["metadata"]["labels"][label] == "maybe"

@@ -107,7 +107,7 @@ async def test_a_line_that_is_no_object_opens_none() -> None:
         await pilot.press("y")
         await pilot.pause()
         assert isinstance(app.screen, ModuleScreen)
-        assert [one.message for one in app._notifications] == ["this line is about no object"]
+        assert [one.message for one in app._notifications] == ["this line has no object"]
         lines = len(shown(app))
         await pilot.press("enter")
         await pilot.pause()
@@ -167,7 +167,7 @@ async def test_an_object_that_goes_stays_to_be_read_and_is_called_gone() -> None
         session.show(owned=OWNED[:1])
         app.action_reconnect()
         await until(pilot, lambda: "not found" in text(app, "#yaml-state"))
-        assert "below as of" in text(app, "#yaml-state")
+        assert "last read at" in text(app, "#yaml-state")
         assert f"name: {POD}" in yaml_of(app)
 
 
@@ -217,7 +217,9 @@ async def test_enter_on_the_stepper_of_a_deletion_opens_the_object_and_deletes_n
         assert not app.desk.busy
 
 
-@pytest.mark.parametrize(("tab", "label"), [("versions", "Compare with this one"), ("checks", "Evaluate this path")])
+@pytest.mark.parametrize(
+    ("tab", "label"), [("versions", "Compare with this version"), ("checks", "Evaluate this path")]
+)
 async def test_enter_does_what_the_line_of_keys_says(tab: str, label: str) -> None:
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:
         app = await tree_of(pilot, "cloud-logging", tab)

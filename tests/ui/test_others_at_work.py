@@ -21,7 +21,7 @@ from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.screens.deletion_screen import DeletionScreen
 from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
 from tests.sandboxes.starting import told_sandbox
-from tests.ui.driving import SIZE
+from tests.ui.driving import SIZE, text
 from tests.ui.test_flows import drawn, enter, stepper
 from tests.ui.test_toggling import Person, app_of
 
@@ -111,7 +111,7 @@ async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_
         monkeypatch.setattr(JobReport, "tell", once_begun(lambda: set_image(cluster, "example.org/theirs:9")))
         await person.accepts()
         said = await person.ended(2)
-        assert "others own fields of Deployment registry-proxy/registry-proxy-controller now" in said
+        assert "other field managers own fields of Deployment registry-proxy/registry-proxy-controller now" in said
         assert "by somebody" in said
         assert image(cluster) == "example.org/theirs:9"
 
@@ -121,7 +121,7 @@ async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_
         await person.accepts()
         said = await person.ended(3)
         assert "CustomResourceDefinition registryproxies.registry-proxy.kyma-project.io" in said
-        assert "somebody has deleted it" in said
+        assert "another client has deleted it" in said
 
         await person.types("jobs")
         await person.sees(JobsScreen)
@@ -139,14 +139,14 @@ async def test_what_is_left_without_its_manager_is_deleted_as_it_is(options: Ses
     async with app_of(options).run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await enter(person, "cap-operator", NextStep.CLEAR)
-        assert "by nobody" in drawn(person.app)
-        assert "the manager of cap-operator is not there" in drawn(person.app)
+        assert "not managed" in drawn(person.app)
+        assert "the manager of cap-operator is missing" in drawn(person.app)
         await person.press("d")
         await person.sees(PlanScreen)
-        assert "Install cap-operator again" in drawn(person.app)
+        assert "Install cap-operator again so that" in text(person.app, "#plan-words")
         await person.press("enter", "space", "tab", *"cap", "minus", *"operator")
         await person.accepts()
         said = await person.ended()
-        assert said.startswith("done: it is gone, 1 deleted; kept: CustomResourceDefinition")
+        assert said.startswith("done: cap-operator is deleted, 1 object deleted; not deleted: CustomResourceDefinition")
         await person.sees(DeletionScreen)
         await person.until(lambda: stepper(person).turn is NextStep.GONE)

@@ -26,14 +26,14 @@ def shows(app: KymatuiApp, screen: type) -> bool:
 
 async def test_keys_commands_and_modules_are_found(pilot: Pilot[Any]) -> None:
     await ready(pilot)
-    assert ("Channels side by side", "M") in await found(pilot, "channels side")
+    assert ("Compare channels", "M") in await found(pilot, "compare chan")
     assert [text for text, _ in await found(pilot, "theme light")] == [":theme light"]
     assert "module keda" in [text for text, _ in await found(pilot, "keda")]
 
 
 async def test_what_is_off_is_found_with_the_reason(pilot: Pilot[Any]) -> None:
     await ready(pilot)
-    assert ("Where you were before", "[   off: there is nothing before this") in await found(pilot, "where before")
+    assert ("Back in history", "[   disabled: no earlier view") in await found(pilot, "back in hist")
 
 
 async def test_what_comes_from_the_cluster_is_no_markup(pilot: Pilot[Any]) -> None:
@@ -45,7 +45,7 @@ async def test_what_comes_from_the_cluster_is_no_markup(pilot: Pilot[Any]) -> No
 
 async def test_choosing_presses_the_key_or_opens_the_module(pilot: Pilot[Any]) -> None:
     app = await ready(pilot)
-    for query, screen in (("channels side", ChannelMatrixScreen), ("module keda", ModuleScreen)):
+    for query, screen in (("compare chan", ChannelMatrixScreen), ("module keda", ModuleScreen)):
         await pilot.press("ctrl+p")
         await until(pilot, lambda: isinstance(app.screen, CommandPalette))
         await pilot.press(*("space" if letter == " " else letter for letter in query))

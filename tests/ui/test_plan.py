@@ -68,18 +68,13 @@ async def test_enter_asks_and_only_y_agrees(pilot: Pilot[Any]) -> None:
 async def test_what_destroys_is_counted_first_and_the_difference_follows_the_cursor(pilot: Pilot[Any]) -> None:
     asked = Asked(pilot, app := await ready(pilot))
     await asked.show(PREVIEW)
-    assert text(app, "#plan-head").splitlines()[1].split("   ")[:5] == [
-        "- delete 1",
-        "! conflict 1",
-        "~ change 1",
-        "+ create 1",
-        "= same 2",
-    ]
-    assert "you lack the right to create ClusterRole" in text(app, "#plan-words")
+    summary = "1 to create, 1 to change, 1 to delete, 1 conflict, 2 unchanged"
+    assert text(app, "#plan-head").splitlines()[1] == PREVIEW.summary == summary
+    assert "missing permission: create ClusterRole" in text(app, "#plan-words")
     await asked.press("n")
     assert [*app.screen.query_one(DiffView).lines][-2:] == ["+   maxSize: 20Gi", "    mode: internal"]
     await asked.press("n", "n")
-    assert "  delete: an earlier version had it" in app.screen.query_one(DiffView).lines
+    assert "  delete: not in this version" in app.screen.query_one(DiffView).lines
     await asked.press("N", "N")
     assert app.screen.query_one(PlanTable).cursor_key == "2"
     await asked.press("o")
@@ -90,9 +85,9 @@ async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_aske
     asked = Asked(pilot, app := await ready(pilot))
     await asked.show(replace(PREVIEW, missing=()))
     for keys, said in (
-        (("enter",), "before that: agree with space"),
-        (("space", "enter"), "before that: type docker-registry to agree"),
-        ([*"docker-registr", "enter"], "before that: type docker-registry to agree"),
+        (("enter",), "Tick the box first (space)"),
+        (("space", "enter"), "Type docker-registry to confirm first"),
+        ([*"docker-registr", "enter"], "Type docker-registry to confirm first"),
     ):
         await asked.press(*keys)
         assert isinstance(app.screen, PlanScreen)
@@ -132,18 +127,18 @@ async def test_keys_that_are_off_say_why(pilot: Pilot[Any]) -> None:
         await asked.press(key)
         said += [one.message for one in app._notifications]
     assert said == [
-        "Agree is off: there is nothing to agree to",
-        "Choose anew is off: there is nothing to choose",
+        "Agree is disabled: nothing to agree to",
+        "Change options is disabled: no options",
     ]
 
 
 @pytest.mark.parametrize(
     ("preview", "outdated", "read_only", "why"),
     [
-        (replace(PLAIN, refusals=("keda is mandatory",)), "", False, "the plan is refused"),
-        (PLAIN, "somebody else changed it", False, "somebody else changed it; e plans anew"),
+        (replace(PLAIN, refusals=("keda is mandatory",)), "", False, "plan refused; no changes made"),
+        (PLAIN, "somebody else changed it", False, "somebody else changed it; press e to plan again"),
         (PLAIN, "", True, "kymatui runs read-only"),
-        (replace(PLAIN, missing=PREVIEW.missing), "", False, "you lack a right that it needs"),
+        (replace(PLAIN, missing=PREVIEW.missing), "", False, "permissions missing; no changes made"),
         (replace(PLAIN, refusals=("keda is mandatory",)), "", True, "kymatui runs read-only"),
         (PLAIN, "somebody else changed it", True, "kymatui runs read-only"),
         (replace(PLAIN, missing=PREVIEW.missing), "", True, "kymatui runs read-only"),
@@ -185,7 +180,7 @@ async def test_a_plan_is_kept_where_nobody_else_may_read_it_and_overwrites_nothi
     path = tmp_path / "docker-registry.plan.json"
     assert path.read_bytes() == b"{}"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert app.problems == ["docker-registry.plan.json is there already; nothing was overwritten"]
+    assert app.problems == ["docker-registry.plan.json already exists; not overwritten"]
 
 
 async def test_every_part_is_reached_with_tab_at_sixty_columns() -> None:
@@ -237,4 +232,4 @@ def test_an_upgrade_names_both_versions_and_a_run_that_was_cut_off_only_where_on
     known = Inventory("keda", "kyma-system", origin, "1.4.0", finished=finished)
     shown = preview_install([plan], [InstallStatus("keda", (), "", known, ("1.5.0",))])
     assert (shown.title, shown.file_name) == ("upgrade keda 1.4.0 → 1.5.0", "upgrade-keda-1.5.0.json")
-    assert any("cut off" in words for words in shown.warnings) is cut_off
+    assert any("interrupted" in words for words in shown.warnings) is cut_off

@@ -27,7 +27,7 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot, namespa
 from kymatui.domain.versions.version_diff import compare_versions
 from kymatui.errors import UnreachableError
 from kymatui.ui.connection.connection_status import connection_banner, describe_connection
-from kymatui.ui.navigation.key_help import KeyHelp, group_keys, join_keys, key_name
+from kymatui.ui.navigation.key_help import KeyHelp, group_keys, group_of, join_keys, key_name
 from kymatui.ui.navigation.keymaps import keymap_problems
 from kymatui.ui.presenters.catalog import change_rows, channel_matrix, problem_rows
 from kymatui.ui.presenters.catalog.table_notices import table_notice
@@ -88,12 +88,12 @@ def test_the_conditions_of_the_manifest_stand_beside_those_of_the_resource() -> 
 
 
 def test_who_disagrees_is_said() -> None:
-    assert facts(module_facts.reported(row("cloud-logging")))[""] == "they disagree"
+    assert facts(module_facts.reported(row("cloud-logging")))[""] == "conflicting states"
 
 
 def test_a_resource_that_is_being_deleted_says_what_holds_it() -> None:
     (text,) = facts(module_facts.resources(row("keda"))).values()
-    assert text.startswith("◌ Deleting, being deleted, held by keda.kyma-project.io/wait")
+    assert text.startswith("◌ Deleting, being deleted (finalizers: keda.kyma-project.io/wait)")
 
 
 # checks
@@ -116,11 +116,11 @@ def test_rules_show_what_was_found_and_which_group_decides() -> None:
     ("path", "words"),
     [
         ("status.health", "yellow"),
-        ("status.none", "no such path: it ends behind status"),
+        ("status.none", "not found: status has no such field"),
         ("status.list", "a list"),
         ("status.empty", '""  (empty)'),
         ("status..x", "(not a path)"),
-        ("status.list[0]", "one   * lifecycle-manager splits at dots and would not read it so"),
+        ("status.list[0]", "one   * lifecycle-manager splits paths at dots, so it reads this path differently"),
     ],
 )
 def test_missing_empty_and_no_string_are_different_answers(path: str, words: str) -> None:
@@ -153,7 +153,7 @@ def test_what_changes_between_two_versions_is_told_field_by_field() -> None:
         b.template("keda", "1.8.2", associatedResources=[{"kind": "K", "group": "g", "version": "v1"}])
     )
     found = version_rows.change_facts(compare_versions(before, after))
-    assert found[0].text == "1.6.0 to 1.8.2 (2 minor)"
+    assert found[0].text == "1.6.0 to 1.8.2 (2 minors)"
     assert {fact.label for fact in found[1:]} == {"added"}
     assert "a downgrade" in version_rows.change_facts(compare_versions(after, before))[1].text
 
@@ -200,7 +200,7 @@ def test_only_the_events_of_the_modules_objects_are_shown() -> None:
 @pytest.mark.parametrize(
     ("name", "state", "words"),
     [
-        ("serverless", FeedState.LIVE, "no objects here"),
+        ("serverless", FeedState.LIVE, "no objects that could have events"),
         ("keda", FeedState.FORBIDDEN, "may not list events"),
         ("keda", FeedState.SYNCING, "Loading"),
         ("keda", FeedState.LIVE, "No events"),
@@ -227,7 +227,7 @@ def test_the_tree_is_drawn_grouped_and_folded() -> None:
         "│  ├─ istio-cni",
         "│  └─ ▾ istio-manager",
     ]
-    assert texts(whole[5:7], "state", "ready") == [("✖ Error", ""), ("✖ missing", "it should be there and is not")]
+    assert texts(whole[5:7], "state", "ready") == [("✖ Error", ""), ("✖ missing", "expected, but does not exist")]
     folded = tree_rows(roots, set(foldable_keys(roots)), b.NOW)
     assert [line.cells["object"].text for line in folded] == ["▸ Manifest default-istio-1", "Istio default"]
 
@@ -247,7 +247,7 @@ def test_changes_are_told_with_both_values_and_the_clusters_own_time() -> None:
     one = ModuleChange(b.NOW, "keda", "condition Ready", "True", "False (Lost)", "Keda x/default", b.NOW - 60)
     (line,) = change_rows.change_rows([one], b.NOW)
     assert change_rows.format_change(line) == (
-        "condition Ready  of Keda x/default: True → False (Lost)  60s ago, as the cluster says"
+        "condition Ready  of Keda x/default: True → False (Lost)  60s ago by the cluster's clock"
     )
     assert change_rows.format_change(None) == ""
 
@@ -269,7 +269,7 @@ def test_channels_are_compared_with_the_kymas_own() -> None:
     found, lines = channel_matrix.channel_rows(CATALOG)
     assert [column.title for column in channel_matrix.channel_columns(found)][1] == "REGULAR (yours)"
     assert texts([line for line in lines if line.key == "keda"], "channel:fast", "agrees") == [
-        ("1.8.2  +2 minor", "differ")
+        ("1.8.2  +2 minors", "differ")
     ]
 
 
@@ -295,7 +295,7 @@ def test_what_is_not_current_is_said_above_everything() -> None:
     refused = describe_connection({"x": Feed(FeedState.STALE, b.NOW - 42, "the token is not valid any more")}, b.NOW)
     assert "42s old: the token is not valid any more" in connection_banner(refused, None)
     broken = UnreachableError("gone")
-    assert "not current: gone" in connection_banner(describe_connection({}, b.NOW, broken), broken)
+    assert "the data is out of date: gone" in connection_banner(describe_connection({}, b.NOW, broken), broken)
     assert connection_banner(describe_connection(LIVE, b.NOW), None) == ""
 
 
@@ -304,7 +304,7 @@ def test_what_is_not_current_is_said_above_everything() -> None:
     [
         (FeedState.SYNCING, "Loading …"),
         (FeedState.LIVE, "No modules"),
-        (FeedState.FORBIDDEN, "Not allowed to look"),
+        (FeedState.FORBIDDEN, "Not allowed to list modules"),
         (FeedState.ABSENT, "No Kyma on this cluster"),
         (FeedState.FAILED, "The cluster does not answer"),
     ],
@@ -319,7 +319,7 @@ def test_an_empty_table_says_which_kind_of_empty_it_is(state: FeedState, title: 
 def test_a_filter_that_hides_everything_is_told_from_nothing() -> None:
     said = table_notice(WORLD, CATALOG, None, shown=0, filtered=True)
     assert said is not None
-    assert (said.title, said.hint) == ("Nothing matches", "esc clears it")
+    assert (said.title, said.hint) == ("Nothing matches", "esc clears the filter")
 
 
 @pytest.mark.parametrize(
@@ -373,10 +373,14 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None
     target = tmp_path / "a.csv"
     assert save_file(str(target), {"csv": lambda: "x"}) == str(target)
     assert save_file(str(tmp_path / "a.MarkDown"), {"md": lambda: "x"}).endswith("a.MarkDown")
-    for name, words in (("a.csv", "nothing was overwritten"), ("a.doc", "its ending chooses"), ("b.svg", "no picture")):
+    for name, words in (
+        ("a.csv", "already exists; not overwritten"),
+        ("a.doc", "needs one of these endings"),
+        ("b.svg", "no picture"),
+    ):
         with pytest.raises(ValueError, match=words):
             save_file(str(tmp_path / name), {"csv": lambda: "y", "svg": broken})
-    with pytest.raises(ValueError, match="cannot be written"):
+    with pytest.raises(ValueError, match="cannot write"):
         save_file(str(tmp_path / "no" / "b.csv"), {"csv": lambda: "y"})
     assert [path.read_text() for path in tmp_path.iterdir()] == ["x", "x"]
 
@@ -391,8 +395,20 @@ def test_keys_are_written_as_people_write_them() -> None:
 
 
 def test_the_keys_of_the_screen_come_first_in_the_help() -> None:
-    keys = [KeyHelp(group, "x", "y") for group in ("Everywhere", "Moving and marking", "Catalog")]
-    assert [group for group, _ in group_keys(keys)] == ["Catalog", "Moving and marking", "Everywhere"]
+    ids = ("app.quit", "table.down", "module.act", "table.copy", "app.filter", "catalog.sort-age", "catalog.explain")
+    keys = [KeyHelp(group_of(one, "Deletion"), "x", "y") for one in (*ids, "delete.backup", "app.jobs", "fleet.waits")]
+    assert [group for group, _ in group_keys(keys)] == [
+        "Deletion",
+        "Move",
+        "Find",
+        "Inspect a module",
+        "Change modules",
+        "Fleet",
+        "Open another screen",
+        "View",
+        "Mark, copy and save",
+        "Leave",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -400,9 +416,9 @@ def test_the_keys_of_the_screen_come_first_in_the_help() -> None:
     [
         ({"a.one": "f1"}, []),
         ({"a.one": "2", "a.two": "1"}, []),
-        ({"a.one": "2"}, ["keys: 2 is wanted by a.one and a.two; only one of them gets it"]),
-        ({"a.onne": "f1"}, ["keys: there is no binding a.onne; did you mean a.one?"]),
-        ({"zzz": "f1"}, ["keys: there is no binding zzz; the help shows the ids of keys with i"]),
+        ({"a.one": "2"}, ["keys: 2 is assigned to both a.one and a.two; only one of them works"]),
+        ({"a.onne": "f1"}, ['keys: no binding "a.onne"; did you mean a.one?']),
+        ({"zzz": "f1"}, ['keys: no binding "zzz"; press i in the help (?) to see the ids']),
     ],
 )
 def test_configured_keys_are_checked(keys: Mapping[str, str], problem: list[str]) -> None:

@@ -135,7 +135,7 @@ SCENES: dict[str, Walk] = {
     "deletion": showing(lambda: StillScreen("keda")),
     "form": showing(form),
     "upgrade": showing(lambda: PlanScreen(replace(PREVIEW, missing=())), "n"),
-    "restore": showing(lambda: ChoiceScreen("restore what was deleted", [backup_question(BACKUPS, "prod-eu", "")])),
+    "restore": showing(lambda: ChoiceScreen("Restore from a backup", [backup_question(BACKUPS, "prod-eu", "")])),
     "audit": pressing("j"),
 }
 
@@ -168,7 +168,7 @@ def test_the_picture_of_a_fleet_is_what_the_screen_looks_like(name: str, monkeyp
 def test_the_picture_is_what_the_screen_looks_like(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ClusterKymaEdits, "may_write", lambda self, proposal: True)
     monkeypatch.setattr(ClusterKymaEdits, "uninstalls", lambda self, modules, *_: tuple(map(uninstall, modules)))
-    managed = "btp-operator is managed by lifecycle-manager, which would undo what is installed here"
+    managed = "btp-operator is managed by lifecycle-manager, which would revert this change"
     monkeypatch.setattr("kymatui.ui.flows.module_actions.why_not_installable", lambda app, names, upgrade: managed)
     monkeypatch.setattr("kymatui.ui.flows.restore.list_backups", list)
     try:

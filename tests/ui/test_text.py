@@ -29,7 +29,7 @@ def test_control_characters_never_reach_the_terminal(text: str, shown: str) -> N
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("take it over with `kymatui adopt keda`, then", "take it over with `:adopt keda`, then"),
+        ("run `kymatui adopt keda` first, then", "run `:adopt keda` first, then"),
         ("`kymatui adopt` takes it over", "`:adopt` takes it over"),
         ("`kymatui upgrade keda --version 1.5.0`", "`kymatui upgrade keda --version 1.5.0`"),
         ("`kymatui adopt keda --version …`", "`kymatui adopt keda --version …`"),

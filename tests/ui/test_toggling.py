@@ -127,19 +127,19 @@ async def test_a_module_is_enabled_from_the_menu_and_followed_until_it_is_ready(
     assert "Managed by lifecycle-manager" in text(person.app, "#menu-words")
     off = {row.key: row.cells["off"].text for row in person.app.screen.query_one(PlanTable).rows}
     assert off["enable"] == ""
-    assert "is not in the list" in off["disable"]
+    assert "is not enabled in" in off["disable"]
     await person.press("enter")
     await person.sees(ChoiceScreen)
     await person.press("enter")
     await person.sees(PlanScreen)
     assert person.lines() == [
         "~ Kyma kyma-system/default spec.modules[connectivity-proxy]",
-        "+ module connectivity-proxy is installed in 1.0.2",
+        "+ module connectivity-proxy is installed (1.0.2)",
     ]
     assert "+     - name: connectivity-proxy" in person.app.screen.query_one(DiffView).lines
     assert "connectivity-proxy" not in entries(cluster)
     await person.press("enter")
-    assert "is a beta module" in text(person.app, ".plan-tick:focus")
+    assert "install the beta module connectivity-proxy" in text(person.app, ".plan-tick:focus")
     await person.press("space")
     await person.accepts()
     assert await person.ended() == "done: connectivity-proxy 1.0.2 is ready"
@@ -148,11 +148,11 @@ async def test_a_module_is_enabled_from_the_menu_and_followed_until_it_is_ready(
     assert [step.title for step in job.steps] == [
         "edit the Kyma",
         "accepted by the server",
-        "taken up: Manifest created",
+        "Manifest created",
         "applying",
         "ready",
     ]
-    assert any(line.about == "waits for lifecycle-manager" for line in job.log)
+    assert any(line.about == "who acts: lifecycle-manager" for line in job.log)
     assert entries(cluster)["connectivity-proxy"] == {
         "name": "connectivity-proxy",
         "customResourcePolicy": "CreateAndDelete",
@@ -181,7 +181,7 @@ async def test_several_modules_are_one_plan_and_what_is_uninstalled_is_agreed_to
         await person.types("policy nats cluster-ip Ignore")
         await person.accepts()
         said = await person.ended()
-    assert said == "partly done: the policy is set; 1 not done: somebody else has changed nats"
+    assert said == "partly done: the policy is set; 1 failed: somebody else has changed nats"
     policies = [entries(cluster)[name].get("customResourcePolicy") for name in ("cluster-ip", "nats")]
     assert policies == ["Ignore", "CreateAndDelete"], "what cannot be edited keeps no other from it"
     for module in ("application-connector", "telemetry", "warden"):
@@ -189,15 +189,15 @@ async def test_several_modules_are_one_plan_and_what_is_uninstalled_is_agreed_to
         await person.press("space")
     await person.types("disable")
     await person.sees(PlanScreen)
-    assert "left out: warden is mandatory" in text(person.app, "#plan-words")
+    assert "not included: warden is mandatory" in text(person.app, "#plan-words")
     assert [line[:1] for line in person.lines()] == ["~", "~", "-", "-", "-", "-"], "the default CRs too"
-    assert "- delete 4" in text(person.app, "#plan-head")
+    assert "2 to change, 4 to delete" in text(person.app, "#plan-head")
     await person.press("enter")
     assert isinstance(person.app.screen, PlanScreen)
     await person.press("space", "tab", "space")
     await person.accepts()
     assert await person.ended(2) == (
-        "done: application-connector is gone from the Kyma; telemetry is gone from the Kyma"
+        "done: application-connector is removed from the Kyma; telemetry is removed from the Kyma"
     )
     assert {"application-connector", "telemetry"}.isdisjoint(entries(cluster))
 
@@ -235,7 +235,9 @@ async def test_what_somebody_else_changed_meanwhile_is_seen_and_planned_anew(
         [{"op": "add", "path": f"/spec/modules/{place}/customResourcePolicy", "value": "Ignore"}],
         PatchKind.JSON,
     )
-    await person.until(lambda: "somebody else has changed the entry of istio" in text(person.app, "#plan-off"))
+    await person.until(
+        lambda: "the entry of istio in Kyma kyma-system/default has changed" in text(person.app, "#plan-off")
+    )
     await person.press("enter")
     assert isinstance(person.app.screen, PlanScreen)
     first = person.app.screen
@@ -254,7 +256,7 @@ async def test_a_module_is_let_go_and_taken_back_with_one_key(cluster: Cluster, 
     await person.at("transparent-proxy")
     await person.press("enter", "m")
     await person.accepts()
-    assert await person.ended() == "done: lifecycle-manager has let go of it"
+    assert await person.ended() == "done: lifecycle-manager has released the module"
     assert entries(cluster)["transparent-proxy"]["managed"] is False
     row = person.app.catalog.row if person.app.catalog is not None else None
     assert row is not None
@@ -289,7 +291,7 @@ async def test_without_the_right_to_patch_the_kyma_the_plan_says_so(monkeypatch:
         await person.at("keda")
         await person.types("policy istio Ignore")
         await person.sees(PlanScreen)
-        assert "you lack the right to patch" in text(person.app, "#plan-words")
+        assert "missing permission: patch" in text(person.app, "#plan-words")
         await person.press("enter")
         assert isinstance(person.app.screen, PlanScreen)
 
@@ -357,7 +359,7 @@ async def test_a_label_says_what_it_would_uninstall(monkeypatch: pytest.MonkeyPa
         await person.press("escape")
         await person.types("label beta on")
         await person.sees(PlanScreen)
-        assert "nothing to do" in text(person.app, "#plan-words")
+        assert "no changes: the label has this value already" in text(person.app, "#plan-words")
 
 
 async def test_an_audit_shows_every_plan_and_proves_that_it_wrote_nothing(options: SessionOptions) -> None:
@@ -372,7 +374,7 @@ async def test_an_audit_shows_every_plan_and_proves_that_it_wrote_nothing(option
             await person.sees(PlanScreen)
             await person.press("enter", "y")
             assert isinstance(person.app.screen, PlanScreen), line
-            assert "off: " in text(person.app, "#plan-off")
+            assert "cannot apply: " in text(person.app, "#plan-off")
             await person.press("escape")
             await person.sees(CatalogScreen)
         await person.press("a")

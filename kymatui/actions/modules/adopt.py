@@ -32,7 +32,7 @@ def adopt_intent(intent: Intent, row: ModuleRow | None, shelf: TemplateIndex, bl
     made = replace(intent, adopt=True, force=True, adopted_version=there.installed)
     if there.installed == bundle.version:
         return made
-    choice = choose_template(shelf, there.name, there.installed) if there.installed else "its version is not known"
+    choice = choose_template(shelf, there.name, there.installed) if there.installed else "its version is unknown"
     why = choice if isinstance(choice, str) else ""
     if not isinstance(choice, str):
         try:

@@ -35,12 +35,12 @@ def find_handover(cluster: Cluster, module: str) -> Inventory | None:
 def handover_notice(known: Inventory) -> str:
     """What becomes of it, for whoever is asked."""
     count = format_count(len(known.items), "object")
-    words = f"{count} installed by kymatui: new owner lifecycle-manager, nothing is deleted"
+    words = f"{count} installed by kymatui: owner kymatui → lifecycle-manager, nothing is deleted"
     if not known.chart:
         return words
     return (
-        f"{words}; the Helm release {known.namespace}/{known.name} is forgotten then, with its history: `helm "
-        "uninstall` would take away what lifecycle-manager looks after"
+        f"{words}; the Helm release {known.namespace}/{known.name} is removed with its history, because `helm "
+        "uninstall` would delete what lifecycle-manager manages"
     )
 
 
@@ -48,9 +48,9 @@ def handover_summary(known: Inventory, ended: HandoverResult) -> str:
     """What became of it."""
     words = f"{format_count(len(ended.taken), 'object')}: owner kymatui → lifecycle-manager"
     if ended.left:
-        kept = ", and so its Helm release stays" if known.chart else ""
-        return f"{words}; lifecycle-manager has not taken up {', '.join(map(str, ended.left))}{kept}"
-    return f"{words}; the Helm release {known.namespace}/{known.name} is forgotten" if known.chart else words
+        kept = ", so its Helm release stays" if known.chart else ""
+        return f"{words}; lifecycle-manager has not adopted {', '.join(map(str, ended.left))}{kept}"
+    return f"{words}; the Helm release {known.namespace}/{known.name} is removed" if known.chart else words
 
 
 def planned_handover(cluster: Cluster, toggle: ModuleEdit) -> str:
@@ -58,7 +58,7 @@ def planned_handover(cluster: Cluster, toggle: ModuleEdit) -> str:
     try:
         known = find_handover(cluster, toggle.module)
     except ForbiddenError as error:
-        return f"{toggle.module}: it is not known whether kymatui installed it: {error}"
+        return f"{toggle.module}: it is unknown whether kymatui installed it: {error}"
     return f"{toggle.module} {known.version}: {handover_notice(known)}" if known is not None else ""
 
 

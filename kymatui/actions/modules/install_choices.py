@@ -66,7 +66,7 @@ class InstallSelection:
         if not self.wanted:
             said = [self.nothing] if self.nothing else []
             words = "; ".join([*said, *self.left_out])
-            raise RefusedError(words or "there is nothing to do", hint="nothing was changed")
+            raise RefusedError(words or "nothing to do", hint="no changes made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ class InstallAction:
         def choice(module: str) -> InstallRequest:
             standing = self._open(module)
             if standing.known is not None:
-                raise RefusedError(f"{standing.known.version} is installed already".strip())
+                raise RefusedError(f"{standing.known.version} is already installed".strip())
             best = next((one for one in standing.versions if "-" not in one), next(iter(standing.versions), ""))
             if not best:
-                raise RefusedError("no catalog offers it")
+                raise RefusedError("not in any catalog")
             return InstallRequest(module, ModuleSource(version=best))
 
         return _choices(modules, choice)
@@ -131,7 +131,7 @@ class InstallAction:
                 else InstallRequest(module, ModuleSource(version=newest_version(standing)))
             )
             if not wanted.source.version:
-                raise RefusedError("the newest version is installed")
+                raise RefusedError("up to date")
             return wanted
 
         return _choices(modules, choice)
@@ -144,7 +144,7 @@ class InstallAction:
             raise RefusedError(standing.advanced)
         version = newer_version(row, index_cluster(snapshot).shelf)
         if not version:
-            raise RefusedError("the newest version is installed" if row.installed else "its version is not known")
+            raise RefusedError("up to date" if row.installed else "its version is unknown")
         return InstallRequest(module, ModuleSource(version=version), adoption=Adoption.UPGRADE)
 
     def all_upgrades(self) -> InstallSelection:
@@ -164,9 +164,7 @@ class InstallAction:
 
         made = _choices(list(ways), choice, lambda key: key[0])
         others = [f"{one.name} {one.version}".rstrip() + f": {one.reason}" for one in found.left_out]
-        return InstallSelection(
-            made.wanted, (*made.left_out, *others), "nothing that is installed directly is outdated"
-        )
+        return InstallSelection(made.wanted, (*made.left_out, *others), "all directly installed modules are up to date")
 
     def _open(self, module: str, namespace: str = "") -> InstallStatus:
         standing = self.standing(module, namespace)
@@ -187,12 +185,12 @@ class InstallAction:
         row = adoptable_row(build_catalog(self._port.snapshot(), time.time()).row(module), module)
         known = find_installed(self._port.cluster, module)
         if known is not None and known.finished:
-            raise RefusedError(f"{module} is kymatui's already", hint="there is nothing to take over")
+            raise RefusedError(f"kymatui already owns {module}", hint="nothing to adopt")
         if known is not None and known.adopting:
             return _cut_off_adoption(known)
         if not row.installed:
             raise RefusedError(
-                f"nobody knows which version of {module} is there", hint=f"`kymatui adopt {module} --version …`"
+                f"the installed version of {module} is unknown", hint=f"run `kymatui adopt {module} --version …`"
             )
         return InstallRequest(module, ModuleSource(version=row.installed), adoption=Adoption.AS_IS)
 
@@ -216,7 +214,7 @@ class InstallAction:
     def plans(self, choices: InstallSelection) -> PlannedInstalls:
         """Of one module, whatever speaks against it is raised; of several, what cannot be planned is left out.
 
-        Raises RefusedError where there is nothing to do.
+        Raises RefusedError where nothing to do.
         """
         choices.require()
         if len(choices.wanted) == 1 and not choices.left_out:
@@ -227,7 +225,7 @@ class InstallAction:
         def planned(at: int) -> InstallRequest:
             made[at] = plan = self.plan(choices.wanted[at])
             if plan.changes_nothing:
-                raise RefusedError("everything is as it should be already")
+                raise RefusedError("no changes")
             return choices.wanted[at]
 
         found = _choices(range(len(choices.wanted)), planned, lambda at: choices.wanted[at].module)

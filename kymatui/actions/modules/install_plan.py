@@ -112,8 +112,8 @@ def plan_install(port: InstallPort, request: InstallRequest) -> Plan:
     there = known.version if known is not None else intent.adopted_version
     if is_lower_version(there, intent.bundle.version) and not request.allow_downgrade:
         raise RefusedError(
-            f"{request.module} {there} is installed, and {intent.bundle.version} is lower",
-            hint="--allow-downgrade goes on all the same",
+            f"{request.module} {there} is installed; {intent.bundle.version} would be a downgrade",
+            hint="use --allow-downgrade to install it anyway",
         )
     return planner.plan(intent, port.cluster, SystemClock())
 
@@ -125,7 +125,7 @@ def _adopting(port: InstallPort, request: InstallRequest, intent: Intent) -> Int
     if row is None or row.presence in (Presence.NOT_INSTALLED, Presence.ORPHAN):
         if request.adoption is Adoption.IF_PRESENT:
             return intent
-        raise RefusedError(f"{name} is not installed", hint=f"`kymatui install {name}` installs it")
+        raise RefusedError(f"{name} is not installed", hint=f"run `kymatui install {name}`")
     return adopt_intent(intent, row, _shelf(port), port.blobs)
 
 
@@ -153,7 +153,7 @@ def require_unmanaged(port: InstallPort, module: str, *, direct: bool) -> None:
     keeper = detect_management(snapshot).keeper
     against = list(install_refusals(seen, module, seen.row(module), snapshot.feeds, direct=direct, keeper=keeper))
     if against:
-        raise RefusedError("; ".join(against), hint="nothing was changed")
+        raise RefusedError("; ".join(against), hint="no changes made")
 
 
 def _present(port: InstallPort, request: InstallRequest) -> InstallRequest:
@@ -166,7 +166,7 @@ def _present(port: InstallPort, request: InstallRequest) -> InstallRequest:
     if not source.is_catalog or source.version:
         return request
     if not row.installed:
-        raise RefusedError(f"nobody knows which version of {row.name} is there", hint="say it with --version")
+        raise RefusedError(f"the installed version of {row.name} is unknown", hint="set it with --version")
     return replace(request, source=replace(source, version=row.installed))
 
 
@@ -180,7 +180,7 @@ def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[G
         place = request.namespace or "default"
         return load_bundle(name, place, source, port.blobs, port.cluster, chart=chart, values=request.document), ()
     if source.has_values or source.repository:
-        raise UsageError("values and --repo belong to a chart", hint="name it with --chart")
+        raise UsageError("values and --repo need a chart", hint="name the chart with --chart")
     shelf = _shelf(port)
     choice = choose_template(shelf, name, source.version, request.namespace)
     if isinstance(choice, str):

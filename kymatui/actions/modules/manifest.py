@@ -68,12 +68,13 @@ class ManifestProposal:
         if self.changes_nothing:
             return None
         if not self.allowed:
-            return RefusedError(f"you may not patch {self.ref}", hint="nothing was changed")
+            return RefusedError(f"you may not patch {self.ref}", hint="no changes made")
         if self.lower and not allow_downgrade:
-            words = f"{self.lower} is installed, and {self.version} is lower"
-            return RefusedError(words, hint="--allow-downgrade goes there")
+            words = f"{self.lower} is installed; {self.version} would be a downgrade"
+            return RefusedError(words, hint="use --allow-downgrade to install it anyway")
         if self.owners and not force:
-            return RefusedError(f"others own fields of it: {'; '.join(self.owners)}", hint="--force takes them")
+            words = f"other field managers own its fields: {'; '.join(self.owners)}"
+            return RefusedError(words, hint="use --force to take over the fields")
         return None
 
 
@@ -147,7 +148,7 @@ class ManifestAction:
                 continue
             try:
                 if controls.cancel.is_set():
-                    raise CancelledError(f"stopped before the Manifest of {leg.module}", hint="what is written stays")
+                    raise CancelledError(f"stopped before the Manifest of {leg.module}", hint="written Manifests stay")
                 written[at] = self._write(leg.proposal)
             except CancelledError as error:
                 now[at] = replace(leg, failure=error)
@@ -156,7 +157,7 @@ class ManifestAction:
                 now[at] = replace(leg, failure=error)
                 continue
             controls.wrote(leg.proposal)
-            now[at] = replace(leg, words=f"{leg.proposal.ref} is written; the operator does the rest")
+            now[at] = replace(leg, words=f"{leg.proposal.ref} is written; the operator continues")
         for at, made in written.items() if controls.wait else ():
             proposal = now[at].proposal
             assert proposal is not None
@@ -173,25 +174,25 @@ class ManifestAction:
         snapshot = self._session.snapshot()
         manager = detect_management(snapshot)
         if manager.keeper is ClusterManager.LIFECYCLE_MANAGER:
-            yield "lifecycle-manager writes the Manifests of this cluster: enable it in the Kyma"
+            yield "lifecycle-manager writes the Manifests of this cluster; enable the module in the Kyma"
             return
         if manager.keeper is ClusterManager.UNKNOWN:
-            yield f"it is not known whether lifecycle-manager writes the Manifests of this cluster: {manager.why}"
+            yield f"it is unknown whether lifecycle-manager writes the Manifests of this cluster: {manager.why}"
             return
         if not self.cluster.kinds(OPERATOR, "Manifest"):
-            yield "this cluster does not serve Manifests, and no operator works on them"
+            yield "this cluster does not serve Manifests, and no kymatui operator runs"
             return
         if self._session.kyma is not None:  # else nobody knows who else has the control plane
             operator = operator_of(self.cluster)
             if not operator.works:
-                said = "no operator of kymatui's works on the control plane"
-                yield f"{said} ({operator.words}): enable it in the Kyma, or install it directly"
+                said = "no kymatui operator runs for the control plane"
+                yield f"{said} ({operator.words}); enable it in the Kyma, or install it directly"
                 return
         row = build_catalog(snapshot, time.time()).row(module)
         if row is None or not self.versions(module):
-            yield "no template says in which registry it lies: install it directly"
+            yield "no ModuleTemplate names its registry; install it directly"
         elif row.manifest is None and row.presence not in (Presence.NOT_INSTALLED, Presence.ORPHAN):
-            yield "it is installed without a Manifest: whoever installed it upgrades it"
+            yield "it is installed without a Manifest; upgrade it with the tool that installed it"
 
     def versions(self, module: str) -> tuple[str, ...]:
         """Those whose templates say where their layers are, the newest first."""
@@ -213,14 +214,14 @@ class ManifestAction:
         """Raises RefusedError."""
         refused = list(self.refusals(module))
         if refused:
-            raise RefusedError(f"{module}: {'; '.join(refused)}", hint="nothing was changed")
+            raise RefusedError(f"{module}: {'; '.join(refused)}", hint="no changes made")
         world = index_cluster(self._session.snapshot())
         template = next(
             (one for one in world.shelf.offers(module) if same_version(one.version, version) and _layer(one)), None
         )
         layer = _layer(template) if template is not None else None
         if template is None or layer is None:
-            raise RefusedError(f"{module} {version} is not offered any more", hint="nothing was changed")
+            raise RefusedError(f"{module} {version} is no longer offered", hint="no changes made")
         live = world.manifests.get(module)
         kyma = self._session.kyma
         body = manifest_body(template, layer, live, kyma)
@@ -251,7 +252,7 @@ class ManifestAction:
                 left_out.append(str(error))
                 continue
             if one.changes_nothing or one.lower:
-                left_out.append(f"{module}: {self.installed(module)} is what its Manifest says already")
+                left_out.append(f"{module}: its Manifest already requests {self.installed(module)}")
             else:
                 made.append(one)
         return made, left_out
@@ -268,19 +269,19 @@ class ManifestAction:
             said = (str(one.get("message") or "") for one in causes or () if isinstance(one, dict))
             return tuple(dict.fromkeys(said)) or (str(error),)
         except KymatuiError as error:
-            raise RefusedError(f"the server does not take the Manifest: {error}", hint=error.hint) from error
+            raise RefusedError(f"the server rejects the Manifest: {error}", hint=error.hint) from error
         return ()
 
     def _write(self, proposal: ManifestProposal) -> tuple[str, int]:
         """Writes it, only where it is as it was seen; the uid and the generation that it has then."""
         if proposal.live is None and self.cluster.get(proposal.ref) is not None:
-            raise OutdatedError(f"somebody else has made {proposal.ref} meanwhile", hint="nothing was changed")
+            raise OutdatedError(f"another client has created {proposal.ref} meanwhile", hint="no changes made")
         try:
             made = self.cluster.apply(proposal.body, force=bool(proposal.owners))
         except ConflictError as error:
             raise OutdatedError(
-                f"somebody else has changed or deleted {proposal.ref} since it was looked at",
-                hint="nothing was changed",
+                f"another client has changed or deleted {proposal.ref} since the plan",
+                hint="no changes made",
             ) from error
         metadata = made["metadata"]
         return str(metadata.get("uid") or ""), int(metadata.get("generation") or 0)
@@ -297,7 +298,7 @@ class ManifestAction:
             controls.changed.clear()
             now = track_manifest(self._live(proposal, written[0]), *written)
             if now.lost:
-                hint = f"`kymatui module {proposal.module}`"
+                hint = f"run `kymatui module {proposal.module}`"
                 raise PartlyDoneError(f"the Manifest was written; {now.words}", hint=hint)
             if now.finished:
                 return now.words
@@ -305,10 +306,10 @@ class ManifestAction:
                 controls.tell(now)
                 last = now
             if time.monotonic() >= deadline:
-                words = f"the Manifest is written; not done within {controls.timeout:g} s: {now.words}"
-                raise PartlyDoneError(words)
+                words = f"the Manifest is written, but not applied within {controls.timeout:g} s: {now.words}"
+                raise PartlyDoneError(words, hint=f"run `kymatui module {proposal.module}`")
             if controls.cancel.is_set():
-                raise CancelledError("the Manifest is written; the operator goes on with it")
+                raise CancelledError("the Manifest is written; the operator continues")
             controls.changed.wait(_LOOK)
 
     def _live(self, proposal: ManifestProposal, uid: str) -> Manifest | None:

@@ -69,7 +69,7 @@ def load_bundle(
     """
     given = [word for word in (source.file, source.chart, source.kustomization) if word]
     if len(given) != 1:
-        raise ConfigurationError("name one source: a file, a chart or a kustomization")
+        raise ConfigurationError("exactly one source is needed: a file, a chart or a kustomization")
     if source.chart:
         from kymatui.engine.sources import chart_source
 
@@ -80,7 +80,7 @@ def load_bundle(
     made = _read(name, namespace, source, blobs)
     if not made.objects:
         said = source.kustomization or made.origin.address
-        raise ConfigurationError(f"{said} has no object in it", hint="to take away what is installed, delete it")
+        raise ConfigurationError(f"{said} has no objects", hint="to remove what is installed, use `kymatui delete`")
     return made
 
 
@@ -158,7 +158,7 @@ def find_installed(cluster: Cluster, name: str, namespace: str = "") -> Inventor
     found = [one for place in places if (one := read_inventory(cluster, SystemClock(), name, place)) is not None]
     if len(found) > 1:
         said = ", ".join(one.namespace for one in found)
-        raise RefusedError(f"{name} is installed in several namespaces: {said}", hint="say which with -n")
+        raise RefusedError(f"{name} is installed in several namespaces: {said}", hint="choose one with -n")
     return found[0] if found else None
 
 

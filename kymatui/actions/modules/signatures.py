@@ -38,8 +38,8 @@ def refuse_unsigned_kind(source: ModuleSource) -> None:
     """Raises UsageError for what nobody can sign."""
     if source.file or source.kustomization:
         raise UsageError(
-            f"nothing says who signed {source.file or source.kustomization}",
-            hint="--verify is about charts and about modules of the catalog",
+            f"{source.file or source.kustomization} has no signature to verify",
+            hint="use --verify only with charts and modules of the catalog",
         )
 
 
@@ -57,8 +57,8 @@ def signed_module(
 
     if not (signers.public_key or signers.roots):
         raise UsageError(
-            "a module is verified with a key, or with roots of certificates",
-            hint="name the signer's key with --public-key FILE, or the roots with --ca-cert FILE",
+            "a key or root certificates are required to verify a module",
+            hint="use --public-key FILE or --ca-cert FILE",
         )
     key = read_signer_file(signers.public_key, "--public-key") if signers.public_key else b""
     roots = read_signer_file(signers.roots, "--ca-cert") if signers.roots else b""
@@ -70,7 +70,7 @@ def signed_module(
     found = module.bundles(namespace=choice.namespace)
     if len(found) != 1:
         names = ", ".join(one.name for one in found)
-        raise SignatureError(f"{template.ref} has {len(found)} parts ({names}), and is no module to install directly")
+        raise SignatureError(f"{template.ref} has {len(found)} parts ({names}), so it cannot be installed directly")
     return replace(found[0], name=template.module, version=template.version)
 
 
@@ -81,18 +81,16 @@ def _component(template: ModuleTemplate) -> ComponentDescriptor:
 
     document = (template.raw.get("spec") or {}).get("descriptor")
     if not document:
-        raise SignatureError(
-            f"{template.ref} is not signed: it has no component descriptor", hint="nothing of it was used"
-        )
+        raise SignatureError(f"{template.ref} is not signed: it has no component descriptor", hint="not installed")
     try:
         found = read_descriptor(document)
     except DescriptorError as error:
         raise DescriptorError(f"{template.ref}: {error}", hint=error.hint) from error
     if found.name.rpartition("/")[2] != template.module or not same_version(found.version, template.version):
         raise SignatureError(
-            f"{template.ref} offers {template.module} {template.version}, and its component is "
+            f"{template.ref} offers {template.module} {template.version}, but its component is "
             f"{found.name} {found.version}",
-            hint="what is signed is something else; nothing of it was used",
+            hint="the signature is for another component; not installed",
         )
     return found
 

@@ -88,7 +88,7 @@ def survey_upgrades(
             )
         ]
     except ForbiddenError as error:
-        found.append(SkippedUpgrade("Helm releases", "", "", f"nobody knows whether there are any: {error}"))
+        found.append(SkippedUpgrade("Helm releases", "", "", f"unknown: {error}"))
     else:
         found += run_for_each(charts, lambda one: _of_chart(one, blobs, devel=devel), threading.Event(), _WIDTH)
     return UpgradeSurvey(
@@ -102,8 +102,8 @@ def _of_catalog(known: Inventory, shelf: TemplateIndex, *, devel: bool) -> Outda
     offers = [one.version for one in shelf.offers(known.name)]
     word = "--kustomize …" if known.origin.kind == "kustomize" else "--file …"
     if not offers or not known.version:
-        why = f"{known.name} of the catalog may be something else" if offers else "no catalog offers it"
-        return _left_out(known, f"{why}, and it came from {known.origin.address or 'nobody knows where'}", word)
+        why = f"{known.name} in the catalog may be another module" if offers else "not in any catalog"
+        return _left_out(known, f"{why}; installed from {known.origin.address or 'an unknown source'}", word)
     version = newest_above(known.version, offers, devel=devel)
     if not version and known.state is InventoryState.PENDING and known.version in offers:
         version = known.version
@@ -113,7 +113,7 @@ def _of_catalog(known: Inventory, shelf: TemplateIndex, *, devel: bool) -> Outda
     if isinstance(choice, str):
         return _left_out(known, choice, word)
     if choice.namespace != known.namespace:
-        return _left_out(known, f"{version} of the catalog is installed in {choice.namespace}", word)
+        return _left_out(known, f"the catalog installs {version} in namespace {choice.namespace}", word)
     return OutdatedModule(known.name, ModuleSource(version=version), known)
 
 
@@ -136,7 +136,7 @@ def newest_source(known: Inventory, blobs: Blobs, *, version: str = "", devel: b
 
     place = chart_location(known.origin)
     if isinstance(place, str):
-        raise RefusedError(place, hint=f"name the chart: `kymatui upgrade {known.name} --chart … -n {known.namespace}`")
+        raise RefusedError(place, hint=f"run `kymatui upgrade {known.name} --chart … -n {known.namespace}`")
     wanted = version
     if not version:
         offered = blobs.chart_versions(place.reference, repository=place.repository)
@@ -145,7 +145,7 @@ def newest_source(known: Inventory, blobs: Blobs, *, version: str = "", devel: b
 
 
 def _left_out(known: Inventory, why: str, words: str) -> SkippedUpgrade:
-    reason = f"{why}: `kymatui upgrade {known.name} {words} -n {known.namespace}`"
+    reason = f"{why}; run `kymatui upgrade {known.name} {words} -n {known.namespace}`"
     return SkippedUpgrade(known.name, known.namespace, known.version, reason)
 
 

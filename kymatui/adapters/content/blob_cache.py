@@ -40,7 +40,7 @@ class BlobCache:
     def _path(self, digest: str) -> Path:
         match = _DIGEST.fullmatch(digest)
         if not match:
-            raise RegistryError(f"{digest!r} is no digest")
+            raise RegistryError(f"{digest!r} is not a digest")
         return self._root / match[1] / match[2][:2] / match[2]
 
     def _read(self, path: Path, digest: str) -> bytes | None:
@@ -57,7 +57,7 @@ class BlobCache:
     def _store(self, path: Path, digest: str, chunks: Iterable[bytes]) -> bytes:
         content = b"".join(chunks)
         if not _matches(content, digest):
-            raise RegistryError(f"what arrived is not {digest}", hint="nothing of it was used or kept")
+            raise RegistryError(f"the received content is not {digest}", hint="it was not used")
         write_atomically(path, content)
         return content
 

@@ -86,7 +86,7 @@ class BlobFetcher:
         where = parse_reference(f"{repository}@{digest}")
         if insecure and self._insecure is not None and where.registry not in self._insecure:
             raise RegistryError(
-                f"{where.registry} is to be reached without TLS, and nobody here has allowed that",
+                f"{where.registry} would be accessed without TLS, which is not allowed",
                 hint=f"allow it with --insecure-registry {where.registry}",
             )
 
@@ -125,7 +125,7 @@ class BlobFetcher:
         http:// is allowed on this machine and for `insecure` hosts.
         """
         if not self._is_allowed(address):
-            raise RegistryError(f"{redact_url(address)} is no https:// address", hint="nothing was fetched from there")
+            raise RegistryError(f"{redact_url(address)} is not an https:// address", hint="nothing was fetched")
         return fetch(address, largest=LARGEST_PAGE, what="manifest", ca=self._access.ca)
 
     def _of(self, reference: str, repository: str) -> ChartFetcher:
@@ -190,7 +190,7 @@ def chart_registry(reference: str, repository: str = "") -> str:
 
 
 def _nothing() -> list[bytes]:
-    raise RegistryError("it is not kept any more")
+    raise RegistryError("it is no longer cached")
 
 
 def _read(path: Path) -> bytes | None:

@@ -88,8 +88,8 @@ class ChartFetcher:
         if parts_of(reference).scheme in WEB:
             return self._from_url(reference, None, provenance)
         raise HelmError(
-            f"{reference!r} is neither a URL nor a file here",
-            hint="name the repository with --repo URL, or write oci://registry/repository",
+            f"chart {reference!r} not found: it is neither a local file nor a URL",
+            hint="check the path, add --repo URL, or write oci://registry/repository",
         )
 
     def index(self, repository: str) -> RepositoryIndex:
@@ -115,7 +115,7 @@ class ChartFetcher:
             tags = self._registry(where.registry).tags(where)
             return tuple(tag.replace("_", "+") for _, tag in _versions(tags))
         if not repository:
-            raise HelmError(f"{reference} is one archive, and tells of no other versions")
+            raise HelmError(f"{reference} is a single archive without other versions")
         index = self.index(repository)
         index.find(reference, ">=0.0.0-0")
         return tuple(entry.version for entry in index.charts[reference])
@@ -155,13 +155,13 @@ class ChartFetcher:
         content = b"".join(fetch())
         found = f"sha256:{hashlib.sha256(content).hexdigest()}"
         if found != digest:
-            raise RegistryError(f"the archive is {found}, the index says {digest}", hint="nothing of it was used")
+            raise RegistryError(f"the archive is {found}, the index says {digest}", hint="it was not used")
         return content
 
     def _get(self, url: str, owner: str, largest: int) -> bytes:
         """Return the body of a URL; user and password go only to the host they belong to."""
         if parts_of(url).scheme not in WEB:
-            raise HelmError(f"{url!r} is no URL that can be fetched")
+            raise HelmError(f"{url!r} is not a valid URL")
         more: dict[str, Any] = {"stream": True, "headers": {"Accept-Encoding": "identity"}}
         known = self._access.everywhere or is_same_host(url, owner)
         if self._access.username and known:
@@ -198,9 +198,9 @@ class ChartFetcher:
         manifest = registry.fetch_manifest(where)
         layer = _layer(manifest, CHART_LAYER)
         if layer is None or manifest.config is None or manifest.config.media_type != CHART_CONFIG:
-            raise HelmError(f"{where} holds no Helm chart but {manifest.media_type}")
+            raise HelmError(f"{where} is not a Helm chart but {manifest.media_type}")
         if layer.size > LARGEST_ARCHIVE:
-            raise HelmError(f"{where}: the chart has {layer.size} bytes; {LARGEST_ARCHIVE} is the most")
+            raise HelmError(f"{where}: the chart has {layer.size} bytes; at most {LARGEST_ARCHIVE} are allowed")
         content = self._kept(layer.digest, lambda: registry.read_blob(where, layer))
         signed = _layer(manifest, PROVENANCE_LAYER) if provenance else None
         if provenance and signed is None:
@@ -229,7 +229,7 @@ class ChartFetcher:
         try:
             constraint = parse_constraint(version or "*")
         except SemverError as error:
-            raise HelmError(f"{version!r} is no version and no range: {error}") from error
+            raise HelmError(f"{version!r} is neither a version nor a range: {error}") from error
         tags = registry.tags(where)
         if version.replace("+", "_") in tags:
             return version.replace("+", "_")

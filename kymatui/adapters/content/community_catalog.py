@@ -69,7 +69,7 @@ def _path(source: str, scheme: str) -> Path:
     parts = urlsplit(source)
     if scheme != "file" or parts.netloc not in ("", "localhost") or not parts.path:
         raise ConfigurationError(
-            f"{redact_url(source)!r} is no source of a catalog", hint="name a URL (https://…), a file or a folder"
+            f"{redact_url(source)!r} is not a catalog source", hint="use a URL (https://…), a file or a folder"
         )
     return Path(url2pathname(parts.path))
 
@@ -85,7 +85,7 @@ def _files(path: Path, largest: int) -> Iterator[tuple[str, bytes]]:
             left -= len(content)
             yield str(file), content
     except OSError as error:
-        raise ConfigurationError(f"cannot read the catalog {path}: {error.strerror or error}") from error
+        raise ConfigurationError(f"{path}: {error.strerror or error}") from error
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -111,7 +111,7 @@ def _content(path: Path, left: int, largest: int) -> bytes:
     with path.open("rb") as file:
         content = file.read(left + 1)
     if len(content) > left:
-        raise ConfigurationError(f"the catalog {path} is too large; {largest} bytes are the most")
+        raise ConfigurationError(f"the catalog {path} is too large; at most {largest} bytes are allowed")
     return content
 
 
@@ -139,9 +139,9 @@ class _Taking:
         spec = template["spec"]
         key = template["metadata"]["name"], str(spec.get("version", "")) if isinstance(spec, dict) else ""
         if key in self.templates:
-            self.note(f"{key[0] or 'a template without a name'} stands there twice; the first one counts")
+            self.note(f"{key[0] or 'a template without a name'} appears twice; the first one is used")
         elif len(self.templates) == MOST_TEMPLATES:
-            self.note(f"only the first {MOST_TEMPLATES} templates are taken")
+            self.note(f"only the first {MOST_TEMPLATES} templates are used")
         else:
             self.templates[key] = template
 
@@ -155,10 +155,12 @@ def _taken(source: str, found: Iterable[tuple[str, bytes]]) -> CommunityCatalog:
     passed = Counter(_kind_of(item) for items in taking.others.values() for item in items)
     if passed:
         counted = ", ".join(f"{count} {kind}" for kind, count in sorted(passed.items())[:_MOST_NOTES])
-        taking.note(f"passed over: {counted}")
+        taking.note(f"skipped: {counted}")
     if not taking.templates:
         said = f": {'; '.join(taking.notes[:3])}" if taking.notes else ""
-        raise ConfigurationError(f"{source} holds no ModuleTemplate{said}", hint="is it an all-modules.yaml?")
+        raise ConfigurationError(
+            f"{source} has no ModuleTemplate{said}", hint="expected a file such as all-modules.yaml"
+        )
     return CommunityCatalog(source, tuple(taking.templates.values()), tuple(taking.notes), raw_manifests)
 
 
@@ -184,7 +186,7 @@ def _objects(place: str, content: bytes, taking: _Taking) -> Iterator[Any]:
         for document in documents(content):
             yield from _flat(document, 0)
     except (YamlError, UnicodeDecodeError, RecursionError) as error:
-        taking.note(f"{place} is no YAML: {' '.join(str(error).split())[:200]}")
+        taking.note(f"{place} is not valid YAML: {' '.join(str(error).split())[:200]}")
 
 
 def _flat(document: Any, depth: int) -> Iterator[Any]:

@@ -60,30 +60,30 @@ def _transfer(url: str, largest: int, what: str, verify: bool | str) -> bytes:
                     return _body(where, response, largest, what)
     except requests.exceptions.SSLError as error:
         raise RegistryError(
-            f"{where}: TLS failed: {innermost_reason(error)}", hint="is its certificate trusted?"
+            f"{where}: TLS failed: {innermost_reason(error)}", hint="check that its certificate is trusted"
         ) from error
     except (requests.exceptions.Timeout, TimeoutError) as error:
         raise RegistryError(f"{where} did not answer in time", hint="check the network and the proxy") from error
     except (requests.exceptions.RequestException, HTTPError, OSError, ValueError) as error:
         said = innermost_reason(error)
         raise RegistryError(f"{where} cannot be fetched: {said}", hint="check the name and the network") from error
-    raise RegistryError(f"{where} leads from address to address, more than {MOST_REDIRECTS} times")
+    raise RegistryError(f"{where} redirects more than {MOST_REDIRECTS} times")
 
 
 def _check_answer(where: str, response: Response, what: str) -> None:
     if response.status_code != 200:
         raise RegistryError(f"{where}: HTTP {response.status_code} {response.reason or ''}".rstrip())
     if "html" in response.headers.get("Content-Type", "").lower():
-        raise RegistryError(f"{where} is a web page and no {what}", hint="name the file itself, as in its raw view")
+        raise RegistryError(f"{where} is a web page, not a {what}", hint="use the address of the raw file")
 
 
 def _body(where: str, response: Response, largest: int, what: str) -> bytes:
     try:
         content = read_body(response.raw, largest)
     except OversizedError as error:
-        raise RegistryError(f"{where} is too large; {largest} bytes are the most") from error
+        raise RegistryError(f"{where} is too large; at most {largest} bytes are allowed") from error
     except BodyError as error:
         raise RegistryError(f"{where} {error}") from error
     if content[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
-        raise RegistryError(f"{where} is a web page and no {what}", hint="name the file itself, as in its raw view")
+        raise RegistryError(f"{where} is a web page, not a {what}", hint="use the address of the raw file")
     return content

@@ -53,9 +53,9 @@ class BackupInfo:
         """Return why the backup is not of this cluster; "" if it is, or if that is unknown."""
         if self.identity and identity:
             same, again = self.identity == identity, self.cluster == name
-            other = f"another cluster that is called {name}, too" if again else self.cluster
-            return "" if same else f"it was made in {other}, and this is {name}"
-        return f"it was made in {self.cluster}, and this is {name}" if self.cluster not in ("", name) else ""
+            other = f"another cluster that is also called {name}" if again else self.cluster
+            return "" if same else f"the backup is from {other}, but this is {name}"
+        return f"the backup is from {self.cluster}, but this is {name}" if self.cluster not in ("", name) else ""
 
 
 # writing
@@ -195,7 +195,7 @@ def _heading(seen: DeletionState) -> tuple[str, ...]:
         return (f"{seen.module} {seen.installed} in {seen.cluster}".strip(),)
     return (
         f"{seen.module} {seen.installed} in {seen.cluster}, installed by lifecycle-manager",
-        f"`kymatui enable {seen.module}` asks the Kyma for it again; restore what is below after that",
+        f"`kymatui enable {seen.module}` enables it again; then restore the objects below",
     )
 
 

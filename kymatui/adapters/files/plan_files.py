@@ -38,4 +38,4 @@ def _as_json(content: bytes) -> bytes:
     try:
         return json.dumps(yaml.safe_load(content)).encode()
     except (yaml.YAMLError, UnicodeDecodeError, TypeError, ValueError) as error:
-        raise ConfigurationError(f"this is no plan: {error}") from error
+        raise ConfigurationError(f"this file is not a plan: {error}") from error

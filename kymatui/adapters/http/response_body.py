@@ -38,7 +38,7 @@ def iter_chunks(response: BaseHTTPResponse, deadline: Deadline | None = None) ->
     """
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     if encoding not in ("", "identity", *_PACKED):
-        raise BodyError(f"has the encoding {encoding[:40]!r}, which was not asked for")
+        raise BodyError(f"has the encoding {encoding[:40]!r}, which was not requested")
     packed = _pieces(response, deadline)
     return _inflated(packed) if encoding in _PACKED else packed
 
@@ -66,7 +66,7 @@ def _inflated(packed: Iterator[bytes]) -> Iterator[bytes]:
     except zlib.error as error:
         raise BodyError(f"is damaged gzip: {error}") from error
     if not unpacker.eof:
-        raise BodyError("is gzip that ends too early")
+        raise BodyError("is truncated gzip")
 
 
 def read_body(response: BaseHTTPResponse, largest: int, deadline: Deadline | None = None) -> bytes:
@@ -119,7 +119,7 @@ def is_too_deep(value: object) -> bool:
 def require_light(body: bytes | bytearray) -> None:
     """Raise OversizedError if decoding would take more memory than allowed."""
     if json_weight(body) > HEAVIEST_ANSWER:
-        raise OversizedError(f"would take more than {format_size(HEAVIEST_ANSWER)} of memory")
+        raise OversizedError(f"would need more than {format_size(HEAVIEST_ANSWER)} of memory")
 
 
 @lru_cache(maxsize=1)

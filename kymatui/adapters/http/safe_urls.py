@@ -37,9 +37,11 @@ def next_address(where: str, address: str, location: str) -> str:
         target = urljoin(address, location)
         parts = urlsplit(target)
     except ValueError as error:
-        raise RegistryError(f"{where} leads to {redact_url(location)[:200]!r}, which is no address") from error
+        raise RegistryError(
+            f"{where} redirects to {redact_url(location)[:200]!r}, which is not a valid address"
+        ) from error
     if parts.scheme not in WEB or (parts.scheme == "http" and address.lower().startswith("https:")):
-        raise RegistryError(f"{where} leads to an address without TLS: {redact_url(target)}")
+        raise RegistryError(f"{where} redirects to an address without TLS: {redact_url(target)}")
     return target
 
 

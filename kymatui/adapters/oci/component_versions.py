@@ -69,7 +69,7 @@ def fetch_component(registry: Registry, base: str, name: str, version: str) -> F
     descriptor = parse_component(_text(data, str(where)), str(where))
     if (descriptor.name, descriptor.version) != (name, version):
         raise RegistryError(
-            f"{where} is {descriptor.name}:{descriptor.version}, not {name}:{version}", hint="nothing of it was used"
+            f"{where} is {descriptor.name}:{descriptor.version}, not {name}:{version}", hint="it was not used"
         )
     return FoundComponent(descriptor, f"{where.registry}/{where.repository}", manifest.digest)
 
@@ -89,7 +89,7 @@ def _layer(registry: Registry, manifest: ImageManifest) -> str:
     """Return the digest of the layer with the descriptor. Raise RegistryError if there is none."""
     for digest in _named(registry, manifest):
         return digest
-    raise RegistryError(f"{manifest.reference} is no component: no layer holds a descriptor")
+    raise RegistryError(f"{manifest.reference} is not a component: no layer has a descriptor")
 
 
 def _named(registry: Registry, manifest: ImageManifest) -> Iterator[str]:

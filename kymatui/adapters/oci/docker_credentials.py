@@ -17,7 +17,7 @@ from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import RegistryError
 
 HELPER_TIMEOUT = 30.0
-_MEND = "mend the file, or point DOCKER_CONFIG elsewhere"
+_MEND = "fix the file, or set DOCKER_CONFIG to another folder"
 _HELPER_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _DOCKER_HUB = ("https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io")
 
@@ -76,7 +76,7 @@ class DockerCredentials:
 
     def _from_helper(self, path: Path, helper: str, key: str) -> RegistryCredentials | None:
         if not _HELPER_NAME.fullmatch(helper):
-            raise RegistryError(f"{path}: {helper!r} is no name of a credential helper")
+            raise RegistryError(f"{path}: {helper!r} is not a valid name of a credential helper")
         answer = self._run(f"docker-credential-{helper}", key)
         if not answer:
             return None
@@ -84,7 +84,7 @@ class DockerCredentials:
             found = json.loads(answer)
             user, secret = str(found["Username"]), str(found["Secret"])
         except (ValueError, KeyError, TypeError):
-            raise RegistryError(f"docker-credential-{helper} answered for {key} with no JSON") from None
+            raise RegistryError(f"docker-credential-{helper} answered for {key} without JSON") from None
         if user == "<token>":
             return RegistryCredentials(identity_token=secret)
         return RegistryCredentials(user, secret)
@@ -126,8 +126,10 @@ def _secret_auths(secret: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(data.get(".dockercfg"), str):
             return _mapping({"auths": json.loads(base64.b64decode(data[".dockercfg"]))}, "auths")
     except (ValueError, AttributeError) as error:
-        raise RegistryError(f"Secret {name} holds no credentials that can be read") from error
-    raise RegistryError(f"Secret {name} holds no .dockerconfigjson", hint="its type is kubernetes.io/dockerconfigjson")
+        raise RegistryError(f"Secret {name} has no readable credentials") from error
+    raise RegistryError(
+        f"Secret {name} has no .dockerconfigjson", hint="use a Secret of type kubernetes.io/dockerconfigjson"
+    )
 
 
 def config_files(environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -166,7 +168,7 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise RegistryError(f"{path} cannot be read: {error_reason(error)}", hint=_MEND) from error
     if not isinstance(config, dict):
-        raise RegistryError(f"{path} is no JSON object", hint=_MEND)
+        raise RegistryError(f"{path} is not a JSON object", hint=_MEND)
     return config
 
 
@@ -195,7 +197,7 @@ def _ask_helper(program: str, key: str) -> str:
             f"{program} is not installed", hint="install it, or remove it from the docker configuration"
         ) from None
     except subprocess.TimeoutExpired:
-        raise RegistryError(f"{program} gave no answer within {HELPER_TIMEOUT:.0f} s") from None
+        raise RegistryError(f"{program} did not answer within {HELPER_TIMEOUT:.0f} s") from None
     if done.returncode != 0:
         said = (done.stdout + done.stderr).strip()
         if "credentials not found" in said:

@@ -78,7 +78,7 @@ class ImageManifest:
     def _descriptors(self, key: str) -> tuple[ContentDescriptor, ...]:
         found = self.body.get(key) or []
         if not isinstance(found, list):
-            raise RegistryError(f"{self.reference}: {key} of the manifest is no list")
+            raise RegistryError(f"{self.reference}: {key} of the manifest is not a list")
         return tuple(read_descriptor(self.reference, one) for one in found)
 
 
@@ -94,7 +94,7 @@ def read_descriptor(reference: ImageReference, value: object) -> ContentDescript
             str(value.get("artifactType") or ""),
         )
     except (AssertionError, KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        raise RegistryError(f"{reference}: the manifest has a descriptor that is none") from None
+        raise RegistryError(f"{reference}: the manifest has an invalid descriptor") from None
 
 
 def digest_of(content: bytes, algorithm: str = "sha256") -> str:
@@ -108,7 +108,7 @@ def read_manifest(reference: ImageReference, raw: bytes, media_type: str) -> Ima
     if reference.digest and digest != reference.digest:
         raise RegistryError(
             f"{reference}: the registry sent a manifest whose digest is {digest}",
-            hint="the registry or something in between changed it; nothing of it was used",
+            hint="the registry or a proxy changed it; it was not used",
         )
     try:
         require_light(raw)
@@ -116,7 +116,7 @@ def read_manifest(reference: ImageReference, raw: bytes, media_type: str) -> Ima
     except BodyError as error:
         raise RegistryError(f"{reference}: the manifest {error}") from None
     except (ValueError, RecursionError):
-        raise RegistryError(f"{reference}: the manifest is no JSON") from None
+        raise RegistryError(f"{reference}: the manifest is not valid JSON") from None
     if not isinstance(body, dict):
-        raise RegistryError(f"{reference}: the manifest is no JSON object")
+        raise RegistryError(f"{reference}: the manifest is not a JSON object")
     return ImageManifest(reference, str(body.get("mediaType") or media_type.partition(";")[0]), digest, raw, body)

@@ -48,11 +48,11 @@ def parse_reference(text: str) -> ImageReference:
         repository, _, tag = path.rpartition(":")
     hint = "write registry/repository:tag or registry/repository@sha256:…"
     if not slash or not _REGISTRY.fullmatch(registry):
-        raise RegistryError(f"{text!r} names no registry", hint=hint)
+        raise RegistryError(f"{text!r} has no registry", hint=hint)
     if not _NAME.fullmatch(repository):
-        raise RegistryError(f"{text!r}: {repository!r} is no name of a repository (lower case only)", hint=hint)
+        raise RegistryError(f"{text!r}: {repository!r} is not a valid repository name (lower case only)", hint=hint)
     if tag and not _TAG.fullmatch(tag):
-        raise RegistryError(f"{text!r}: {tag!r} is no tag", hint=hint)
+        raise RegistryError(f"{text!r}: {tag!r} is not a valid tag", hint=hint)
     if digest and not _DIGEST.fullmatch(digest):
-        raise RegistryError(f"{text!r}: {digest!r} is no digest", hint=hint)
+        raise RegistryError(f"{text!r}: {digest!r} is not a digest", hint=hint)
     return ImageReference(registry, repository, tag, digest)

@@ -91,20 +91,20 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         digest, size = (blob, None) if isinstance(blob, str) else (blob.digest, blob.size)
         algorithm, _, wanted = digest.partition(":")
         if algorithm not in ("sha256", "sha512"):
-            raise RegistryError(f"{where}: {digest!r} is no digest that can be checked")
+            raise RegistryError(f"{where}: {digest!r} is not a digest that can be checked")
         seen, count = hashlib.new(algorithm), 0
         with self.do_request(self._url(where, "blobs", digest), "GET", stream=True) as response:
             self._expect(response, where.at(digest), 200)
             for chunk in self._requester.chunks(response, where):
                 count += len(chunk)
                 if size is not None and count > size:
-                    raise RegistryError(f"{where}: blob {digest} is longer than the {size} bytes it should have")
+                    raise RegistryError(f"{where}: blob {digest} is longer than the expected {size} bytes")
                 seen.update(chunk)
                 yield chunk
         if seen.hexdigest() != wanted or (size is not None and count != size):
             raise RegistryError(
-                f"{where}: blob {digest} arrived as {algorithm}:{seen.hexdigest()} ({count} bytes)",
-                hint="the transfer was cut or the registry changed it; nothing of it was used",
+                f"{where}: blob {digest} has the digest {algorithm}:{seen.hexdigest()} ({count} bytes)",
+                hint="the transfer was interrupted or the content was changed; run the command again",
             )
 
     def push_blob(self, reference: ImageReference | str, content: bytes, media_type: str) -> ContentDescriptor:
@@ -129,7 +129,9 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         seen: set[str] = set()
         while url:
             if url in seen or len(seen) == MOST_TAG_PAGES or len(found) > MOST_TAGS:
-                raise RegistryError(f"{where}: the list of tags does not end", hint="nothing of it was used")
+                raise RegistryError(
+                    f"{where}: the list of tags does not end", hint="report it to the registry's operator"
+                )
             seen.add(url)
             response = self.do_request(url, "GET")
             self._expect(response, where, 200)
@@ -193,7 +195,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         if response.status_code in statuses:
             return
         said = "; ".join(_said(response))
-        hints = {403: "these credentials may not do this here", 404: "check the name, the tag and the registry"}
+        hints = {403: "ask for the right, or use other credentials", 404: "check the name, the tag and the registry"}
         raise RegistryError(
             f"{where}: HTTP {response.status_code}{f': {said}' if said else ''}",
             hint=hints.get(response.status_code, ""),
@@ -216,7 +218,7 @@ def _said(response: Any) -> Sequence[str]:
 def _listed(where: ImageReference, response: Any, key: str) -> list[Any]:
     found = _json(where, response).get(key) or []
     if not isinstance(found, list):
-        raise RegistryError(f"{where}: {key} in the answer of the registry is no list")
+        raise RegistryError(f"{where}: {key} in the registry's answer is not a list")
     return found
 
 
@@ -225,9 +227,9 @@ def _json(where: ImageReference, response: Any) -> dict[str, Any]:
         require_light(response.content)
         body = json.loads(response.content)
     except BodyError as error:
-        raise RegistryError(f"{where}: the answer of the registry {error}") from None
+        raise RegistryError(f"{where}: the registry's answer {error}") from None
     except (ValueError, RecursionError):
-        raise RegistryError(f"{where}: the registry answered with something else than JSON") from None
+        raise RegistryError(f"{where}: the registry's answer is not JSON") from None
     if not isinstance(body, dict):
-        raise RegistryError(f"{where}: the registry answered with something else than a JSON object")
+        raise RegistryError(f"{where}: the registry's answer is not a JSON object")
     return body

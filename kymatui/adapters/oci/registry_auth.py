@@ -102,7 +102,8 @@ class Authenticator:
         realm = parameters.get("realm", "")
         if parts_of(realm).scheme not in WEB or (scheme == "https" and not realm.startswith("https://")):
             raise RegistryError(
-                f"{registry} sends its clients to {realm!r} for a token", hint="this is not safe to follow"
+                f"{registry} names {realm!r} as its token server, which is not a safe address",
+                hint="the token server must have an https:// address",
             )
         wanted = " ".join(dict.fromkeys(part for part in (scope, parameters.get("scope", "")) if part))
         token = self._token(registry, realm, parameters.get("service", ""), wanted)
@@ -124,13 +125,13 @@ class Authenticator:
     def _read_token(self, registry: str, realm: str, answer: Any) -> _Token:
         if answer.status_code in (401, 403):
             raise RegistryError(
-                f"{urlsplit(realm).netloc} gives no token for {registry} (HTTP {answer.status_code})",
-                hint=f"log in with `docker login {registry}`, or check the password there",
+                f"{urlsplit(realm).netloc} refused a token for {registry} (HTTP {answer.status_code})",
+                hint=f"run `docker login {registry}`, or check the password",
             )
         try:
             body = answer.json() if answer.status_code == 200 else {}
             token = str(body.get("token") or body["access_token"])
             lasts = float(body.get("expires_in") or 60)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
-            raise RegistryError(f"{realm} gave no token (HTTP {answer.status_code})") from None
+            raise RegistryError(f"{realm} did not return a token (HTTP {answer.status_code})") from None
         return _Token(f"Bearer {token}", self._clock() + max(lasts - 10, 5))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -61,12 +62,9 @@ class Requester:
             if response.status_code != 401:
                 return response
         host = parts_of(url).netloc
-        hint = f"try `docker login {host}`" if scope else "give a user and a password that it knows"
-        told = (
-            "refuses the credentials"
-            if self._credentials(host) is not None
-            else "asks for credentials, and was given none,"
-        )
+        hint = f"run `docker login {host}`" if scope else "check the user name and the password"
+        has_credentials = self._credentials(host) is not None
+        told = "rejected the credentials" if has_credentials else "requires credentials, but none are configured,"
         raise RegistryError(f"{host} {told} for {scope or url}", hint=hint)
 
     def check_cancelled(self) -> None:
@@ -101,12 +99,12 @@ class Requester:
                 return response
         except requests.exceptions.SSLError as error:
             raise RegistryError(
-                f"{parts_of(url).netloc}: TLS failed: {innermost_reason(error)}",
-                hint="name the CA that signed its certificate, or allow the registry as insecure",
+                f"no TLS connection to {parts_of(url).netloc}: {innermost_reason(error)}",
+                hint="use --registry-ca FILE if its CA is private, or --insecure-registry HOST if it has no TLS",
             ) from error
         except (requests.exceptions.RequestException, http.HTTPError, OSError, ValueError) as error:
             raise RegistryError(
-                f"{parts_of(url).netloc} cannot be reached: {innermost_reason(error)}",
+                f"cannot reach {parts_of(url).netloc}: {innermost_reason(error)}",
                 hint="check the name, the network and the proxy",
             ) from error
 
@@ -128,7 +126,7 @@ class Requester:
             more.pop("params", None)  # the first URL had them
             if not is_same_host(former, address):
                 more["headers"] = {key: text for key, text in more["headers"].items() if key != "Authorization"}
-        raise RegistryError(f"{redact_url(url)} leads from address to address, more than {MOST_REDIRECTS} times")
+        raise RegistryError(f"{redact_url(url)} redirects more than {MOST_REDIRECTS} times")
 
     def chunks(self, response: Any, what: object) -> Iterator[bytes]:
         """Yield the body of a streamed answer as it arrives. Raise RegistryError if the transfer breaks."""
@@ -142,7 +140,7 @@ class Requester:
             raise RegistryError(f"{what}: the answer {error}") from error
         except (http.HTTPError, OSError) as error:
             raise RegistryError(
-                f"{what}: the transfer broke off", hint="run it again; what arrived was dropped"
+                f"{what}: the transfer was interrupted", hint="run the command again; no partial content is used"
             ) from error
 
     def _wait(self, seconds: float) -> None:
@@ -161,7 +159,7 @@ def _read_whole(response: Any, url: str) -> None:
         response.close()
         raise RegistryError(f"the answer of {host} {error}") from error
     except (http.HTTPError, OSError) as error:
-        raise RegistryError(f"{host}: the transfer broke off", hint="check the network and the proxy") from error
+        raise RegistryError(f"{host}: the transfer was interrupted", hint="check the network and the proxy") from error
     response.raw = io.BytesIO(content)
 
 
@@ -171,6 +169,12 @@ def retry_after(header: str | None, attempt: int) -> float:
         return min(float(header), LONGEST_PAUSE)
     growing: float = min(0.5 * 2.0**attempt, LONGEST_PAUSE)
     return growing * JITTER_RANDOM.uniform(0.5, 1.0)
+
+
+_WRAPPING = re.compile(
+    r"^(?:\w*Connection\([^)]*\): |<.*>: )?(?:Failed to establish a new connection: )?|\[Errno -?\d+\] "
+)
+"""What urllib3 puts around a reason: `HTTPSConnection(host='a', port=443): Failed to establish …: [Errno 111] `."""
 
 
 def innermost_reason(error: BaseException) -> str:
@@ -183,4 +187,4 @@ def innermost_reason(error: BaseException) -> str:
         if deeper is None or deeper is reason:
             break
         reason = deeper
-    return str(reason).rpartition(">: ")[2] or type(reason).__name__
+    return _WRAPPING.sub("", str(reason)) or type(reason).__name__

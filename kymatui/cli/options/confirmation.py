@@ -19,7 +19,7 @@ def no_changes_on_interrupt() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise CancelledError("interrupted; nothing was changed") from None
+        raise CancelledError("interrupted; no changes made") from None
 
 
 def confirm(target: ClusterTarget, action: str, consequence: str = "", *, yes: bool) -> None:
@@ -30,7 +30,7 @@ def confirm(target: ClusterTarget, action: str, consequence: str = "", *, yes: b
     if yes:
         return
     if _answer(f"{target.question(action, consequence)} [y/N] ", "--yes").lower() not in ("y", "yes"):
-        raise RefusedError("not confirmed; nothing was changed")
+        raise RefusedError("not confirmed; no changes made")
 
 
 def confirm_by_typing(target: ClusterTarget, action: str, word: str, instead: str) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kymatui.actions.modules.signatures import SignatureOptions
     from kymatui.actions.session import ListedSession
     from kymatui.domain.catalog.rows import Catalog
+    from kymatui.domain.kyma.problems import Actor
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.deletion.deletion_state import DeletionState
@@ -36,62 +37,96 @@ LISTED = 30.0
 
 def add_source(parser: argparse.ArgumentParser) -> None:
     """What is installed: by default the catalog's template of that name."""
-    group = parser.add_argument_group("source", "by default the template of that name in the catalog")
-    group.add_argument("--version", metavar="VERSION", default="", help="of template or chart (default: newest)")
-    group.add_argument("--file", metavar="PATH", default="", help="raw YAML: a file, a folder, or an https:// address")
-    group.add_argument("--chart", metavar="CHART", default="", help="a path, a URL, oci://…, or a name with --repo")
-    group.add_argument("--repo", metavar="URL", default="", help="the repository of the chart")
+    group = parser.add_argument_group("source", "default: the ModuleTemplate of that name in the catalog")
+    group.add_argument(
+        "--version", metavar="VERSION", default="", help="template or chart version to install (default: newest)"
+    )
+    group.add_argument(
+        "--file", metavar="PATH", default="", help="install raw YAML from a file, a folder or an https:// URL"
+    )
+    group.add_argument(
+        "--chart", metavar="CHART", default="", help="install a chart: path, URL, oci://…, or a name with --repo"
+    )
+    group.add_argument("--repo", metavar="URL", default="", help="chart repository of --chart")
     group.add_argument(
         "--kustomize",
         metavar="PATH",
         default="",
-        help="a kustomization: a folder, or an archive[//FOLDER], also at an https:// address",
+        help="install a kustomization: a folder, or archive[//FOLDER] as a file or an https:// URL",
     )
-    group.add_argument("-f", "--values", action="append", default=[], metavar="FILE", help="values of the chart")
-    group.add_argument("--set", action="append", default=[], metavar="K=V", help="a value of the chart")
-    group.add_argument("--set-string", action="append", default=[], metavar="K=V", help="a value that stays a text")
-    group.add_argument("--set-json", action="append", default=[], metavar="K=JSON", help="a value as JSON")
+    group.add_argument(
+        "-f", "--values", action="append", default=[], metavar="FILE", help="values file for the chart; repeatable"
+    )
+    group.add_argument("--set", action="append", default=[], metavar="K=V", help="value for the chart; repeatable")
+    group.add_argument(
+        "--set-string", action="append", default=[], metavar="K=V", help="value that stays a string; repeatable"
+    )
+    group.add_argument("--set-json", action="append", default=[], metavar="K=JSON", help="value as JSON; repeatable")
     _add_signers(parser)
 
 
 def _add_signers(parser: argparse.ArgumentParser) -> None:
     """Whose signature is asked for; each of these words asks for one."""
-    group = parser.add_argument_group("signature", "refused, and nothing of it used, unless it is signed as asked here")
-    group.add_argument("--verify", action="store_true", help="a chart by its provenance, a module by its component")
-    group.add_argument("--keyring", metavar="FILE", default="", help="OpenPGP certificates of who signs charts")
-    group.add_argument("--public-key", metavar="FILE", default="", help="the PEM key of who signs modules")
-    group.add_argument("--ca-cert", metavar="FILE", default="", help="or PEM roots of the certificates they sign with")
-    group.add_argument("--signature", metavar="NAME", default="", help="which, where a module has several")
-    group.add_argument("--issuer", metavar="DN", default="", help="the name that the certificate has to have")
+    group = parser.add_argument_group(
+        "signature", "any of these options requires a valid signature; nothing unsigned is used"
+    )
+    group.add_argument(
+        "--verify", action="store_true", help="verify a chart by its provenance, a module by its OCM component"
+    )
+    group.add_argument("--keyring", metavar="FILE", default="", help="OpenPGP certificates of chart signers")
+    group.add_argument("--public-key", metavar="FILE", default="", help="PEM public key of the module's signer")
+    group.add_argument(
+        "--ca-cert", metavar="FILE", default="", help="PEM root certificates of module signers, instead of --public-key"
+    )
+    group.add_argument("--signature", metavar="NAME", default="", help="signature to verify, if a module has several")
+    group.add_argument(
+        "--issuer", metavar="DN", default="", help="distinguished name that the signer's certificate must have"
+    )
 
 
 def add_intent(parser: argparse.ArgumentParser) -> None:
     """How it is installed."""
     group = parser.add_argument_group("installation")
-    group.add_argument("--direct", action="store_true", help="also past a lifecycle-manager that offers it, or may")
-    group.add_argument("--force", action="store_true", help="take over fields that others own; the plan shows which")
-    group.add_argument("--no-prune", dest="prune", action="store_false", help="keep what an earlier version had")
-    group.add_argument("--prune-definitions", action="store_true", help="also delete CRDs that are no longer there")
-    group.add_argument("--prune-namespaces", action="store_true", help="also delete namespaces that are gone from it")
+    group.add_argument("--direct", action="store_true", help="install even if lifecycle-manager could manage it")
+    group.add_argument(
+        "--force", action="store_true", help="repair: overwrite fields of other field managers; the plan lists them"
+    )
+    group.add_argument(
+        "--no-prune", dest="prune", action="store_false", help="keep objects that the new version no longer has"
+    )
+    group.add_argument(
+        "--prune-definitions",
+        action="store_true",
+        help="also delete CRDs that the new version no longer has, with all their objects",
+    )
+    group.add_argument(
+        "--prune-namespaces",
+        action="store_true",
+        help="also delete namespaces that the new version no longer has, with all their objects",
+    )
     group.add_argument(
         "--policy",
         choices=("CreateAndDelete", "Ignore"),
         default="CreateAndDelete",
-        help="of the default resource (default: CreateAndDelete, on the first installation only)",
+        help="default CR: create it on the first installation, or ignore it (default: CreateAndDelete)",
     )
-    group.add_argument("--no-backup", action="store_true", help="save nothing of what is deleted")
-    group.add_argument("--allow-downgrade", action="store_true", help="a lower version than is installed")
+    group.add_argument("--no-backup", action="store_true", help="do not save deleted objects to a backup")
+    group.add_argument("--allow-downgrade", action="store_true", help="allow a version lower than the installed one")
 
 
 def add_running(parser: argparse.ArgumentParser) -> None:
     """Asking, waiting, printing, and which cluster."""
-    parser.add_argument("--dry-run", action="store_true", help="print the plan, and do nothing")
-    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
+    parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
     wait = parser.add_mutually_exclusive_group()
-    wait.add_argument("--wait", dest="wait", action="store_true", default=True, help="until it is ready (default)")
-    wait.add_argument("--no-wait", dest="wait", action="store_false", help="leave when everything is written")
-    parser.add_argument("--timeout", type=float, default=300.0, metavar="SECONDS", help="for each wait (default: 300)")
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    wait.add_argument(
+        "--wait", dest="wait", action="store_true", default=True, help="wait until the change is done (default)"
+    )
+    wait.add_argument("--no-wait", dest="wait", action="store_false", help="do not wait until the change is done")
+    parser.add_argument(
+        "--timeout", type=float, default=300.0, metavar="SECONDS", help="limit of each wait (default: 300)"
+    )
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
     add_fetching(parser)
     add_clusters(parser)
 
@@ -101,7 +136,7 @@ def add_clusters(parser: argparse.ArgumentParser) -> None:
     from kymatui.cli.session_arguments import add_remote_options
 
     add_cluster_options(parser, default=argparse.SUPPRESS)
-    add_remote_options(parser, remote="in this runtime of the control plane: its name, its shoot or its id")
+    add_remote_options(parser, remote="runtime of the control plane to work on: Kyma name, shoot or runtime ID")
 
 
 def add_fetching(parser: argparse.ArgumentParser) -> None:
@@ -110,9 +145,9 @@ def add_fetching(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="HOST",
-        help="a registry that may go without TLS",
+        help="registry to use without TLS; repeatable",
     )
-    parser.add_argument("--registry-ca", metavar="FILE", help="certificates to trust instead of the system's")
+    parser.add_argument("--registry-ca", metavar="FILE", help="CA certificates for registries (default: the system's)")
 
 
 class CommandContext:
@@ -195,7 +230,7 @@ def open_context(args: argparse.Namespace, *, once: bool = False) -> Iterator[Co
     )
 
     if getattr(args, "timeout", 1.0) <= 0:
-        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
+        raise UsageError("--timeout must be greater than 0", hint="unit: seconds; default: 300")
     options, settings = session_options_of(args)
     remote = is_remote(args)
     session = (
@@ -247,7 +282,7 @@ def cancellable() -> Iterator[threading.Event]:
     def stop(number: int, frame: object) -> None:
         if cancel.is_set():
             raise KeyboardInterrupt
-        say("kymatui: stopping; once more to stop at once", sys.stderr)
+        say("kymatui: stopping after the current request; press Ctrl-C again to stop now", sys.stderr)
         cancel.set()
 
     main = threading.current_thread() is threading.main_thread()
@@ -256,11 +291,18 @@ def cancellable() -> Iterator[threading.Event]:
         yield cancel
     except KeyboardInterrupt:
         raise CancelledError(
-            "stopped at once: the last request may still take effect", hint="run the same again to go on"
+            "interrupted; the last request may still take effect", hint="run the same command again to continue"
         ) from None
     finally:
         if main:
             signal.signal(signal.SIGINT, before)
+
+
+def waiting_note(words: str, actor: Actor | None) -> str:
+    """Return what follows a line of progress: who acts next, "" where the line names them or says what to do."""
+    if not actor or actor.value == "you" or actor.value in words:
+        return ""
+    return f" (waiting for {actor.value})"
 
 
 class ProgressPrinter:
@@ -274,8 +316,7 @@ class ProgressPrinter:
         counts = progress.total and progress.done and progress.waits is None
         count = f"[{progress.done}/{progress.total}] " if counts else ""
         about = f" {progress.ref}" if progress.ref is not None and str(progress.ref) not in progress.words else ""
-        waits = f" (waits for {progress.waits.value})" if progress.waits else ""
-        line = f"  {count}{sanitize(progress.words)}{about}{waits}"
+        line = f"  {count}{sanitize(progress.words)}{about}{waiting_note(progress.words, progress.waits)}"
         with self._lock:
             if line != self._last:
                 say(line, sys.stderr)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
-from kymatui.cli.options.direct_install import FORMATS
+from kymatui.cli.options.direct_install import FORMATS, waiting_note
 from kymatui.cli.options.unknown_names import require_known, require_namespace
 from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
@@ -33,15 +33,17 @@ def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:
     """Asking, waiting, printing, and which Kyma; `remote` is the help of `--remote`."""
     from kymatui.cli.session_arguments import add_remote_options
 
-    parser.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
-    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
+    parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
     wait = parser.add_mutually_exclusive_group()
-    wait.add_argument("--wait", dest="wait", action="store_true", default=True, help="until it is done (default)")
-    wait.add_argument("--no-wait", dest="wait", action="store_false", help="leave when the Kyma is edited")
-    parser.add_argument(
-        "--timeout", type=float, default=300.0, metavar="SECONDS", help="for the whole wait (default: 300)"
+    wait.add_argument(
+        "--wait", dest="wait", action="store_true", default=True, help="wait until the change is done (default)"
     )
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    wait.add_argument("--no-wait", dest="wait", action="store_false", help="do not wait until the change is done")
+    parser.add_argument(
+        "--timeout", type=float, default=300.0, metavar="SECONDS", help="limit of the whole wait (default: 300)"
+    )
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser, remote=remote)
 
@@ -49,7 +51,7 @@ def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:
 def refuse_timeout(args: argparse.Namespace) -> None:
     """Raises UsageError where nobody could be waited for."""
     if args.timeout <= 0:
-        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
+        raise UsageError("--timeout must be greater than 0", hint="unit: seconds; default: 300")
 
 
 @contextmanager
@@ -72,7 +74,7 @@ def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[ListedSession, thr
             session.start(changed.set)
             if not session.wait_complete(LISTED):
                 raise UnreachableError(
-                    f"{session.name} was not listed within {LISTED:g} s; nothing was changed",
+                    f"{session.name} was not listed within {LISTED:g} s; no changes made",
                     hint="`kymatui catalog` shows which kinds are slow",
                 )
             session.require_kyma()
@@ -96,7 +98,7 @@ def action_words(toggles: Sequence[ModuleEdit]) -> str:
 
 def print_stage(stage: EditProgress, about: str = "") -> None:
     """How far what follows from an edit is, on standard error; `about` comes first."""
-    waits = f" (waits for {stage.actor.value})" if stage.actor.value and not stage.finished else ""
+    waits = "" if stage.finished else waiting_note(stage.words, stage.actor)
     say(f"  {about}{sanitize(stage.words)}{waits}", sys.stderr)
 
 
@@ -116,7 +118,7 @@ def require_rights(session: ListedSession, toggling: ClusterKymaEdits, proposal:
         assert proposal.edit is not None
         raise ForbiddenError(
             f"you may not patch {proposal.edit.kyma} in {session.name}",
-            hint="--dry-run shows what would be done",
+            hint="--dry-run prints the plan",
             status=403,
         )
 

@@ -28,13 +28,13 @@ def configure_reading(parser: argparse.ArgumentParser) -> None:
     """`-o`, `--watch`, `--timeout`, the cluster options and those of two clusters."""
     from kymatui.cli.session_arguments import add_remote_options
 
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
-    parser.add_argument("--watch", "-w", action="store_true", help="print again whenever something changes")
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
+    parser.add_argument("--watch", "-w", action="store_true", help="print again on every change")
     parser.add_argument(
-        "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for all lists (default: 30)"
+        "--timeout", type=float, default=30.0, metavar="SECONDS", help="limit for listing the cluster (default: 30)"
     )
     add_cluster_options(parser, default=argparse.SUPPRESS)
-    add_remote_options(parser, remote="of this runtime of the control plane: its name, its shoot or its id")
+    add_remote_options(parser, remote="runtime of the control plane to read: Kyma name, shoot or runtime ID")
 
 
 def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]]) -> int:
@@ -71,7 +71,7 @@ def watch_sessions(args: argparse.Namespace) -> Generator[ListedSession]:
     )
 
     if args.timeout <= 0:
-        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+        raise UsageError("--timeout must be greater than 0", hint="unit: seconds; default: 30")
     once = not args.watch
     session = (
         open_configured_pair(args, once=once)
@@ -113,7 +113,7 @@ def _confess(feeds: Mapping[str, Feed], timeout: float) -> None:
     waiting = sorted(name for name, feed in feeds.items() if feed.state.value == "syncing")
     if len(waiting) == len(feeds):
         raise UnreachableError(
-            f"nothing was listed within {timeout:g} s", hint="give it longer with --timeout, or look at the network"
+            f"the cluster listed nothing within {timeout:g} s", hint="use a longer --timeout, or check the network"
         )
     say(f"kymatui: not listed within {timeout:g} s: {', '.join(waiting)}", sys.stderr)
 

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 def add_uninstalling(parser: argparse.ArgumentParser) -> None:
     """The options of `kymatui delete`, for edits that uninstall a module."""
-    group = parser.add_argument_group("where the edit uninstalls a module")
+    group = parser.add_argument_group("if the change uninstalls a module")
     group.add_argument(
-        "--cascade", action="store_true", help="also delete what users created and the module manages, saved first"
+        "--cascade", action="store_true", help="also delete objects that users created and the module manages"
     )
     group.add_argument(
         "--accept-unknown", action="store_true", help="assume that kinds you cannot list have no objects"
     )
     group.add_argument(
-        "--backup", metavar="FILE", help="where the resources of the module are saved (default: a new file)"
+        "--backup", metavar="FILE", help="file for the backup (default: a new file, see `kymatui restore`)"
     )
-    group.add_argument("--no-backup", action="store_true", help="save nothing of what is deleted")
+    group.add_argument("--no-backup", action="store_true", help="delete without a backup")
 
 
 def consent_of(args: argparse.Namespace) -> UninstallConsent:
@@ -58,7 +58,7 @@ def uninstall_tables(found: Iterable[Uninstall], form: str) -> list[str]:
     said: list[str] = []
     for one in found:
         if one.seen is None:
-            said.append(f"unknown: what {one.module} still manages: {sanitize(one.failure)}")
+            said.append(f"objects of {one.module}: unknown: {sanitize(one.failure)}")
         else:
             said += remaining_parts(one.seen, form)
     return said

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from kymatui.actions.unknown_names import unknown_module
-from kymatui.domain.kyma.states import State
 from kymatui.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ def require_known(session: ListedSession, names: Sequence[str], channel: str | N
 
 def require_states(wanted: Sequence[str], fleet: Fleet) -> None:
     """Raise UnknownNameError for a state that no Kyma can have and no runtime has."""
+    from kymatui.domain.kyma.states import State
+
     known = {*(state.value for state in State if state is not State.NOT_INSTALLED), *fleet.count("state")}
     for name in wanted:
         if name.lower() not in {one.lower() for one in known}:

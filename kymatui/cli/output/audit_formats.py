@@ -140,7 +140,7 @@ def _line(item: AuditFinding) -> str:
 
 def as_html(report: AuditReport) -> str:
     """A page that needs nothing else, for people who are sent one."""
-    rows = "\n".join(map(_row, report.findings)) or '<tr><td colspan="6">nothing was found</td></tr>'
+    rows = "\n".join(map(_row, report.findings)) or '<tr><td colspan="6">no findings</td></tr>'
     title = escape(f"Audit of {report.cluster}")
     ignored = f"<p>{format_count(len(report.ignored), 'finding')} ignored.</p>" if report.ignored else ""
     return f"""<!doctype html>

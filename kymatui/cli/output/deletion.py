@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.output.plan_changes import counts, step_json
+from kymatui.cli.output.plan_changes import step_json
 from kymatui.cli.output.printing import markdown, table
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
@@ -23,15 +23,15 @@ def deletion_text(seen: DeletionState, form: str) -> str:
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
     draw = markdown if form == "md" else table
-    parts = [f"{seen.module} {seen.installed}".strip() + f": in charge is {seen.charge.value}"]
+    parts = [f"{seen.module} {seen.installed}".strip() + f": {seen.charge.words}"]
     if seen.manifest is not None and seen.control:
-        goes = "goes last, when nothing is left in the runtime"
+        goes = "is deleted last, after the module's objects in the runtime"
         parts.append(f"on {sanitize(seen.control)}: {seen.manifest} {seen.reported_by_manifest}".rstrip() + f" {goes}")
     if seen.refusal:
         parts.append(sanitize(seen.refusal))
     parts += remaining_parts(seen, form)
     if seen.warning:
-        parts.append(f"warning: {sanitize(seen.warning)} (--way let|ignore|unmanage; now: {seen.way.value})")
+        parts.append(f"warning: {sanitize(seen.warning)} (--way let|ignore|unmanage; selected: {seen.way.value})")
     if seen.advice:
         parts.append(f"warning: {sanitize(seen.advice)}")
     parts += [f"warning: {sanitize(text)}" for text in seen.foreseen]
@@ -44,9 +44,8 @@ def deletion_text(seen: DeletionState, form: str) -> str:
         after = [step for step in seen.found.hooks if not step.event.startswith("pre-")]
         shown = (*before, *seen.found.steps, *after)
         rows = [[_word(step), str(step.ref), step.reason] for step in shown]
-        parts += [draw(("ACTION", "OBJECT", "WHAT"), rows)] if rows else []
-        parts.append(counts(seen.found.steps))
-        parts += [f"{ref} was installed with it, and somebody has deleted it" for ref in seen.found.lost]
+        parts += [draw(("ACTION", "OBJECT", "REASON"), rows)] if rows else []
+        parts += [f"{ref} was installed with the module and is already deleted" for ref in seen.found.lost]
     return "\n\n".join(parts)
 
 
@@ -65,17 +64,17 @@ def _who_deletes(seen: DeletionState) -> str:
     if seen.way is ModuleCRHandling.UNMANAGE and seen.requested:
         return "lifecycle-manager releases the module; nothing is deleted"
     count = len(seen.theirs)
-    first = f"kymatui deletes {format_count(count, 'managed resource')} first; then " if count else ""
+    first = f"kymatui deletes {format_count(count, 'managed object')} first; then " if count else ""
     entry = "kymatui removes the module from the Kyma, and " if seen.requested else ""
     return f"{first}{entry}lifecycle-manager deletes the module's own objects"
 
 
 def remaining_parts(seen: DeletionState, form: str) -> list[str]:
     """What the module still manages, and the kinds that cannot be listed."""
-    draw, heads = markdown if form == "md" else table, ("STILL THERE", "AGE", "MADE BY", "FINALIZERS", "WHAT")
+    draw, heads = markdown if form == "md" else table, ("OBJECT", "AGE", "CREATED BY", "FINALIZERS", "EFFECT")
     instances = seen.remaining.instances
     parts = [draw(heads, [_row(one, seen) for one in instances])] if instances else []
-    return parts + [f"unknown: {kind} may not be listed: {sanitize(reason)}" for kind, reason in seen.remaining.unknown]
+    return parts + [f"unknown: {kind} cannot be listed: {sanitize(reason)}" for kind, reason in seen.remaining.unknown]
 
 
 def _word(step: Step) -> str:
@@ -84,8 +83,12 @@ def _word(step: Step) -> str:
 
 def _row(one: ManagedObject, seen: DeletionState) -> list[str]:
     age = format_duration(max(0.0, time.time() - one.created)) if one.created is not None else ""
-    own = "goes before the module: its policy is Ignore" if seen.by_hand and not one.applied else "goes with the module"
-    what = one.held.strip(", ") or (own if one.ours else "stays" if one.shared else "")
+    own = (
+        "deleted before the module: the policy is Ignore"
+        if seen.by_hand and not one.applied
+        else "deleted with the module"
+    )
+    what = one.held.strip(", ") or (own if one.ours else "stays" if one.shared else "blocks the deletion")
     return [str(one.ref), age, one.maker, ", ".join(one.finalizers), what]
 
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from kymatui.cli.output.plan_changes import changes_text, counts, plan_json
+from kymatui.cli.output.plan_changes import changes_text, plan_json, plan_summary
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import markdown, say, table
+from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import KymatuiError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.engine.plans.plan import Plan
 
-_SAME = "everything is as it should be"
-_DONE = {"install": "installed", "upgrade": "upgraded", "adopt": "taken over"}
+_SAME = "no changes"
+_DONE = {"install": "installed", "upgrade": "upgraded", "adopt": "adopted"}
 
 
 class InstallResults(Protocol):
@@ -54,9 +55,9 @@ def show_plan(target: ClusterTarget, plan: Plan, form: str, outcome: str) -> int
     if form in ("json", "yaml"):
         say(plan_document(target, plan_json(plan, outcome), form))
     elif outcome == "unchanged":
-        say(f"{plan.bundle.name}: {_SAME} ({counts(plan.steps)})")
+        say(f"{plan.bundle.name}: {_SAME} ({plan_summary([plan])})")
     else:
-        say(plan_text(target, changes_text(plan, form), form))
+        say(plan_text(target, plan_summary([plan]), changes_text(plan, form), form))
     return 0
 
 
@@ -82,7 +83,8 @@ class OneInstall:
         return show_plan(self.target, _plan(legs[0]), self.args.output, outcome)
 
     def text(self, legs: Sequence[InstallLeg], form: str) -> str:
-        return plan_text(self.target, changes_text(_plan(legs[0]), form), form)
+        plan = _plan(legs[0])
+        return plan_text(self.target, plan_summary([plan]), changes_text(plan, form), form)
 
     def action(self, todo: Sequence[InstallLeg]) -> str:
         plan = _plan(todo[0])
@@ -103,7 +105,7 @@ class OneInstall:
         if leg.error is not None:
             self.stop(legs)
             if leg.is_same and isinstance(leg.error, NotReadyError):
-                raise PartlyDoneError(f"nothing was to be written; {leg.error}", hint=leg.error.hint) from leg.error
+                raise PartlyDoneError(f"no changes to apply; {leg.error}", hint=leg.error.hint) from leg.error
             raise leg.error
         if leg.is_same:
             return self.show(legs, "unchanged")
@@ -111,7 +113,12 @@ class OneInstall:
             return self.show(legs, "done")
         plan, outcome = _plan(leg), leg.outcome
         assert outcome is not None
-        done = f"{len(outcome.written)} written, {len(outcome.deleted)} deleted, {len(plan.of(Action.SAME))} same"
+        counted = {
+            "applied": len(outcome.written),
+            "deleted": len(outcome.deleted),
+            "unchanged": len(plan.of(Action.SAME)),
+        }
+        done = ", ".join(f"{number} {word}" for word, number in counted.items() if number)
         say(f"{plan.bundle.name} {plan.bundle.version}".rstrip() + f": {done}")
         if plan.bundle.release is not None and plan.bundle.release.notes:
             say(f"\n{plan.bundle.release.notes}")
@@ -127,8 +134,8 @@ def _way_out(plan: Plan) -> str:
     """What can be done where others own fields: nothing was changed so far."""
     owners = dict.fromkeys(conflict.manager for step in plan.blockers for conflict in step.conflicts)
     if not owners:
-        return "nothing was changed"
-    return f"nothing was changed; --force takes the fields over from {', '.join(owners)}"
+        return "no changes made"
+    return f"no changes made; use --force to become the owner of the fields of {', '.join(owners)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +152,18 @@ class SeveralInstalls:
     def refuse(self, legs: Sequence[InstallLeg]) -> KymatuiError:
         self._answer(legs, "refused")
         if self.everything:
-            return RefusedError("none of it can be upgraded", hint="nothing was changed")
+            return RefusedError("no module can be upgraded", hint="no changes made")
         said = "; ".join(f"{leg.name}: {_trouble(leg)}" for leg in legs if leg.is_refused)
-        return RefusedError(said, hint="nothing was changed; the others go without it")
+        return RefusedError(said, hint="no changes made; run the command again without the refused modules")
 
     def show(self, legs: Sequence[InstallLeg], outcome: str) -> int:
         return self._answer(legs, outcome, _SAME if outcome == "unchanged" else "")
 
     def text(self, legs: Sequence[InstallLeg], form: str) -> str:
         draw = markdown if form == "md" else table
-        parts = [draw(("MODULE", "TO", "WHAT"), [_row(leg) for leg in legs])]
+        parts = [draw(("MODULE", "VERSION", "CHANGES"), [_row(leg) for leg in legs])]
         parts += [f"{leg.name}:\n\n{changes_text(_plan(leg), form)}" for leg in legs if leg.is_pending]
-        return plan_text(self.target, "\n\n".join(parts), form)
+        return plan_text(self.target, _summary(legs), "\n\n".join(parts), form)
 
     def action(self, todo: Sequence[InstallLeg]) -> str:
         adopted = [leg.name for leg in todo if self.verb == "upgrade" and _plan(leg).intent.adopt]
@@ -176,12 +183,12 @@ class SeveralInstalls:
             return self.show(legs, "unchanged")
         names = ", ".join(leg.name for leg in done)
         outcome = "unfinished" if failed else "done"
-        self._answer(legs, outcome, f"{len(done)} {word}: {names}" if done else f"nothing was {word}")
+        self._answer(legs, outcome, f"{len(done)} {word}: {names}" if done else f"no module {word}")
         if failed:
             said = "; ".join(f"{leg.name}: {_trouble(leg)}" for leg in failed)
             missed = "ready" if all(leg.is_same for leg in failed) else word
-            words = f"{len(failed)} of {len(legs)} are not {missed}: {said}"
-            raise PartlyDoneError(words, hint="run it again to go on")
+            words = f"{len(failed)} of {format_count(len(legs), 'module')} not {missed}: {said}"
+            raise PartlyDoneError(words, hint="run the command again to continue; completed modules are skipped")
         return 0
 
     def _answer(self, legs: Sequence[InstallLeg], outcome: str, words: str = "") -> int:
@@ -226,4 +233,11 @@ def _named(leg: InstallLeg) -> str:
 def _row(leg: InstallLeg) -> list[str]:
     if leg.is_refused:
         return [leg.name, "", f"refused: {_trouble(leg)}"]
-    return [leg.name, _plan(leg).bundle.version, counts(_plan(leg).steps)]
+    return [leg.name, _plan(leg).bundle.version, plan_summary([_plan(leg)])]
+
+
+def _summary(legs: Sequence[InstallLeg]) -> str:
+    """Return the summary of all plans, and how many modules are refused."""
+    refused = sum(leg.is_refused for leg in legs)
+    planned = plan_summary(_plan(leg) for leg in legs if not leg.is_refused)
+    return planned + (f"; {format_count(refused, 'module')} refused" if refused else "")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import markdown, say, table
-from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
@@ -46,17 +47,17 @@ class OneManifest:
         if form in ("json", "yaml"):
             say(plan_document(self.target, _proposal_json(proposal, outcome), form))
         elif words or outcome == "unchanged":
-            say(sanitize(words or f"{proposal.ref} says so already"))
+            say(sanitize(words or f"no changes: {proposal.ref} has this version already"))
         else:
             say(self.text(legs, form))
         return 0
 
     def text(self, legs: Sequence[ManifestLeg], form: str) -> str:
-        return plan_text(self.target, _proposal_text(_proposal(legs[0]), form), form)
+        return plan_text(self.target, _summary(legs), _proposal_text(_proposal(legs[0]), form), form)
 
     def action(self, todo: Sequence[ManifestLeg]) -> str:
         """What a person is asked for."""
-        return f"Write {_proposal(todo[0]).ref}"
+        return f"Apply {_proposal(todo[0]).ref}"
 
     def end(self, legs: Sequence[ManifestLeg]) -> int:
         """Raises what kept it from its end."""
@@ -84,12 +85,12 @@ class SeveralManifests:
             self.show(legs, "refused")
         else:
             say(self.text(legs, self.args.output), stream)
-        raise RefusedError("; ".join(refused), hint="nothing was changed, of the others neither")
+        raise RefusedError("; ".join(refused), hint="no module was changed")
 
     def show(self, legs: Sequence[ManifestLeg], outcome: str, words: str = "") -> int:
         form = self.args.output
         if form not in ("json", "yaml"):
-            said = "their Manifests say so already" if outcome == "unchanged" else words
+            said = "no changes: the Manifests have these versions already" if outcome == "unchanged" else words
             say(said or self.text(legs, form))
             return 0
         whole = "done" if outcome == "unfinished" else outcome
@@ -104,13 +105,13 @@ class SeveralManifests:
 
     def text(self, legs: Sequence[ManifestLeg], form: str) -> str:
         draw = markdown if form == "md" else table
-        parts = [draw(("MODULE", "TO", "WHAT"), [_row(leg) for leg in legs])]
+        parts = [draw(("MODULE", "VERSION", "CHANGES"), [_row(leg) for leg in legs])]
         shown = [leg for leg in legs if leg.refusal is None and not leg.is_same]
         parts += [_proposal_text(_proposal(leg), form) for leg in shown]
-        return plan_text(self.target, "\n\n".join(parts), form)
+        return plan_text(self.target, _summary(legs), "\n\n".join(parts), form)
 
     def action(self, todo: Sequence[ManifestLeg]) -> str:
-        return f"Write the Manifests of {', '.join(leg.module for leg in todo)}"
+        return f"Apply the Manifests of {', '.join(leg.module for leg in todo)}"
 
     def end(self, legs: Sequence[ManifestLeg]) -> int:
         failed = [leg for leg in legs if leg.failure is not None]
@@ -120,10 +121,13 @@ class SeveralManifests:
             raise stopped
         whole = "done" if self.args.wait else "written"
         said = "\n".join(sanitize(leg.words) for leg in legs if leg.words and leg.failure is None)
-        self.show(legs, "unfinished" if failed else whole, said or "none of them came to its end")
+        self.show(legs, "unfinished" if failed else whole, said or "no module is done")
         if failed:
             why = "; ".join(f"{leg.module}: {leg.failure}" for leg in failed)
-            raise PartlyDoneError(f"{len(failed)} of {len(legs)} are not done: {why}", hint="run it again to go on")
+            raise PartlyDoneError(
+                f"{len(failed)} of {format_count(len(legs), 'module')} not done: {why}",
+                hint="run the command again to continue; completed modules are skipped",
+            )
         return 0
 
 
@@ -141,7 +145,7 @@ def _refused(leg: ManifestLeg) -> str:
     error = leg.refusal
     if error is None:
         return ""
-    said = f"{error} ({error.hint})" if error.hint and error.hint != "nothing was changed" else str(error)
+    said = f"{error} ({error.hint})" if error.hint else str(error)
     return said if said.startswith(leg.module) else f"{leg.module}: {said}"
 
 
@@ -155,6 +159,10 @@ def _row(leg: ManifestLeg) -> list[str]:
     return [leg.module, _proposal(leg).version, _what(_proposal(leg))]
 
 
+def _summary(legs: Sequence[ManifestLeg]) -> str:
+    return summarize_actions("refused" if leg.refusal is not None else _what(_proposal(leg)) for leg in legs)
+
+
 def _what(proposal: ManifestProposal) -> str:
     return "same" if proposal.changes_nothing else "create" if proposal.live is None else "change"
 
@@ -163,12 +171,10 @@ def _proposal_text(proposal: ManifestProposal, form: str) -> str:
     """What is written where, line by line."""
     where = f" on {proposal.sides[0]}, for {proposal.sides[1]}" if proposal.sides else ""
     rows = [[_what(proposal), f"{proposal.ref}{where}", f"{proposal.module} {proposal.version}"]]
-    parts = [(markdown if form == "md" else table)(("ACTION", "OBJECT", "WHAT"), rows)]
+    parts = [(markdown if form == "md" else table)(("ACTION", "OBJECT", "MODULE"), rows)]
     parts.append("\n".join(sanitize(line) for line in proposal.diff))
     if not proposal.operator.works:
-        parts.append(
-            f"warning: {sanitize(proposal.operator.words)}: nothing follows until `kymatui operator` is started"
-        )
+        parts.append(f"warning: no effect until you start `kymatui operator` ({sanitize(proposal.operator.words)})")
     return "\n\n".join(parts)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.printing import markdown, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.plans.plan_summary import summarize_actions
 
 if TYPE_CHECKING:
     from kymatui.engine.plans.grants import Grant
@@ -28,14 +28,21 @@ def changes_text(plan: Plan, form: str) -> str:
     after = [step for step in plan.hooks if not step.event.startswith("pre-")]
     shown = (*before, *(step for step in plan.steps if step.action.value != "same"), *after)
     rows = [row for step in shown for row in _rows(step)]
-    parts = [draw(("ACTION", "OBJECT", "WHAT"), rows)] if rows else []
+    parts = [draw(("ACTION", "OBJECT", "CHANGE"), rows)] if rows else []
     parts += [adopted] if (adopted := _adopted(plan)) else []
     parts += ["\n".join(sanitize(line) for line in grant_lines(grant)) for grant in plan.grants]
-    parts += [f"missing right: {right}" for right in plan.missing]
+    parts += [f"missing permission: {right}" for right in plan.missing]
     parts += [f"note: {sanitize(note)}" for note in plan.notes]
     parts += [saved] if (saved := describe_backup(plan)) else []
-    hooks = f", {format_count(len(plan.hooks), 'hook')}" if plan.hooks else ""
-    return "\n\n".join([*parts, counts(plan.steps) + hooks])
+    return "\n\n".join(parts)
+
+
+def plan_summary(plans: Iterable[Plan]) -> str:
+    """Return the summary of one plan, or of several together."""
+    some = list(plans)
+    hooks = sum(len(plan.hooks) for plan in some)
+    summary = summarize_actions(step.action.value for plan in some for step in plan.steps)
+    return summary + (f", {format_count(hooks, 'hook')} to run" if hooks else "")
 
 
 def _adopted(plan: Plan) -> str:
@@ -44,30 +51,23 @@ def _adopted(plan: Plan) -> str:
         return ""
     before, after = plan.intent.adopted_version, plan.bundle.version
     version = f", version: {before} → {after}" if before and before != after else ""
-    return f"{plan.bundle.name} was not installed by kymatui; owner → kymatui{version}"
+    return f"kymatui adopts {plan.bundle.name}; owner → kymatui{version}"
 
 
 def change_counts(plans: Iterable[Plan]) -> str:
     """Return how many objects change, and whether what is deleted is saved, for the question before it."""
-    from kymatui.engine.apply.deletion_backup import count_deletions, count_saved
-
     some = list(plans)
     changed = [step for plan in some for step in plan.steps if step.action.value != "same"]
-    backup = ", backup saved" if any(map(count_saved, some)) else ", no backup" if count_deletions(changed) else ""
-    return counts(changed) + backup
-
-
-def counts(steps: Iterable[Step]) -> str:
-    """How many objects each thing happens to, in one line."""
-    found = Counter(step.action.value for step in steps)
-    return ", ".join(f"{number} {action}" for action, number in found.items()) or "nothing"
+    deleted = any(plan.deletion_count for plan in some)
+    backup = ", backup saved" if any(plan.saved_count for plan in some) else ", no backup" if deleted else ""
+    return summarize_actions(step.action.value for step in changed) + backup
 
 
 def _rows(step: Step) -> list[list[str]]:
     said = [step.reason] if step.reason else []
-    said += [f"of {step.event}"] if step.event and step.action.value != "create" else []
-    said += ["checked only when its definition or namespace is there"] if step.unchecked and not step.reason else []
-    said += ["was there before"] if step.adopted else []
+    said += [f"in {step.event}"] if step.event and step.action.value != "create" else []
+    said += ["not checked: its CRD or namespace does not exist yet"] if step.unchecked and not step.reason else []
+    said += ["already exists"] if step.adopted else []
     said += [f"{conflict.path} is owned by {conflict.manager}" for conflict in step.conflicts]
     if step.action.value != "create":
         said += [f"{change.path}: {from_to(change.before, change.after)}" for change in step.changes]
@@ -80,7 +80,7 @@ def _rows(step: Step) -> list[list[str]]:
 
 def from_to(before: object, after: object) -> str:
     """Two values, shortened so that what tells them apart stays."""
-    texts = ["nothing" if value is None else json.dumps(value, ensure_ascii=False) for value in (before, after)]
+    texts = ["none" if value is None else json.dumps(value, ensure_ascii=False) for value in (before, after)]
     same = next((at for at, (one, other) in enumerate(zip(*texts, strict=False)) if one != other), 0)
     return " → ".join(_shortened(text, max(0, same - _BEFORE)) for text in texts)
 
@@ -95,7 +95,8 @@ def _shortened(text: str, begin: int) -> str:
 def grant_lines(grant: Grant) -> list[str]:
     """What a role lets whom do: a line for the role, one for each of its rules, and what is alarming in them."""
     where = f"in {grant.namespace}" if grant.namespace else "in the whole cluster"
-    lines = [f"{grant.role} lets {', '.join(grant.subjects) or 'nobody yet'} {where}:"]
+    subjects = ", ".join(grant.subjects) or "no subject yet"
+    lines = [f"{grant.role} grants {subjects} {where}:"]
     for rule in grant.rules:
         groups = rule.get("apiGroups") or [""]
         things = [f"{name}.{group}" if group else name for group in groups for name in rule.get("resources") or ()]
@@ -106,8 +107,6 @@ def grant_lines(grant: Grant) -> list[str]:
 
 def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
     """`{"cluster", "name", "version", "steps": […], "hooks": […], "saved", "outcome"}`."""
-    from kymatui.engine.apply.deletion_backup import count_saved
-
     return {
         "cluster": plan.cluster,
         "name": plan.bundle.name,
@@ -131,7 +130,7 @@ def plan_json(plan: Plan, outcome: str) -> dict[str, Any]:
         ],
         "missing": [str(right) for right in plan.missing],
         "notes": list(plan.notes),
-        "saved": count_saved(plan),
+        "saved": plan.saved_count,
         "outcome": outcome,
     }
 

@@ -1,4 +1,4 @@
-"""The cluster in front of every plan, in each output format."""
+"""The cluster and the summary in front of every plan, in each output format."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.output.printing import document, escaped
+from kymatui.domain.kubernetes.terminal_text import sanitize
 
 if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget
 
 
-def plan_text(target: ClusterTarget, text: str, form: str) -> str:
-    """Return a plan for people (table, md) with the cluster as its first line."""
-    return f"{escaped(target.line) if form == 'md' else target.line}\n\n{text}"
+def plan_text(target: ClusterTarget, summary: str, text: str, form: str) -> str:
+    """Return a plan for people (table, md): the cluster, the summary, then the tables."""
+    head = [escaped(target.line), escaped(summary)] if form == "md" else [f"{target.line}\n{sanitize(summary)}"]
+    return "\n\n".join([*head, text] if text else head)
 
 
 def plan_document(target: ClusterTarget, value: Mapping[str, Any], form: str) -> str:

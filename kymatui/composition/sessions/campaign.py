@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 MAX_PARALLEL: Final = 8
 _LISTED: Final = 10.0
-_STRANGER: Final = "no Kyma asks for it, and no catalog offers it"
 _CONTROL_LISTED: Final = 60.0
 
 
@@ -59,7 +58,7 @@ def open_campaign(
 ) -> Campaign:
     """Return one edit over many runtimes. Raise ConfigurationError where one runtime's cluster was named by hand."""
     if options.by_hand is not None:
-        raise ConfigurationError("the second cluster is named by hand: there is no way to the other runtimes")
+        raise ConfigurationError("edits of several runtimes cannot use a runtime's own kubeconfig")
     return Campaign(replace(options, runtime=""), toggle, pace, consent)
 
 
@@ -96,7 +95,7 @@ class Campaign:
         with self._listed(runtimes) as plane, ThreadPoolExecutor(MAX_PARALLEL, thread_name_prefix="plan") as pool:
             self.target = replace(read_cluster_target(plane.home.client), namespace=self._options.control.namespace)
             self._begun = CampaignJournal(plane.home.name, self._toggle).unfinished()
-            return _without_strangers(list(pool.map(planned, runtimes)))
+            return _refuse_unknown(list(pool.map(planned, runtimes)))
 
     @contextmanager
     def _listed(self, runtimes: Sequence[str]) -> Iterator[ControlPlane]:
@@ -144,7 +143,7 @@ class Campaign:
         """Of a Kyma that says so already, whether what it sets off has come to its end: a failure is none the less one
         because the edit was made by an earlier run."""
         if not proposal.known:
-            return replace(leg, words=_STRANGER)
+            return replace(leg, words="not requested in the Kyma, and not in the catalog", is_known=False)
         now = toggling.standing(proposal)
         if now.finished:
             return leg
@@ -218,7 +217,7 @@ class Campaign:
         try:
             session = self._opened(plane, leg.runtime)
         except KymatuiError as error:
-            return replace(leg, outcome=CampaignOutcome.FAILED, words=f"nothing was changed: {error}")
+            return replace(leg, outcome=CampaignOutcome.FAILED, words=f"no changes made: {error}")
         changed = threading.Event()
         session.start_telling(changed.set)
         try:
@@ -241,7 +240,7 @@ class Campaign:
         """What an earlier run has edited, until it is done."""
         proposal = self._proposed(toggling)
         if not proposal.is_done:
-            raise OutdatedError("nothing was changed: somebody else has changed the Kyma since the earlier run")
+            raise OutdatedError("no changes made: another client changed the Kyma after the earlier run")
         return self._until_done(leg, toggling, proposal, 0, changed, cancel, book)
 
     def _run(
@@ -257,9 +256,9 @@ class Campaign:
         if now.outcome is CampaignOutcome.UNCHANGED:
             return now
         if now.outcome is not CampaignOutcome.PLANNED or now.lines != leg.lines:
-            raise OutdatedError("nothing was changed: it is not what was planned for any more")
+            raise OutdatedError("no changes made: the Kyma changed after the plan")
         if not toggling.may_write(proposal):
-            raise ForbiddenError("nothing was changed: you may not patch the runtime's Kyma", status=403)
+            raise ForbiddenError("no changes made: you lack the permission to patch the runtime's Kyma", status=403)
         if cancel.is_set():
             return replace(leg, outcome=CampaignOutcome.NOT_BEGUN)
         book.begun(leg.runtime)
@@ -300,11 +299,11 @@ class Campaign:
         )
 
 
-def _without_strangers(legs: list[CampaignStep]) -> list[CampaignStep]:
-    """A module that one runtime knows is done with in the others; one that nobody knows is somebody's slip."""
-    if not legs or any(leg.words != _STRANGER for leg in legs if leg.outcome is not CampaignOutcome.UNREACHED):
+def _refuse_unknown(legs: list[CampaignStep]) -> list[CampaignStep]:
+    """Refuse a module that no runtime knows, which is a mistyped name; where one runtime knows it, skip the others."""
+    if any(leg.is_known for leg in legs if leg.outcome is not CampaignOutcome.UNREACHED):
         return legs
-    return [replace(leg, outcome=CampaignOutcome.REFUSED) if leg.words == _STRANGER else leg for leg in legs]
+    return [leg if leg.is_known else replace(leg, outcome=CampaignOutcome.REFUSED) for leg in legs]
 
 
 def _key(name: str) -> RuntimeKey:
@@ -318,6 +317,6 @@ def _leg(name: str, proposal: EditProposal) -> CampaignStep:
     if proposal.is_refused:
         return CampaignStep(name, CampaignOutcome.REFUSED, "; ".join(proposal.refusals), lines)
     if proposal.is_done:
-        return CampaignStep(name, CampaignOutcome.UNCHANGED, "the Kyma says so already")
+        return CampaignStep(name, CampaignOutcome.UNCHANGED, "the Kyma has these values already")
     uninstalls = tuple(effect.module for effect in proposal.effects if effect.uninstalls)
     return CampaignStep(name, CampaignOutcome.PLANNED, "", lines, effects, uninstalls, warnings=proposal.warnings)

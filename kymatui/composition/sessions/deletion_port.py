@@ -94,7 +94,7 @@ class SessionDeletions:
                 raise session.failure
             self._stop.wait(_LOOK)
         if pair is not None and pair.runtime is None:
-            raise UnreachableError(f"{self._cluster.name} was not connected within {_LISTED:g} s", hint="try again")
+            raise UnreachableError(f"{self._cluster.name} was not connected within {_LISTED:g} s", hint="retry")
 
     def _charge(self, row: ModuleRow | None, world: ClusterIndex, module: str) -> ManagedBy:
         if row is None or row.presence is Presence.NOT_INSTALLED:
@@ -120,7 +120,7 @@ class SessionDeletions:
         default = _default(templates, row.name)
         definitions = self._definitions(row, world)
         counted = self._count(templates, definitions, default, _owner(row, world))
-        refusal = "it is mandatory: every runtime has it, and no Kyma can refuse it" if row.mandatory else ""
+        refusal = "mandatory: every runtime has this module, so it cannot be disabled" if row.mandatory else ""
         return replace(
             made,
             installed=row.installed,
@@ -231,18 +231,18 @@ def _is_left_behind(row: ModuleRow, world: ClusterIndex) -> bool:
 
 def _not_ours(made: DeletionState, row: ModuleRow | None) -> DeletionState:
     if made.charge is ManagedBy.NOBODY:
-        return replace(made, refusal=f"{made.module} is not installed in {made.cluster}: nothing is left of it")
+        return replace(made, refusal=f"{made.module} is not installed in {made.cluster}")
     if made.charge is ManagedBy.UNMANAGED:
         unreleased = unreleased_words(row.reports.kyma, row.foreseen) if row is not None else ""
         released = (
-            "lifecycle-manager has let go of it, and nothing says what belongs to it; "
-            f"take it over with `kymatui adopt {made.module}`, or let it be managed again"
+            "lifecycle-manager released it, and kymatui has no record of its objects; "
+            f"run `kymatui adopt {made.module}` first, or `kymatui manage {made.module}`"
         )
         refusal = f"{made.module} is unmanaged: {unreleased or released}"
     else:
         refusal = (
-            f"{made.module} is not installed by kymatui in {made.cluster}, and nothing says what belongs to it; "
-            f"take it over with `kymatui adopt {made.module}`"
+            f"{made.module} was not installed by kymatui in {made.cluster}, and kymatui has no record of its objects; "
+            f"run `kymatui adopt {made.module}` first"
         )
     installed = row.installed if row is not None else ""
     return replace(made, installed=installed, manager=row.manager if row is not None else None, refusal=refusal)

@@ -308,7 +308,7 @@ class _Watch:
             if len(ended) == len(self._looks):
                 return [ended[at] for at in range(len(self._looks))]
             if self._cancel is not None and self._cancel.is_set():
-                said = "the Kyma is edited" if any(self._edited) else "nothing was changed"
+                said = "the Kyma is edited" if any(self._edited) else "no changes made"
                 raise CancelledError(f"{said}; stopped waiting, and lifecycle-manager continues")
             self._changed.wait(min(_LOOK, max(0.0, deadline - time.monotonic())))
 
@@ -318,13 +318,14 @@ class _Watch:
         if now != self._last[at]:
             self._tell(at, now)
             self._last[at] = now
-        made = "the Kyma is edited" if self._edited[at] else "nothing was changed"
+        made = "the Kyma is edited" if self._edited[at] else "no changes made"
         if now.finished:
             return EditOutcome(now, f"{made}; {now.words}" if now.held else "")
         if now.lost:
             return EditOutcome(now, f"{made}; {now.words}")
         if self._is_yours(at, now):
-            return EditOutcome(now, f"{made}; action needed: {now.words}")
+            needed = now.words.removeprefix("Action needed: ").removesuffix(".")
+            return EditOutcome(now, f"{made}; action needed: {needed}")
         if is_over:
             waited = f"not finished within {round(self._timeout, 1):g} s" if self._timeout > 0 else "not waited for"
             return EditOutcome(now, f"{made}; {waited}: {self._silent() or now.words}")

@@ -51,10 +51,10 @@ class RuntimeKymaEdits(ClusterKymaEdits):
             return found
         if kyma is None:
             why = self._sides.runtime_kyma_unknown
-            refusal = "the runtime has no Kyma to edit" if why is None else f"no Kyma of the runtime is known: {why}"
+            refusal = "the runtime has no Kyma to edit" if why is None else f"the runtime's Kyma is unknown: {why}"
             return replace(found, edit=None, refusals=(refusal,))
         if (owner := owner_kyma(kyma)) not in ("", "/".join(self._kyma)):
-            refusal = f"the runtime's Kyma belongs to {owner}: the access Secret leads to another runtime"
+            refusal = f"the runtime's Kyma belongs to {owner}: the access Secret belongs to another runtime"
             return replace(found, refusals=(refusal, *found.refusals))
         return replace(found, edit=edit_entry(kyma, toggle.module, entry_change(toggle)))
 
@@ -91,7 +91,7 @@ class RuntimeKymaEdits(ClusterKymaEdits):
         snapshot, pair = self._pair.snapshot(), self._sides
         kyma = pair.runtime_kyma
         if kyma is None and not pair.runtime_is_listed:  # which does not mean that it is gone
-            return EditProgress("the runtime is not connected at present", Actor.CLUSTER)
+            return EditProgress("the runtime is not connected", Actor.CLUSTER)
         edited = replace(snapshot, kymas=(kyma.raw,) if kyma is not None else ())
         seen = build_catalog(snapshot, time.time(), memory=memory)
         return track_edit(proposal.toggle, proposal.edit, generation, edited, seen)

@@ -20,31 +20,31 @@ from kymatui.domain.snapshot.snapshots import Object
 
 CHANGED = AuditRule(
     "drift.fields",
-    "somebody else than the installer wrote a field of a module's object",
+    "another client changed a field of a module's object",
     Severity.WARNING,
-    "The module does not run as it was released; the next upgrade either undoes the change or stops at it.",
-    "`kymatui check MODULE` tells what the source says; install again with --force, or make the change where it lasts.",
+    "The module differs from its release; the next upgrade reverts the change or stops with a conflict.",
+    "Compare with `kymatui check MODULE`; install again with --force, or make the change in the module CR.",
 )
 MISSING = AuditRule(
     "drift.missing",
-    "an object of a module is gone",
+    "an object of a module is missing",
     Severity.ERROR,
     "The module was installed with it and may not work without it.",
-    "Install the module again; what lifecycle-manager manages comes back by itself, or it says why not.",
+    "Install the module again; lifecycle-manager recreates objects of managed modules.",
 )
 FOREIGN = AuditRule(
     "drift.foreign",
     "an object of a module was not written by the module's installer",
     Severity.WARNING,
-    "Somebody deleted and created it again, or took it over; upgrades will stop at it, and deletions may leave it.",
-    "Find out who needs it as it is; install the module again with --force to take it back.",
+    "Another client recreated or adopted it; upgrades stop with a conflict, and deletions may leave it.",
+    "Find its owner; install the module again with --force to take it back.",
 )
 UNSEEN = AuditRule(
     "drift.unseen",
-    "nobody can tell whether objects of a module were changed",
+    "it is unknown whether objects of a module were changed",
     Severity.INFO,
-    "No finding there is no proof that nothing was changed.",
-    "`kymatui check MODULE` compares with the source, by a dry run that needs the right to write.",
+    "Without findings, objects may still have been changed.",
+    "Run `kymatui check MODULE`, which compares with the source by a server-side dry run (needs write permission).",
 )
 RULES = (CHANGED, MISSING, FOREIGN, UNSEEN)
 
@@ -67,18 +67,18 @@ def _installation(case: AuditInput, one: InstallationRecord) -> Iterator[AuditFi
     asked = [ref for ref in one.refs if ref in case.inspection.objects]
     live = {ref: found for ref in asked if (found := case.inspection.objects[ref]) is not None}
     if asked and not live and one.by == "lifecycle-manager":
-        yield AuditFinding(
-            UNSEEN, "none of its objects are here: they are in another cluster", one.module, str(one.record)
-        )
+        yield AuditFinding(UNSEEN, "its objects are in another cluster", one.module, str(one.record))
         return
     if one.unfinished != "deletion":
         for ref in asked:
             if ref not in live:
-                yield AuditFinding(MISSING, f"{ref} is gone", one.module, str(ref), actor=_mender(one))
+                yield AuditFinding(MISSING, f"{ref} is missing", one.module, str(ref), actor=_mender(one))
     yield from _unread(case, one)
     if not any(_is_installers(writer) for raw in live.values() for writer in field_writers(raw)):
         if live:
-            yield AuditFinding(UNSEEN, "no object says which fields its installer wrote", one.module, str(one.record))
+            yield AuditFinding(
+                UNSEEN, "no object records which fields its installer wrote", one.module, str(one.record)
+            )
         return
     own = {name for ref in live for name in _own_names(ref, live[ref])}
     for ref, raw in live.items():
@@ -110,12 +110,12 @@ def _is_installers(writer: FieldWriter) -> bool:
 def _object(one: InstallationRecord, ref: ObjectRef, raw: Object, own: set[str]) -> Iterator[AuditFinding]:
     entries = field_writers(raw)
     if not entries:
-        yield AuditFinding(UNSEEN, f"{ref} does not say who wrote its fields", one.module, str(ref))
+        yield AuditFinding(UNSEEN, f"{ref} has no managed fields", one.module, str(ref))
         return
     if not any(_is_installers(entry) for entry in entries):
         names = ", ".join(dict.fromkeys(entry.manager for entry in entries if entry.manager))
         when = max((entry.at for entry in entries if entry.at is not None), default=None)
-        words = f"{ref} was written by {names or 'somebody without a name'}, and not by its installer"
+        words = f"{ref} was written by {names or 'an unnamed field manager'}, not by its installer"
         yield AuditFinding(FOREIGN, words, one.module, str(ref), since=when, actor=Actor.YOU)
         return
     mine = frozenset(path for entry in entries if _is_installers(entry) for path in entry.fields)
@@ -130,7 +130,7 @@ def _changes(
     paths = sorted(path for path in entry.fields - mine if _matters(path))
     for path in paths[:_MOST_FIELDS]:
         value = "" if ref.kind.kind == "Secret" and not ref.kind.group else _text(owned_value(raw, path))
-        words = f"{ref}: {sanitize(entry.manager) or 'somebody without a name'} set {format_path(path)}"
+        words = f"{ref}: {sanitize(entry.manager) or 'an unnamed field manager'} set {format_path(path)}"
         yield AuditFinding(CHANGED, words, one.module, str(ref), format_path(path), value, entry.at, Actor.YOU)
     more = len(paths) - _MOST_FIELDS
     if more > 0:

@@ -13,45 +13,45 @@ from kymatui.domain.remote.watcher_chains import ChainLink, LinkHealth, WatcherC
 
 UNREACHED = AuditRule(
     "runtime.unreached",
-    "a runtime could not be looked at",
+    "a runtime cannot be read",
     Severity.ERROR,
-    "Nothing is known of what runs there, and lifecycle-manager may not reach it either.",
-    "Look at its API server, and at what lies between.",
+    "The runtime's modules are unknown, and lifecycle-manager may not reach it either.",
+    "Check its API server and the network to it.",
 )
 ACCESS = AuditRule(
     "runtime.access",
-    "a runtime's access Secret is of no use",
+    "a runtime's access Secret does not work",
     Severity.ERROR,
-    "Nobody gets into the runtime by it, lifecycle-manager neither: its modules are not kept as they should be.",
-    "Whoever makes the access Secrets has to make it again; of several delete those that are old.",
+    "lifecycle-manager cannot connect to the runtime either, so it does not update or repair its modules.",
+    "Create the access Secret again; if there are several, delete the old ones.",
 )
 ORPHAN_SECRET = AuditRule(
     "access.orphan",
     "an access Secret belongs to no Kyma",
     Severity.WARNING,
-    "It still opens a cluster that this control plane has nothing to do with any more, or never had.",
-    "Find out whether the runtime is gone; then delete the Secret.",
+    "It still gives access to a cluster that this control plane does not manage.",
+    "Check that the runtime no longer exists, then delete the Secret.",
 )
 CHAIN = AuditRule(
     "watcher.broken",
-    "what changes in a runtime does not reach its control plane at once",
+    "changes in a runtime do not reach its control plane immediately",
     Severity.WARNING,
-    "Lifecycle-manager hears of changes only when it looks by itself, and so acts minutes or hours late.",
-    "`kymatui watchers RUNTIME` shows every link; lifecycle-manager makes those in the runtime again.",
+    "lifecycle-manager sees changes only at its next resync, minutes or hours later.",
+    "Find the broken link with `kymatui watchers RUNTIME`; lifecycle-manager recreates its objects in the runtime.",
 )
 CHAIN_UNKNOWN = AuditRule(
     "watcher.unknown",
-    "nobody can tell whether changes reach the control plane",
+    "it is unknown whether changes reach the control plane",
     Severity.INFO,
-    "A link that may not be read may be broken.",
+    "A link that cannot be read may be broken.",
     "Give the auditor the right to read it.",
 )
 DIFFERS = AuditRule(
     "runtime.differs",
-    "a runtime is not what its control plane says",
+    "a runtime differs from its control plane",
     Severity.WARNING,
-    "Whoever looks at one side only is misled.",
-    "`kymatui compare RUNTIME` shows both sides with what explains the difference.",
+    "Each side alone gives a wrong picture.",
+    "Run `kymatui compare RUNTIME` to see both sides and the reason.",
 )
 RULES = (UNREACHED, ACCESS, ORPHAN_SECRET, CHAIN, CHAIN_UNKNOWN, DIFFERS)
 _BY_HEALTH = {LinkHealth.BROKEN: CHAIN, LinkHealth.UNKNOWN: CHAIN_UNKNOWN}
@@ -67,7 +67,7 @@ def unreached_finding(runtime: str, why: str, *, access: bool = False) -> AuditF
 
 def orphan_secret_finding(secret: ObjectRef, kyma: str) -> AuditFinding:
     """Return the finding for an access Secret whose Kyma does not exist."""
-    words = f"it is labelled with the Kyma {kyma}, which is not there"
+    words = f"its label names the Kyma {kyma}, which does not exist"
     return AuditFinding(ORPHAN_SECRET, words, "", str(secret), "metadata.labels", kyma, actor=Actor.CLUSTER)
 
 

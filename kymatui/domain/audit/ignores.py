@@ -13,10 +13,10 @@ from kymatui.errors import ConfigurationError
 
 EXPIRED = AuditRule(
     "audit.expired",
-    "an entry that ignores findings has come to its end",
+    "an entry that ignores findings has expired",
     Severity.INFO,
-    "What it ignored counts again.",
-    "Take the entry away, or give it a new end with a new reason.",
+    "The ignored findings count again.",
+    "Remove the entry, or set a new date with a new reason.",
 )
 _KEYS = ("rule", "module", "object", "reason", "until")
 
@@ -67,17 +67,17 @@ def read_ignores(document: object, where: str) -> tuple[IgnoreEntry, ...]:
     """
     listed = document.get("ignore") if isinstance(document, Mapping) else None
     if not isinstance(listed, list) or (isinstance(document, Mapping) and set(document) != {"ignore"}):
-        raise ConfigurationError(f"{where} is no list of what to ignore", hint="it has one key, `ignore`, with a list")
+        raise ConfigurationError(
+            f"{where} has no list of findings to ignore", hint="write one key, `ignore`, with a list"
+        )
     return tuple(_entry(item, f"{where}: ignore[{index}]") for index, item in enumerate(listed))
 
 
 def _entry(item: object, where: str) -> IgnoreEntry:
     if not isinstance(item, Mapping):
-        raise ConfigurationError(f"{where} is no mapping")
+        raise ConfigurationError(f"{where} is not a mapping")
     if unknown := sorted(str(key) for key in item if key not in _KEYS):
-        raise ConfigurationError(
-            f"{where} has unknown keys: {', '.join(unknown)}", hint=f"known are {', '.join(_KEYS)}"
-        )
+        raise ConfigurationError(f"{where} has unknown keys: {', '.join(unknown)}", hint=f"use {', '.join(_KEYS)}")
     return IgnoreEntry(
         rule=_text(item, "rule", where),
         reason=_text(item, "reason", where),
@@ -90,7 +90,7 @@ def _entry(item: object, where: str) -> IgnoreEntry:
 def _text(item: Mapping[object, object], key: str, where: str, absent: str = "") -> str:
     found = item.get(key, absent)
     if not isinstance(found, str) or not found.strip():
-        raise ConfigurationError(f"{where}.{key} must be a text that says something")
+        raise ConfigurationError(f"{where}.{key} must be a non-empty string")
     return found
 
 
@@ -103,5 +103,5 @@ def _day(found: object, where: str) -> date:
         return date.fromisoformat(found if isinstance(found, str) else "")
     except ValueError:
         raise ConfigurationError(
-            f"{where}.until must be a day", hint="as in 2026-12-31; nothing is ignored for ever"
+            f"{where}.until must be a date", hint="for example 2026-12-31; every entry expires"
         ) from None

@@ -14,24 +14,24 @@ from kymatui.domain.kyma.problems import Actor, Severity
 
 TAG = AuditRule(
     "image.tag",
-    "a module's image is named by a tag",
+    "a module's image is referenced by a tag",
     Severity.INFO,
-    "A tag can be moved: a pod that starts tomorrow may run something else than one that started today.",
-    "Name the image by its digest.",
+    "A tag can be moved: a pod that starts tomorrow may run another image than today.",
+    "Reference the image by its digest.",
 )
 MUTABLE = AuditRule(
     "image.mutable",
     "a module's image has no version",
     Severity.WARNING,
-    "Without a tag, or with one such as latest, every start may bring another version.",
-    "Name the image by its version and its digest.",
+    "Without a tag, or with a tag such as latest, each start may run another version.",
+    "Reference the image by version and digest.",
 )
 INVALID = AuditRule(
     "image.invalid",
-    "a module's image is no reference",
+    "a module's image reference is invalid",
     Severity.ERROR,
     "No node can pull it.",
-    "Mend the reference.",
+    "Fix the image reference.",
 )
 RULES = (TAG, MUTABLE, INVALID)
 _WITH_PODS = ("Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
@@ -69,11 +69,13 @@ def _workload(module: str, ref: ObjectRef, raw: Mapping[str, Any]) -> Iterator[A
 def _image(module: str, where: str, text: str, path: str) -> Iterator[AuditFinding]:
     image = parse_image(text)
     if image is None:
-        yield AuditFinding(INVALID, f"{text!r} is no image reference", module, where, path, text, actor=Actor.CATALOG)
+        yield AuditFinding(
+            INVALID, f"{text!r} is not an image reference", module, where, path, text, actor=Actor.CATALOG
+        )
     elif image.digest:
         return
     elif not image.tag or image.tag in _MOVING:
-        words = f"{text} names no version"
+        words = f"{text} has no version"
         yield AuditFinding(MUTABLE, words, module, where, path, text, actor=Actor.CATALOG)
     else:
         yield AuditFinding(TAG, f"{text} has no digest", module, where, path, text, actor=Actor.CATALOG)

@@ -14,31 +14,31 @@ from kymatui.domain.modules.presence import Presence
 
 UNFINISHED = AuditRule(
     "install.unfinished",
-    "an installation or a deletion was cut off",
+    "an installation or a deletion was interrupted",
     Severity.WARNING,
-    "Parts of two versions, or half of one, are in the cluster.",
-    "Run the same command again: it goes on where it was cut off.",
+    "The cluster has parts of two versions, or half of one.",
+    "Run the same command again; it continues.",
 )
 UNRECORDED = AuditRule(
     "module.unrecorded",
-    "a module runs, and nothing keeps account of what it consists of",
+    "a module is running without an inventory of its objects",
     Severity.INFO,
-    "Upgrades cannot prune, and a deletion has to guess what belongs to it.",
-    "`kymatui install MODULE` takes it over: what is there already is adopted and shown before.",
+    "Upgrades cannot prune, and a deletion cannot know all its objects.",
+    "Run `kymatui adopt MODULE`; its plan lists what is adopted.",
 )
 ORPHAN = AuditRule(
     "object.orphan",
-    "a workload belongs to an installation that is no longer there",
+    "a workload belongs to an installation that no longer exists",
     Severity.WARNING,
-    "It was left behind: nobody upgrades it, and nobody will delete it.",
-    "Delete it, if nobody needs it, or install again what it belonged to.",
+    "It is left over: it is never upgraded or deleted.",
+    "Delete it if it is unused, or install its module again.",
 )
 TWICE = AuditRule(
     "module.two-accounts",
-    "two accounts claim the same object",
+    "two installations own the same object",
     Severity.ERROR,
-    "Each of them may change or delete what the other one needs.",
-    "Let one of them go: disable the module in the Kyma, or delete one of the installations.",
+    "Each may change or delete what the other needs.",
+    "Disable the module in the Kyma, or delete one of the installations.",
 )
 RULES = (UNFINISHED, UNRECORDED, ORPHAN, TWICE)
 _SET: Final = "applyset.kubernetes.io/part-of"
@@ -50,7 +50,7 @@ _RUNNING: Final = (Presence.ENABLED, Presence.NOT_CONFIGURED)
 def check(case: AuditInput) -> Iterator[AuditFinding]:
     for one in case.inspection.installations:
         if one.unfinished:
-            words = f"the {one.unfinished} of {one.module} was cut off, or is at work now"
+            words = f"the {one.unfinished} of {one.module} was interrupted or is still running"
             yield AuditFinding(UNFINISHED, words, one.module, str(one.record), "state", one.unfinished, actor=Actor.YOU)
     yield from _shared(case)
     if case.inspection.sets is not None and case.inspection.releases is not None:
@@ -65,7 +65,7 @@ def _shared(case: AuditInput) -> Iterator[AuditFinding]:
         for ref in one.refs:
             other = seen.setdefault(ref.key, account)
             if other != account and ref.kind.kind != "Namespace":
-                words = f"{ref} is claimed by {other} and by {account}"
+                words = f"{ref} is owned by {other} and by {account}"
                 yield AuditFinding(TWICE, words, one.module, str(ref), actor=Actor.YOU)
 
 
@@ -74,7 +74,7 @@ def _unrecorded(case: AuditInput) -> Iterator[AuditFinding]:
     marked = {read_ref(raw) for raw in case.snapshot.workloads if _set(raw) or _release(raw)}
     for row in case.catalog.rows:
         if _runs_by_itself(row) and row.name not in known and row.manager not in marked:
-            words = f"{row.manager} runs, and neither a Kyma, a Manifest, kymatui nor Helm knows of it"
+            words = f"{row.manager} is running, and no Kyma, Manifest, kymatui inventory or Helm release lists it"
             yield AuditFinding(UNRECORDED, words, row.name, str(row.manager), actor=Actor.YOU)
 
 
@@ -91,7 +91,7 @@ def _orphans(case: AuditInput) -> Iterator[AuditFinding]:
             ref, meta = read_ref(raw), read_meta(JsonReader(raw))
             what = "the set" if lost == of_set else "the Helm release"
             key = f"metadata.labels[{_SET}]" if lost == of_set else f"metadata.annotations[{_RELEASE}]"
-            words = f"{ref} says that it is of {what} {lost}, which is not there"
+            words = f"{ref} names {what} {lost}, which does not exist"
             yield AuditFinding(ORPHAN, words, "", str(ref), key, lost, meta.created, Actor.YOU)
 
 

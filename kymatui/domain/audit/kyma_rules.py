@@ -13,31 +13,31 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState
 
 SKIPPED = AuditRule(
     "kyma.skipped",
-    "lifecycle-manager passes over the Kyma",
+    "lifecycle-manager skips the Kyma",
     Severity.WARNING,
-    "Nothing that the Kyma asks for is done, and nothing is repaired.",
-    "Take the label operator.kyma-project.io/skip-reconciliation away.",
+    "lifecycle-manager installs, upgrades and repairs nothing for this Kyma.",
+    "Remove the label operator.kyma-project.io/skip-reconciliation.",
 )
 DELETING = AuditRule(
     "kyma.deleting",
     "the Kyma is being deleted",
     Severity.WARNING,
-    "All its modules go with it.",
-    "Find out who asked for it; what is left is held by finalizers.",
+    "All its modules are uninstalled with it.",
+    "Find out who deleted it; finalizers hold what is left.",
 )
 UNTRUE = AuditRule(
     "kyma.state",
-    "the Kyma says another state than its modules add up to",
+    "the Kyma's state does not match its modules",
     Severity.INFO,
-    "Whoever looks at the Kyma only is misled.",
-    "Nothing, if it passes; else look at lifecycle-manager.",
+    "The Kyma alone gives a wrong picture.",
+    "Wait a minute; if it stays, check lifecycle-manager.",
 )
 UNREAD = AuditRule(
     "access.unread",
-    "something could not be read",
+    "some objects cannot be read",
     Severity.WARNING,
-    "The audit says nothing of what it could not see: no finding there is no proof that nothing is wrong.",
-    "Give the auditor the rights to list and watch it.",
+    "The audit does not cover what it cannot read.",
+    "Give the auditor the rights to list and watch them.",
 )
 RULES = (SKIPPED, DELETING, UNTRUE, UNREAD)
 _UNREAD = (FeedState.FORBIDDEN, FeedState.FAILED, FeedState.STALE, FeedState.SYNCING)
@@ -48,15 +48,13 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
     if kyma is not None:
         name = str(kyma.ref)
         if kyma.skipped:
-            yield AuditFinding(
-                SKIPPED, f"{name} is labelled to be skipped", "", name, "metadata.labels", actor=Actor.YOU
-            )
+            yield AuditFinding(SKIPPED, f"{name} has the skip label", "", name, "metadata.labels", actor=Actor.YOU)
         if kyma.deleting:
             since = next((_deleted(raw) for raw in case.snapshot.kymas if read_ref(raw) == kyma.ref), None)
             path = "metadata.deletionTimestamp"
             yield AuditFinding(DELETING, f"{name} is being deleted", "", name, path, since=since, actor=Actor.KLM)
         elif kyma.state and kyma.state != kyma.expected and kyma.expected is not State.UNKNOWN:
-            words = f"{name} says {kyma.state}; its modules and conditions add up to {kyma.expected}"
+            words = f"{name} reports {kyma.state}; its modules and conditions give {kyma.expected}"
             yield AuditFinding(UNTRUE, words, "", name, "status.state", kyma.state, actor=Actor.KLM)
     yield from unread_findings(case.snapshot.feeds)
 

@@ -14,38 +14,38 @@ from kymatui.domain.modules.presence import Presence
 
 TWICE = AuditRule(
     "module.twice",
-    "a module is managed and installed directly at the same time",
+    "a module is managed and also installed directly",
     Severity.ERROR,
-    "Two of them write the same objects, and each undoes what the other did.",
-    "Let one of them go: disable the module in the Kyma, or delete the direct installation.",
+    "Two installations write the same objects and revert each other.",
+    "Disable the module in the Kyma, or delete the direct installation.",
 )
 ORPHAN_RESOURCE = AuditRule(
     "module.orphan",
-    "a module's resource has no manager",
+    "a module CR has no manager",
     Severity.WARNING,
-    "Nothing acts on it, and its finalizers will never be removed.",
-    "Install the module again, or delete the resource; a finalizer that nobody removes is the last resort.",
+    "It is not reconciled, and its finalizers are never removed.",
+    "Install the module again, or delete the CR; remove its finalizer only as the last resort.",
 )
 NOT_CONFIGURED = AuditRule(
     "module.not-configured",
-    "a module is installed, and has no resource",
+    "a module is installed without a module CR",
     Severity.INFO,
-    "Its manager runs and does nothing.",
-    "Create the module's resource, or take the module away.",
+    "Its manager is running without work.",
+    "Create the module CR, or delete the module.",
 )
 UNMANAGED = AuditRule(
     "module.unmanaged",
-    "a module is in the Kyma, and not managed",
+    "a module in the Kyma is unmanaged",
     Severity.INFO,
-    "It gets no updates, and nobody repairs it.",
-    "Manage it again, or take it out of the Kyma when you run it yourself.",
+    "It gets no updates and no repairs.",
+    "Manage it again, or remove it from the Kyma if you manage it yourself.",
 )
 ORPHAN_MANIFEST = AuditRule(
     "manifest.orphan",
-    "a Manifest belongs to a module that no Kyma asks for",
+    "a Manifest belongs to a module that no Kyma requests",
     Severity.WARNING,
-    "Lifecycle-manager reports an error for it, and what it installed stays.",
-    "Delete the Manifest, if nobody needs what it installed.",
+    "lifecycle-manager reports an error for it, and its objects stay.",
+    "Delete the Manifest if its objects are unused.",
 )
 RULES = (TWICE, ORPHAN_RESOURCE, NOT_CONFIGURED, UNMANAGED, ORPHAN_MANIFEST)
 _PRESENCES = {
@@ -67,7 +67,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
 
 def orphan_manifest_finding(manifest: ObjectRef, kyma: str, module: str) -> AuditFinding:
     """Return the finding for a Manifest on a control plane whose Kyma does not exist."""
-    words = f"the Kyma {kyma} that it is labelled with is not there"
+    words = f"its label names the Kyma {kyma}, which does not exist"
     return AuditFinding(ORPHAN_MANIFEST, words, module, str(manifest), "metadata.labels", kyma, actor=Actor.YOU)
 
 
@@ -80,5 +80,5 @@ def _orphaned_manifests(case: AuditInput) -> Iterator[AuditFinding]:
             continue
         kyma = kymas.get(manifest.kyma)
         if kyma is not None and kyma.request(manifest.module) is None and kyma.report(manifest.module) is None:
-            words = f"the Kyma {manifest.kyma} neither asks for {manifest.module} nor reports it"
+            words = f"the Kyma {manifest.kyma} neither requests nor reports {manifest.module}"
             yield AuditFinding(ORPHAN_MANIFEST, words, manifest.module, str(read_ref(raw)), actor=Actor.YOU)

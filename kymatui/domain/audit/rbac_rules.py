@@ -16,29 +16,29 @@ EVERYTHING = AuditRule(
     "rights.everything",
     "a module may do everything",
     Severity.ERROR,
-    "Whoever gets into the module's pods owns the cluster, or all of a group.",
-    "Ask the module's owner for a role that names what it needs.",
+    "An attacker in the module's pods controls the cluster, or a whole API group.",
+    "Ask the module's owner for a role with only the rights that it needs.",
 )
 ESCALATION = AuditRule(
     "rights.escalation",
     "a module can give itself more rights",
     Severity.WARNING,
-    "With escalate, bind, impersonate, tokens or webhooks a role is only the beginning of what it allows.",
-    "Ask the module's owner to name the roles that it has to bind, or to do without.",
+    "With escalate, bind, impersonate, tokens or webhooks, the module can gain any right.",
+    "Ask the module's owner to list the roles that it binds, or to do without.",
 )
 BROAD = AuditRule(
     "rights.broad",
-    "a module reads Secrets, or gets into pods",
+    "a module reads Secrets or accesses pods",
     Severity.WARNING,
-    "What it reads or reaches there belongs to others: passwords, tokens, programs that run.",
-    "Ask the module's owner to name the Secrets, or to keep to its own namespace.",
+    "These belong to others: passwords, tokens, running programs.",
+    "Ask the module's owner to list the Secrets, or to use only its own namespace.",
 )
 LACKING = AuditRule(
     "access.lacking",
-    "you lack a right that work on modules needs",
+    "you lack a right for work on modules",
     Severity.INFO,
-    "What needs it is refused when it is tried.",
-    "Ask for the right, if it is your task.",
+    "Actions that need it are refused.",
+    "Ask for the right if you need it.",
 )
 RULES = (EVERYTHING, ESCALATION, BROAD, LACKING)
 _KINDS = {

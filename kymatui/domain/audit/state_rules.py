@@ -23,43 +23,43 @@ ERROR = AuditRule(
     "state.error",
     "a module is in error",
     Severity.ERROR,
-    "What the module is for does not work.",
-    "Read the reason; it says who has to act.",
+    "The module does not work.",
+    "Read the reason; it names what to do.",
 )
 WARNING = AuditRule(
     "state.warning",
     "a module warns",
     Severity.WARNING,
-    "The module needs something that only a person can give it.",
-    "Read the reason; it says what is missing.",
+    "The module needs an action from you.",
+    "Read the reason; it names what is missing.",
 )
 DELETING = AuditRule(
     "state.deleting",
-    "a deletion does not come to its end",
+    "a deletion does not finish",
     Severity.WARNING,
-    "Something holds the module's resource; until it lets go, the module stays half there.",
-    "Look at the finalizers and at what is left of the module's resources, and remove those.",
+    "A finalizer blocks the deletion; until it is removed, parts of the module stay.",
+    "Run `kymatui finalizers MODULE`, and delete the objects that block the deletion.",
 )
 PROCESSING = AuditRule(
     "state.processing",
-    "a module has been on its way for a long time",
+    "a module has been Processing for a long time",
     Severity.WARNING,
-    "An installation or an upgrade that does not end may have left parts of two versions side by side.",
-    "Look at the manager's pods and events.",
+    "An unfinished installation or upgrade may have left parts of two versions.",
+    "Check the manager's pods and events.",
 )
 DISAGREE = AuditRule(
     "state.disagree",
-    "Kyma, Manifest and the module's resource say different things",
+    "Kyma, Manifest and module CR report different states",
     Severity.INFO,
-    "Whoever looks at one of them only is misled.",
-    "Nothing, if it passes; else find out who does not look any more.",
+    "Each of them alone gives a wrong picture.",
+    "Wait a minute; if it stays, check which controller no longer runs.",
 )
 ZERO = AuditRule(
     "manager.zero",
-    "a manager is scaled to zero",
+    "a module's manager is scaled to zero",
     Severity.WARNING,
-    "Nothing acts on the module's resources.",
-    "Scale it up, or take the module away.",
+    "The module's objects are not reconciled.",
+    "Scale it up, or delete the module.",
 )
 _TOLD_ELSEWHERE = (Presence.ORPHAN, Presence.CONFLICT)
 RULES = (ERROR, WARNING, DELETING, PROCESSING, DISAGREE, ZERO)
@@ -99,7 +99,7 @@ def _rule(row: ModuleRow, since: float | None, now: float) -> AuditRule | None:
 def _besides(row: ModuleRow) -> Iterator[AuditFinding]:
     if row.managed and row.reports.disagree:
         said = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "resource": row.reports.resource}
-        words = ", ".join(f"{who} says {word}" for who, word in said.items() if word)
+        words = ", ".join(f"{who}={word}" for who, word in said.items() if word)
         yield AuditFinding(DISAGREE, words, row.name, str(row.manifest) if row.manifest else "", "status.state")
     if row.readiness is not None and row.readiness.scaled_to_zero:
         words = f"{row.manager} has no replicas"

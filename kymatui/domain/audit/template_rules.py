@@ -21,14 +21,14 @@ MALFORMED = AuditRule(
     "an object of the catalog cannot be read",
     Severity.ERROR,
     "The module that it describes is missing from the catalog.",
-    "Mend the object where it comes from.",
+    "Fix the object at its source.",
 )
 SCHEMA = AuditRule(
     "template.schema",
-    "an object of the catalog breaks its schema",
+    "an object of the catalog does not match its schema",
     Severity.WARNING,
-    "Other tools may read it otherwise, and a newer definition may refuse it.",
-    "Mend the field where the object comes from.",
+    "Other tools may read it differently, and a newer CRD may reject it.",
+    "Fix the field at the object's source.",
 )
 NAME = AuditRule(
     "template.name",
@@ -39,52 +39,52 @@ NAME = AuditRule(
 )
 NO_SOURCE = AuditRule(
     "template.no-source",
-    "a template says nowhere what is to be installed",
+    "a template names nothing to install",
     Severity.WARNING,
-    "The module is offered, and nobody can install it.",
+    "The module is offered but cannot be installed.",
     "Name the raw manifest in spec.resources (rawManifest), or the component in spec.descriptor.",
 )
 LINK = AuditRule(
     "template.link",
-    "what a template installs is fetched without TLS, or from an address that is none",
+    "a template's manifest is fetched without TLS, or from an invalid address",
     Severity.WARNING,
-    "Whoever is on the way can replace it, and what it brings runs with the rights of the module.",
-    "Give the address with https://.",
+    "An attacker on the network can replace it, and its content runs with the module's rights.",
+    "Use an https:// address.",
 )
 OLD_STYLE = AuditRule(
     "template.old-style",
-    "a template is of the old style",
+    "a template has the old format",
     Severity.INFO,
-    "Templates that are found by spec.channel are deprecated.",
-    "Describe channels in a ModuleReleaseMeta, and name the template <module>-<version>.",
+    "Templates with spec.channel are deprecated.",
+    "Define channels in a ModuleReleaseMeta, and name the template <module>-<version>.",
 )
 UNSIGNED = AuditRule(
     "template.unsigned",
     "a module's descriptor has no signature",
     Severity.WARNING,
-    "Nobody can tell whether what is installed is what its owner released.",
+    "It cannot be verified that the installed objects are what the owner released.",
     "Sign the component version when it is released.",
 )
 CHECKS_DEPRECATED = AuditRule(
     "checks.deprecated",
     "a template has a customStateCheck",
     Severity.INFO,
-    "Lifecycle-manager does not evaluate it any more; the state is that of the manager's workload.",
+    "Current lifecycle-manager does not evaluate it; it reports the state of the manager's workload.",
     "Report the state in the module's own status.",
 )
 CHECKS_INVALID = AuditRule(
     "checks.invalid",
-    "a customStateCheck does not mean what it says",
+    "a customStateCheck has a wrong rule",
     Severity.WARNING,
-    "The module is shown in a state that its author did not mean.",
-    "Mend the rule that is named.",
+    "The module is displayed in a state that its author did not intend.",
+    "Fix the named rule.",
 )
 CHECKS_DIFFER = AuditRule(
     "checks.differ",
-    "the two readings of a customStateCheck differ",
+    "lifecycle-manager reads a customStateCheck differently than documented",
     Severity.WARNING,
-    "Lifecycle-manager evaluates the rules otherwise than they are documented, and the state is not the one meant.",
-    "Give each path of the rules a value in the resource, or take the rule away.",
+    "The reported state is not the intended one.",
+    "Give each path of the rules a value in the module CR, or remove the rule.",
 )
 RULES = (
     MALFORMED,
@@ -122,11 +122,11 @@ def _template(template: ModuleTemplate) -> Iterator[AuditFinding]:
     for flaw in reading.template_violations(template):
         yield AuditFinding(SCHEMA, str(flaw), module, where, flaw.path, actor=Actor.CATALOG)
     if not template.follows_convention:
-        words = f"it is named {template.meta.name}, and lifecycle-manager looks for {template.conventional_name}"
+        words = f"it is named {template.meta.name}, but lifecycle-manager looks for {template.conventional_name}"
         yield AuditFinding(NAME, words, module, where, "metadata.name", template.meta.name, actor=Actor.CATALOG)
     yield from _sources(template)
     if template.generation is TemplateGeneration.OLD:
-        words = f"it is found by its channel {template.channel}" if template.channel else "it says no version"
+        words = f"it uses spec.channel {template.channel}" if template.channel else "it has no version"
         yield AuditFinding(OLD_STYLE, words, module, where, "spec.channel", template.channel, actor=Actor.CATALOG)
     if _is_unsigned(template):
         words = f"the descriptor of {template.component} {template.component_version} has no signature".rstrip()
@@ -148,7 +148,7 @@ def _sources(template: ModuleTemplate) -> Iterator[AuditFinding]:
     for index, link in enumerate(template.links):
         if not _is_safe(link.address):
             path = f"spec.resources[{index}].link"
-            words = f"{link.name} is fetched from {link.address or 'nowhere'}"
+            words = f"{link.name} is fetched from {link.address or 'an empty address'}"
             yield AuditFinding(LINK, words, module, where, path, link.address, actor=Actor.CATALOG)
 
 
@@ -189,5 +189,5 @@ def _readings(case: AuditInput) -> Iterator[AuditFinding]:
     for row in case.catalog.rows:
         for item in row.checked:
             if item.differs:
-                words = f"lifecycle-manager comes to {item.klm.state}, its documentation to {item.strict.state}"
+                words = f"lifecycle-manager reports {item.klm.state}; by its documentation it is {item.strict.state}"
                 yield AuditFinding(CHECKS_DIFFER, words, row.name, str(item.resource), "", actor=Actor.CATALOG)

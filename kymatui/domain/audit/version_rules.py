@@ -11,38 +11,38 @@ from kymatui.domain.versions.messages import drift_words
 
 BEHIND = AuditRule(
     "drift.behind",
-    "an older version runs than should",
+    "an older version is running than expected",
     Severity.WARNING,
-    "Fixes that the channel has, security fixes among them, are not in this cluster.",
-    "For a managed module find out what holds lifecycle-manager up; upgrade one that was installed directly.",
+    "The cluster lacks fixes of the channel, possibly security fixes.",
+    "Managed: find out what blocks lifecycle-manager. Installed directly: `kymatui upgrade MODULE`.",
 )
 AHEAD = AuditRule(
     "drift.ahead",
-    "a newer version runs than should",
+    "a newer version is running than expected",
     Severity.WARNING,
-    "Somebody installed it past the channel; nobody tested this version with the others.",
-    "Find out who did it; wait for the channel, or install the channel's version again.",
+    "It was installed outside the channel and is not tested with the other modules.",
+    "Wait for the channel, or install the channel's version again.",
 )
 HELD_BACK = AuditRule(
     "drift.held-back",
-    "the channel has a lower version, and nothing is downgraded",
+    "the installed version is newer than the channel",
     Severity.WARNING,
-    "The module gets no updates until the channel has caught up.",
-    "Wait for the channel, or delete the module and add it again.",
+    "The module gets no updates until the channel has a newer version.",
+    "Wait for the channel, or delete the module and enable it again.",
 )
 WINDOW = AuditRule(
     "drift.window",
-    "an update waits for a maintenance window",
+    "an upgrade awaits its maintenance window",
     Severity.INFO,
-    "The update needs a downtime, which this runtime allows at certain times only.",
-    "Nothing, or let the Kyma skip maintenance windows.",
+    "The upgrade needs a downtime, which this runtime allows only in maintenance windows.",
+    "Wait, or let the Kyma skip maintenance windows.",
 )
 UNKNOWN = AuditRule(
     "drift.unknown",
-    "nobody can tell which version runs",
+    "the running version is unknown",
     Severity.INFO,
-    "Without the installed version no drift can be seen.",
-    "Give the manager's image a tag, or its workload the label app.kubernetes.io/version.",
+    "Without the installed version, drift cannot be detected.",
+    "Set a tag on the manager's image, or the label app.kubernetes.io/version on its workload.",
 )
 RULES = (BEHIND, AHEAD, HELD_BACK, WINDOW, UNKNOWN)
 _KINDS = {
@@ -58,7 +58,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
     for row in case.catalog.rows:
         rule = _KINDS.get(row.drift.kind)
         if rule is not None:
-            message = f"{row.installed or 'an unknown version'} runs, {row.desired or 'an unknown version'} should"
+            message = f"running {row.installed or 'an unknown version'}, expected {row.desired or 'an unknown version'}"
             words = drift_words(row.drift)
             yield AuditFinding(
                 rule,

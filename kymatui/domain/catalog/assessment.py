@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kymatui.domain.catalog.module_inputs import ModuleInputs
 from kymatui.domain.catalog.rows import CheckedResource
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR, read_meta, read_ref
@@ -17,6 +18,7 @@ from kymatui.domain.modules.presence import Presence
 from kymatui.domain.modules.readiness import Readiness, is_gate_open
 from kymatui.domain.modules.state_checks import CheckInput, CheckMode, Evaluation, evaluate
 from kymatui.domain.snapshot.snapshots import Object
+from kymatui.domain.versions.drift import Drift
 from kymatui.domain.versions.refusals import Refusal
 
 START_GRACE = 60.0
@@ -31,6 +33,26 @@ class Assessment:
     state: State
     source: StateSource
     evaluation: Evaluation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonInputs:
+    """The inputs for choosing the reason of one module."""
+
+    subject: ModuleInputs
+    presence: Presence
+    assessment: Assessment
+    drift: Drift
+    installed: str
+    readiness: Readiness | None
+    checked: tuple[CheckedResource, ...]
+    unseen: str = ""
+    kyma_unseen: str = ""
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Return why the module does not resolve, None if it does."""
+        return self.subject.resolution.refusal
 
 
 def effective_rules(template_rules: Sequence[StateCheckRule], manifest: Manifest | None) -> tuple[StateCheckRule, ...]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from kymatui.domain.catalog.assessment import (
     START_GRACE,
     Assessment,
+    ReasonInputs,
     assess,
     check_resources,
     effective_rules,
@@ -26,7 +27,7 @@ from kymatui.domain.catalog.module_inputs import (
     row_inputs,
     unreadable_kinds,
 )
-from kymatui.domain.catalog.reasons import ReasonInputs, choose_reason
+from kymatui.domain.catalog.reasons import choose_reason
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, CheckedResource, KymaSummary, ModuleRow, StateReports
 from kymatui.domain.catalog.unknown_facts import unknown_facts
 from kymatui.domain.kubernetes.json_reader import JsonReader

@@ -11,7 +11,7 @@ CATALOG_COLUMNS: Final = {
     "installed": "the running version",
     "desired": "the expected version",
     "newest": "the newest release (a pre-release if none)",
-    "drift": "how far running and expected version are apart",
+    "drift": "the distance between the running and the expected version",
     "state": "the module's state",
     "checks": "which source decided the state",
     "age": "how long it has been in the cluster",

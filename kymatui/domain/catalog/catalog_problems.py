@@ -43,7 +43,7 @@ def _unreadable(
     found += [(item.resource, item.flaws, Actor.MANAGER) for item in checked]
     for ref, flaws, actor in found:
         for flaw in flaws:
-            yield Problem(Severity.WARNING, f"{ref} breaks its schema: {flaw}", actor, module, ref)
+            yield Problem(Severity.WARNING, f"{ref} does not match its schema: {flaw}", actor, module, ref)
 
 
 def _row_problems(
@@ -59,7 +59,7 @@ def _row_problems(
             message = taken_over_words(str(template.ref), creator)
             yield Problem(Severity.WARNING, message, Actor.YOU, module, template.ref)
         for flaw in module_templates.template_violations(template):
-            message = f"{template.ref} breaks its schema: {flaw}"
+            message = f"{template.ref} does not match its schema: {flaw}"
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, template.ref)
         for finding in lint_rules(template.rules):
             message = f"{template.ref}: {finding}"
@@ -67,17 +67,17 @@ def _row_problems(
             yield Problem(severity, message, Actor.CATALOG, module, template.ref)
     if meta is not None:
         for flaw in release_metas.release_meta_violations(meta):
-            message = f"{meta.ref} breaks its schema: {flaw}"
+            message = f"{meta.ref} does not match its schema: {flaw}"
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, meta.ref)
     for item in checked:
         if item.differs:
             message = (
-                f"{item.resource}: lifecycle-manager's reading of customStateCheck gives {item.klm.state}, "
-                f"its documentation {item.strict.state}"
+                f"{item.resource}: lifecycle-manager's evaluation of customStateCheck gives {item.klm.state}, "
+                f"the evaluation by its documentation gives {item.strict.state}"
             )
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, item.resource)
     if ready is not None and ready.scaled_to_zero:
-        message = f"{ready.ref} is scaled to zero: nothing acts on the module's resources"
+        message = f"{ready.ref} is scaled to zero, so it does not reconcile the module's objects. Scale it up"
         yield Problem(Severity.WARNING, message, Actor.YOU, module, ready.ref)
 
 
@@ -133,9 +133,9 @@ def _lost(feeds: Mapping[str, Feed], who: str, message: str) -> Problem:
     said = f": {message}" if message else ""
     if len(feeds) == 1:
         (name,) = feeds
-        return Problem(Severity.WARNING, f"{who} does not answer for {name}{said}", Actor.CLUSTER, "", name)
-    about = f" for {len(feeds)} lists" if feeds else ""
-    return Problem(Severity.WARNING, f"{who} does not answer{about}{said}", Actor.CLUSTER)
+        return Problem(Severity.WARNING, f"{who} does not return {name}{said}", Actor.CLUSTER, "", name)
+    fails = f"does not return {len(feeds)} lists" if feeds else "does not answer"
+    return Problem(Severity.WARNING, f"{who} {fails}{said}", Actor.CLUSTER)
 
 
 def _outside(name: str, feed: Feed, said: str) -> Iterator[Problem]:
@@ -143,7 +143,7 @@ def _outside(name: str, feed: Feed, said: str) -> Iterator[Problem]:
     if feed.state is FeedState.FAILED:
         yield Problem(Severity.WARNING, f"the {name} cannot be read{said}", Actor.YOU, "", name)
     elif feed.state is FeedState.STALE:
-        yield Problem(Severity.WARNING, f"the {name} is as it was, and cannot be read again{said}", Actor.YOU, "", name)
+        yield Problem(Severity.WARNING, f"the {name} may be outdated; the last read failed{said}", Actor.YOU, "", name)
     elif said:
         yield Problem(Severity.INFO, f"the {name}{said}", Actor.NOBODY, "", name)
 
@@ -152,22 +152,29 @@ def _kyma(world: ClusterIndex, rows: Sequence[ModuleRow], wanted: str) -> Iterat
     kyma = world.kyma
     if kyma is None:
         if wanted:
-            yield Problem(Severity.ERROR, f"there is no Kyma {wanted}", Actor.YOU)
+            yield Problem(Severity.ERROR, f"Kyma {wanted} not found", Actor.YOU)
         return
     name = str(kyma.ref)
     count = len(world.snapshot.kymas)
     if count > 1 and not wanted:
-        message = f"{count} Kymas are here; the rows are about {kyma.meta.namespace}/{kyma.meta.name}"
+        message = f"the cluster has {count} Kymas; the rows are about {kyma.meta.namespace}/{kyma.meta.name}"
         yield Problem(Severity.INFO, message, Actor.NOBODY, "", kyma.ref)
     if kyma.channel.lower() == NO_CHANNEL:
-        yield Problem(Severity.ERROR, f"{name}: spec.channel is none, which is no channel", Actor.YOU, "", kyma.ref)
+        yield Problem(
+            Severity.ERROR,
+            f"{name}: spec.channel is none, which is not a channel. Set a channel",
+            Actor.YOU,
+            "",
+            kyma.ref,
+        )
     if kyma.meta.label_is_true(LABEL_SKIP):
-        yield Problem(Severity.WARNING, f"{name} is skipped by lifecycle-manager (label)", Actor.YOU, "", kyma.ref)
+        message = f"{name} has the skip label, so lifecycle-manager ignores it"
+        yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref)
     if kyma.meta.deleting:
         yield _deletion(kyma, name)
     yield from _orphaned(kyma, world)
     for flaw in kyma.flaws:
-        yield Problem(Severity.WARNING, f"{name} breaks its schema: {flaw}", Actor.YOU, "", kyma.ref)
+        yield Problem(Severity.WARNING, f"{name} does not match its schema: {flaw}", Actor.YOU, "", kyma.ref)
     yield from _disagreements(kyma, rows)
 
 
@@ -176,13 +183,11 @@ def _deletion(kyma: Kyma, name: str) -> Problem:
 
     The control plane creates a runtime's Kyma again, and may not request every module that is requested here.
     """
-    held = f", held by {', '.join(kyma.meta.finalizers)}" if kyma.meta.finalizers else ""
+    held = f" (finalizers: {', '.join(kyma.meta.finalizers)})" if kyma.meta.finalizers else ""
     if any(name in kyma.meta.annotations for name in ANNOTATIONS_OWNED_BY):
         words = kyma_deletion_words(one.name for one in kyma.modules)
         return Problem(Severity.WARNING, f"{name} is being deleted{held}: {words}", Actor.YOU, "", kyma.ref)
-    return Problem(
-        Severity.WARNING, f"{name} is being deleted, and all its modules with it{held}", Actor.KLM, "", kyma.ref
-    )
+    return Problem(Severity.WARNING, f"{name} is being deleted with all its modules{held}", Actor.KLM, "", kyma.ref)
 
 
 def _orphaned(kyma: Kyma, world: ClusterIndex) -> Iterator[Problem]:
@@ -192,21 +197,21 @@ def _orphaned(kyma: Kyma, world: ClusterIndex) -> Iterator[Problem]:
     """
     for module, manifest in sorted(world.manifests.items()):
         if not manifest.mandatory and kyma.request(module) is None and kyma.report(module) is None:
-            message = f"{manifest.ref} is orphaned: the Kyma neither asks for the module nor reports it"
+            message = f"{manifest.ref} is orphaned: the Kyma neither requests nor reports the module"
             yield Problem(Severity.WARNING, message, Actor.YOU, module, manifest.ref)
 
 
 def _disagreements(kyma: Kyma, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
     expected = kyma_state((r.state for r in kyma.reports), (c.status for c in kyma.conditions))
     if kyma.state and kyma.state != expected and not kyma.meta.deleting:
-        message = f"{kyma.ref} reports {kyma.state}, but its modules and conditions add up to {expected}"
+        message = f"{kyma.ref} reports {kyma.state}, but its modules and conditions give {expected}"
         yield Problem(Severity.INFO, message, Actor.KLM, "", kyma.ref)
     worse = [row.name for row in rows if row.managed and row.state is State.ERROR]
     if kyma.state == State.READY and worse:
-        message = f"{kyma.ref} reports Ready, but these modules are not: {', '.join(worse)}"
+        message = f"{kyma.ref} reports Ready, but these modules are in Error: {', '.join(worse)}"
         yield Problem(Severity.WARNING, message, Actor.YOU, "", kyma.ref)
     for row in rows:
         if row.managed and row.reports.disagree:
-            said = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "resource": row.reports.resource}
-            words = ", ".join(f"{who} says {word}" for who, word in said.items() if word)
-            yield Problem(Severity.INFO, f"they disagree: {words}", Actor.NOBODY, row.name)
+            said = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "module CR": row.reports.resource}
+            words = ", ".join(f"{who}={word}" for who, word in said.items() if word)
+            yield Problem(Severity.INFO, f"Conflicting states: {words}", Actor.NOBODY, row.name)

@@ -23,19 +23,19 @@ def catalog_json_schema() -> Schema:
         "title": "kymatui catalog",
         **_object(
             cluster=_text("the context's name"),
-            kyma=_or_null(_kyma(), "the Kyma that the rows are about; null where there is none"),
-            modules={"type": "array", "items": _module(), "description": "one a module, in the order of their names"},
-            problems={"type": "array", "items": _problem(), "description": "what is wrong, the worst first"},
-            counts={"description": "how many there are, as the top line of the screen says"}
+            kyma=_or_null(_kyma(), "the Kyma that the rows are about; null if there is none"),
+            modules={"type": "array", "items": _module(), "description": "one entry for each module, by name"},
+            problems={"type": "array", "items": _problem(), "description": "problems, the worst first"},
+            counts={"description": "the counts of the screen's top line"}
             | _object(
-                modules=_number("the modules; null where a list that names modules is missing"),
-                problems=_number("the problems that are no mere information; null while lists are loading"),
+                modules=_number("number of modules; null if a list that names modules is missing"),
+                problems=_number("number of problems without informational ones; null while lists are loading"),
             ),
-            unknown=_unknown(("kyma", "modules", "problems"), "why part of this document is not known or not complete"),
+            unknown=_unknown(("kyma", "modules", "problems"), "why part of this document is unknown or incomplete"),
             lists={
                 "type": "object",
                 "additionalProperties": _list(),
-                "description": "how each list of the cluster is doing, by resource name",
+                "description": "state of each list of the cluster, by resource name",
             },
         ),
     }
@@ -46,7 +46,7 @@ def _kyma() -> Schema:
         name=_text("the object's name"),
         namespace=_text("its namespace"),
         channel=_text("spec.channel", null=True),
-        state=_text("status.state, as it stands", null=True),
+        state=_text("status.state as reported", null=True),
     )
 
 
@@ -59,52 +59,54 @@ def _module() -> Schema:
         channels={
             **channels,
             "type": ["object", "null"],
-            "description": "the version of each channel that it is in; empty for community modules, null if not known",
+            "description": "the version in each of its channels; empty for community modules, null if unknown",
         },
-        channel=_text("the channel that counts for this Kyma", null=True),
+        channel=_text("the channel that applies to this Kyma", null=True),
         desired=_text("the version that should run", null=True),
-        installed=_text("the version that runs; what stands in its place where no version is named", null=True),
+        installed=_text("the running version; if nothing names a version, the tag or text that was found", null=True),
         installedSource=_word(
-            VersionSource, "running: the workload names it; reported: only Manifest or Kyma do", null=True
+            VersionSource,
+            "running: read from the workload; reported: only the Manifest or the Kyma names it",
+            null=True,
         ),
-        newest=_text("the newest release; a pre-release only where there is no release", null=True),
-        drift=_word(DriftKind, "how installed relates to desired; none where nothing is compared"),
-        state=_word(State, "the worst of what everybody says of it"),
-        stateSource=_word(filter(None, StateSource), "who said so", null=True),
-        managed=_flag("lifecycle-manager manages it; null where that is not known", null=True),
-        mandatory=_flag("every Kyma has it, without asking; null where that is not known", null=True),
+        newest=_text("the newest release, or the newest pre-release if there are only pre-releases", null=True),
+        drift=_word(DriftKind, "how installed relates to desired; none if nothing is compared"),
+        state=_word(State, "the worst state that a source reports"),
+        stateSource=_word(filter(None, StateSource), "the source of the state", null=True),
+        managed=_flag("whether lifecycle-manager manages it; null if unknown", null=True),
+        mandatory=_flag("whether every Kyma has it without a request; null if unknown", null=True),
         beta=_flag("only Kymas with the beta label get it"),
         internal=_flag("only Kymas with the internal label get it"),
         checks={
             **checks,
             "type": ["array", "null"],
-            "description": "each rule of customStateCheck for each module CR; null where these could not be listed",
+            "description": "each rule of customStateCheck for each module CR; null if the CRs could not be listed",
         },
-        reason=_text("one sentence: what is wrong and who must act, or that nothing is"),
-        actor=_word(filter(None, Actor), "who must act", null=True),
-        unknown=_unknown(map(str, RowFact), "the facts of this module that a missing list leaves open, and why"),
+        reason=_text("what is wrong and what to do, or the normal status"),
+        actor=_word(filter(None, Actor), "who acts next", null=True),
+        unknown=_unknown(map(str, RowFact), "the facts that are unknown because a list is missing, and why"),
     )
 
 
 def _check() -> Schema:
     return _object(
-        resource=_text("the kind, namespace and name of the resource"),
+        resource=_text("kind, namespace and name of the module CR"),
         path=_text("jsonPath of the rule"),
         wanted=_text("value of the rule"),
-        found=_text("what is there; null where there is nothing", null=True),
-        result=_word(RuleResult, "how the rule came out"),
+        found=_text("the value in the CR; null if it has none", null=True),
+        result=_word(RuleResult, "the result of the rule"),
         mapsTo=_text("mappedState of the rule"),
-        state=_word(State, "what all rules together give for this resource"),
+        state=_word(State, "the result of all rules for this CR"),
     )
 
 
 def _problem() -> Schema:
     return _object(
-        severity=_word(Severity, "how bad it is"),
+        severity=_word(Severity, "severity of the problem"),
         module=_text("the module that it concerns", null=True),
         object=_text("the object or the list that it concerns", null=True),
         message=_text("what is wrong"),
-        actor=_word(filter(None, Actor), "who must act", null=True),
+        actor=_word(filter(None, Actor), "who acts next", null=True),
     )
 
 
@@ -133,7 +135,9 @@ def _flag(description: str, *, null: bool = False) -> Schema:
 def _unknown(facts: Iterable[str], description: str) -> Schema:
     """Return the schema of an object with an optional key for each unknown fact."""
     why = _object(
-        state=_word(ListGap, "loading: wait; forbidden: the right to list is missing; unknown: the server failed"),
+        state=_word(
+            ListGap, "loading: wait; forbidden: the right to list is missing; unknown: the server did not answer"
+        ),
         lists={"type": "array", "items": {"type": "string"}, "description": "resource names of the missing lists"},
         reason=_text("the same in one sentence"),
     )
@@ -143,8 +147,8 @@ def _unknown(facts: Iterable[str], description: str) -> Schema:
 
 def _list() -> Schema:
     return _object(
-        state=_word(LIST_WORDS.values(), "listed: what is not there does not exist; else that is not known"),
-        message=_text("what the server said", null=True),
+        state=_word(LIST_WORDS.values(), "listed: an object that is missing does not exist; otherwise that is unknown"),
+        message=_text("the server's message", null=True),
     )
 
 

@@ -133,9 +133,9 @@ def _facts(row: ModuleRow, objects: Sequence[Object | None]) -> Iterator[tuple[t
 def _changes(before: Mapping[str, _Facts], after: Mapping[str, _Facts], now: float) -> Iterator[ModuleChange]:
     for name in before.keys() | after.keys():
         if name not in before:
-            yield ModuleChange(now, name, "module", "", "came into the catalog")
+            yield ModuleChange(now, name, "module", "", "in the catalog")
         elif name not in after:
-            yield ModuleChange(now, name, "module", "was in the catalog", "")
+            yield ModuleChange(now, name, "module", "in the catalog", "")
         elif before[name] is not after[name]:
             yield from _module_changes(name, before[name], after[name], now)
 

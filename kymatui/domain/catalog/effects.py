@@ -71,14 +71,14 @@ def _effect(was: ModuleRow | None, will: ModuleRow | None) -> tuple[EffectKind, 
     if refusal is not None and refusal.uninstalls and _is_there(was) and not _refused_as_before(was, refusal):
         return EffectKind.UNINSTALL, "is uninstalled"
     if refusal is None and before is not None and before.uninstalls and will.managed:
-        return EffectKind.INSTALL, f"is installed in {will.desired}"
+        return EffectKind.INSTALL, f"is installed ({will.desired})"
     if will.presence is Presence.DELETING and was is not None and was.presence is not Presence.DELETING:
         return EffectKind.UNINSTALL, f"is uninstalled ({was.installed})" if was.installed else "is uninstalled"
     if not will.managed:
         return _no_longer_managed(was, will)
     if was is None or not was.managed:
-        installed = (EffectKind.INSTALL, f"is installed in {will.desired}")
-        return installed if will.desired else (EffectKind.REQUEST, "is asked for")
+        installed = (EffectKind.INSTALL, f"is installed ({will.desired})")
+        return installed if will.desired else (EffectKind.REQUEST, "is requested")
     if isinstance(refusal, HeldBack) and (was.desired, was.channel) != (will.desired, will.channel):
         return EffectKind.HELD_BACK, held_back_words(refusal)
     if was.desired != will.desired:
@@ -97,7 +97,7 @@ def _withdrawn(was: ModuleRow | None) -> tuple[EffectKind, str] | None:
         return None
     is_there = was.managed and bool(was.installed or was.manifest or was.checked)
     kind = EffectKind.UNINSTALL if is_there else EffectKind.WITHDRAW
-    return kind, "is gone from the catalog"
+    return kind, "is no longer in the catalog"
 
 
 def _is_there(row: ModuleRow | None) -> bool:
@@ -112,14 +112,14 @@ def _no_longer_managed(was: ModuleRow | None, will: ModuleRow) -> tuple[EffectKi
     if was is None or was.presence is Presence.NOT_INSTALLED or not was.managed:
         return None
     unmanaged = will.presence is Presence.UNMANAGED
-    return EffectKind.RELEASE, "stays as it is, unmanaged" if unmanaged else "is no longer asked for"
+    return EffectKind.RELEASE, "stays installed, unmanaged" if unmanaged else "is no longer requested"
 
 
 def _moved(was: ModuleRow, will: ModuleRow) -> tuple[EffectKind, str]:
     if not was.installed:
-        return EffectKind.INSTALL, f"is installed in {will.desired} instead of {was.desired}"
+        return EffectKind.INSTALL, f"is installed ({will.desired} instead of {was.desired})"
     if same_version(was.installed, will.desired):
         return EffectKind.KEEP, f"stays at {was.installed}"
     if will.desired and version_order(will.desired) > version_order(was.installed):
-        return EffectKind.UPGRADE, f"goes up from {was.installed} to {will.desired}"
-    return EffectKind.DOWNGRADE, f"goes down from {was.installed} to {will.desired or 'nothing'}"
+        return EffectKind.UPGRADE, f"is upgraded {was.installed} → {will.desired}"
+    return EffectKind.DOWNGRADE, f"is downgraded {was.installed} → {will.desired or 'no version'}"

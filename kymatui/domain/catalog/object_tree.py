@@ -106,16 +106,16 @@ def build_tree(
     notes = []
     if row.manifest is None:
         why = row.unknown.get(RowFact.MANIFEST)
-        manifest = "there is no Manifest here" if why is None else f"Manifest: {why}"
-        notes.append(f"{manifest}, so it is not known what else was installed")
+        manifest = "no Manifest in this cluster" if why is None else f"Manifest: {why}"
+        notes.append(f"{manifest}, so other installed objects are unknown")
     if (why := row.unknown.get(RowFact.CHECKS)) is not None:
         notes.append(f"module CRs: {why}")
     if row.manager is None and (why := row.unknown.get(RowFact.STATE)) is not None:
-        notes.append(f"manager: {why}")
+        notes.append(f"module's manager: {why}")
     if unseen and any(node.ref.kind.group == "apps" for root in roots for node in root.walk()):
         notes.append(unseen)
     if any(node.sight is ObjectVisibility.UNWATCHED for root in roots for node in root.walk()):
-        notes.append("of objects that are not watched it is only known that they were installed")
+        notes.append("objects marked as not watched were installed; whether they still exist is unknown")
     return ObjectTree(roots, tuple(notes))
 
 
@@ -174,7 +174,7 @@ class _Growing:
         state, words = self._state(ref, raw)
         owned = [read_ref(child) for child in self._locations.owned_by(raw)]
         if depth >= MAX_DEPTH and owned:
-            words, owned = f"{words}; what it owns is too deep to be shown", []
+            words, owned = f"{words}; its owned objects are nested too deeply to be displayed", []
         children = self._nodes(sorted(owned, key=_by_kind), NodeRole.OWNED, depth + 1)
         return TreeNode(
             ref, role, ObjectVisibility.SEEN, state, words, read_meta(JsonReader(raw)).created, tuple(children)
@@ -184,7 +184,7 @@ class _Growing:
         """Return an object's state and message: a module CR's own status or checks, else its readiness."""
         checked = self._checked.get(ref.key)
         if checked is not None:
-            held = f"held by {', '.join(checked.finalizers)}" if checked.deleting and checked.finalizers else ""
+            held = f"finalizers: {', '.join(checked.finalizers)}" if checked.deleting and checked.finalizers else ""
             return parse_state(checked.status_state) or checked.klm.state, checked.message or held
         found = check_readiness(raw, self._now)
         return found.state, found.words
@@ -195,7 +195,7 @@ class _Growing:
         if why is not None:
             return TreeNode(ref, role, ObjectVisibility.UNLISTED, State.UNKNOWN, str(why))
         if place[:2] in WATCHED or role is NodeRole.RESOURCE or place in self._locations.places:
-            return TreeNode(ref, role, ObjectVisibility.MISSING, State.ERROR, "it should be there and is not")
+            return TreeNode(ref, role, ObjectVisibility.MISSING, State.ERROR, "expected, but does not exist")
         return TreeNode(ref, role, ObjectVisibility.UNWATCHED, State.UNKNOWN)
 
 

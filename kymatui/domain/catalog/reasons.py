@@ -3,114 +3,105 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Final
 
-from kymatui.domain.catalog.assessment import Assessment
-from kymatui.domain.catalog.module_inputs import ModuleInputs
+from kymatui.domain.catalog.assessment import ReasonInputs
 from kymatui.domain.catalog.rows import CheckedResource
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.managed_fields import find_manual_changes
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.terminal_text import to_sentence
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.manifests import Manifest
-from kymatui.domain.kyma.problems import Actor, Reason, Severity
+from kymatui.domain.kyma.problems import Actor, Reason, Severity, action_needed, reason_by
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_for_state, actor_on_drift
 from kymatui.domain.modules.presence import ManagerVisibility, Presence
-from kymatui.domain.modules.readiness import Readiness
 from kymatui.domain.modules.risks import (
     NOT_RELEASED,
     is_not_applied,
     is_still_releasing,
     is_stuck,
     not_applied_words,
+    skipped_words,
     still_releasing_words,
     stuck_words,
 )
 from kymatui.domain.modules.state_checks import Evaluation, StateDecision
 from kymatui.domain.versions import refusals
-from kymatui.domain.versions.drift import Drift, DriftKind
-from kymatui.domain.versions.messages import note_words, refusal_words, window_words
+from kymatui.domain.versions.drift import DriftKind
+from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, remedy_words, window_words
 from kymatui.domain.versions.refusals import Refusal
 
 KLM = "lifecycle-manager"
 _SEVERITY = {State.ERROR: Severity.ERROR, State.WARNING: Severity.WARNING}
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonInputs:
-    """The inputs for choosing the reason of one module."""
-
-    subject: ModuleInputs
-    presence: Presence
-    assessment: Assessment
-    drift: Drift
-    installed: str
-    readiness: Readiness | None
-    checked: tuple[CheckedResource, ...]
-    unseen: str = ""
-    kyma_unseen: str = ""
-
-    @property
-    def refusal(self) -> Refusal | None:
-        """Return why the module does not resolve, None if it does."""
-        return self.subject.resolution.refusal
-
-
 def choose_reason(case: ReasonInputs) -> Reason:
     """Return the most important reason."""
-    return next(filter(None, (step(case) for step in _STEPS)), Reason("in step and ready"))
+    return next(filter(None, (step(case) for step in _STEPS)), Reason("Up to date and ready"))
 
 
 def _deleting(case: ReasonInputs) -> Reason | None:
     if case.presence is not Presence.DELETING:
         return None
+    manifest = case.subject.manifest
+    if case.subject.managed and manifest is not None and manifest.skipped:
+        return action_needed(skipped_words(manifest), Severity.WARNING, manifest.ref)
     left = [item for item in case.checked if not item.deleting]
     held = [item for item in case.checked if item.deleting and item.finalizers]
     if case.subject.managed and left:
         names = ", ".join(str(item.resource) for item in left[:3])
         more = f" and {len(left) - 3} more" if len(left) > 3 else ""
-        return Reason(f"deleting waits for YOU to delete {names}{more}", Actor.YOU, Severity.WARNING, says_waiting=True)
+        text = f"deletion blocked by {names}{more}. Delete {'it' if len(left) == 1 else 'them'} to continue."
+        return action_needed(text, Severity.WARNING)
     if held:
         return _held(case, held[0])
-    manifest = case.subject.manifest
     if manifest is not None and is_stuck(manifest) and not case.checked:
-        return Reason(stuck_words(manifest), Actor.YOU, Severity.WARNING)
-    said = (case.subject.report.message if case.subject.report else "") or (
-        case.subject.manifest.operation if case.subject.manifest else ""
-    )
+        return action_needed(stuck_words(manifest), Severity.WARNING)
+    operation = manifest.operation if manifest is not None else ""
+    said = (case.subject.report.message if case.subject.report else "") or operation
     if case.subject.managed:
-        operation = case.subject.manifest.operation if case.subject.manifest else ""
         actor = actor_for_state(State.DELETING, operation)
-        severity = Severity.WARNING if actor is Actor.YOU else Severity.INFO
-        return Reason(f"being deleted by {KLM}{f': {said}' if said else ''}", actor, severity)
-    return Reason("being deleted", Actor.MANAGER)
+        if actor is Actor.YOU:
+            text = f"{KLM} waits until you delete the module CRs{f' ({said})' if said else ''}"
+            return action_needed(text, Severity.WARNING)
+        return Reason(f"{KLM} is deleting the module{f': {said}' if said else ''}", actor, says_waiting=True)
+    return Reason("The module is being deleted", Actor.MANAGER)
 
 
 def _held(case: ReasonInputs, item: CheckedResource) -> Reason:
-    names = ", ".join(item.finalizers)
+    names = ("finalizers " if len(item.finalizers) > 1 else "finalizer ") + ", ".join(item.finalizers)
     if case.subject.manager.sight is ManagerVisibility.ABSENT:
-        text = f"{item.resource} is held by {names}, and the manager that should remove it is gone: you must"
-        return Reason(text, Actor.YOU, Severity.ERROR, about=item.resource)
-    said = f": {item.message}" if item.message else ""
-    if said and item.klm.state in _SEVERITY:
+        text = (
+            f"deletion of {item.resource} is blocked by {names}, and the module's manager, which should remove it, "
+            f"does not exist. Remove it yourself: kymatui finalizers {case.subject.name}."
+        )
+        return action_needed(text, Severity.ERROR, item.resource)
+    if item.message and item.klm.state in _SEVERITY:
         # a manager that can continue by itself reports no Error or Warning
-        text = f"deleting waits for YOU: {item.resource} is held by {names}{said}"
-        return Reason(text, Actor.YOU, Severity.WARNING, says_waiting=True, about=item.resource)
-    text = f"deleting waits for the manager to remove {names} from {item.resource}{said}"
+        text = (
+            f"deletion of {item.resource} is blocked: {item.message.removesuffix('.')}. "
+            f"Solve this; the module's manager then removes {names}."
+        )
+        return action_needed(text, Severity.WARNING, item.resource)
+    said = f": {item.message}" if item.message else ""
+    text = f"Deleting {item.resource}: waiting for the module's manager to remove {names}{said}"
     return Reason(text, Actor.MANAGER, says_waiting=True)
 
 
 def _conflict(case: ReasonInputs) -> Reason | None:
     if case.presence is Presence.CONFLICT:
-        others = ", ".join(map(str, case.subject.manager.others)) or "a direct installation"
-        text = f"managed by {KLM} and installed directly as well ({others}): remove one"
-        return Reason(text, Actor.YOU, Severity.WARNING)
+        others = f" ({', '.join(map(str, case.subject.manager.others))})" if case.subject.manager.others else ""
+        text = f"installed twice, by {KLM} and directly{others}. Delete one of the two installations."
+        return action_needed(text, Severity.WARNING)
     if case.presence is Presence.ORPHAN:
-        left = f"{case.checked[0].resource}" if case.checked else "a resource of the module"
+        left = f"{case.checked[0].resource}" if case.checked else "a module CR"
         more = f" and {len(case.checked) - 1} more" if len(case.checked) > 1 else ""
-        text = f"{left}{more} is there without its manager: install the module or delete it"
-        return Reason(text, Actor.YOU, Severity.WARNING)
+        exist, them = ("exist", "the module CRs") if more else ("exists", "the module CR")
+        text = f"{left}{more} {exist}, but the module's manager does not. Install the module or delete {them}."
+        return action_needed(text, Severity.WARNING)
     return None
 
 
@@ -120,10 +111,16 @@ def _refused(case: ReasonInputs) -> Reason | None:
         return None
     words = refusal_words(refusal)
     if refusal.uninstalls:
-        return Reason(f"not allowed for this Kyma, so {KLM} removes it: {words}", Actor.YOU, Severity.ERROR)
+        text = f"{KLM} uninstalls the module, because this Kyma may not use it: {words}. {remedy_words(refusal)}."
+        return action_needed(text, Severity.ERROR)
     if isinstance(refusal, refusals.HeldBack | refusals.WaitsForWindow):
         return None
-    return Reason(words, _actor(refusal), Severity.ERROR if refusal.state is State.ERROR else Severity.WARNING)
+    severity = Severity.ERROR if refusal.state is State.ERROR else Severity.WARNING
+    if refusal.state is State.UNKNOWN:
+        return Reason(f"Expected version unknown: {words}", _actor(refusal), severity)
+    if _actor(refusal) is Actor.YOU:
+        return action_needed(f"{words}. {remedy_words(refusal)}.", severity)
+    return Reason(f"{KLM} cannot install or upgrade the module: {words}", _actor(refusal), severity)
 
 
 def _actor(refusal: Refusal) -> Actor:
@@ -142,16 +139,16 @@ def _unmanaged(case: ReasonInputs) -> Reason | None:
     if case.presence is not Presence.UNMANAGED:
         return None
     if case.subject.report is not None and case.subject.report.state != State.UNMANAGED:
-        return Reason(NOT_RELEASED, Actor.KLM)
+        return Reason(f"{NOT_RELEASED}.", Actor.KLM, says_waiting=True)
     manifest = case.subject.manifest
     if is_still_releasing(case.subject.report, manifest) and manifest is not None:
-        return Reason(still_releasing_words(manifest), Actor.KLM, Severity.WARNING)
+        return Reason(f"{still_releasing_words(manifest)}.", Actor.KLM, Severity.WARNING, says_waiting=True)
     own = case.assessment.evaluation
     word = own.state if own is not None else case.readiness.state if case.readiness is not None else None
     if word in (State.ERROR, State.WARNING):
-        text = f"unmanaged, and its own state is {word}{_said(case)}"
-        return Reason(text, Actor.YOU, _SEVERITY[word])
-    return Reason(f"unmanaged: {KLM} leaves it alone{f', its own state is {word}' if word else ''}")
+        who = "module CR" if own is not None else "module's manager"
+        return action_needed(f"unmanaged, and the {who} reports {word}{_said(case)}", _SEVERITY[word])
+    return Reason(f"Unmanaged: {KLM} does not update or repair it{f'; it reports {word}' if word else ''}")
 
 
 def _said(case: ReasonInputs) -> str:
@@ -170,37 +167,37 @@ def _bad_state(case: ReasonInputs) -> Reason | None:
         return _manager_reason(case, _SEVERITY[state])
     if source is StateSource.KYMA and case.subject.report is not None and case.drift.kind is not DriftKind.CHANNEL_SKEW:
         said = f": {case.subject.report.message}" if case.subject.report.message else ""
-        return Reason(f"the Kyma reports {case.subject.report.state}{said}", actor_for_state(state), _SEVERITY[state])
+        return reason_by(
+            actor_for_state(state), f"the Kyma reports {case.subject.report.state}{said}", _SEVERITY[state]
+        )
     if source is StateSource.MANIFEST and case.subject.manifest is not None:
         said = f": {case.subject.manifest.operation}" if case.subject.manifest.operation else ""
         actor = actor_for_manifest_state(state)
-        return Reason(f"its Manifest is in {case.subject.manifest.state}{said}", actor, _SEVERITY[state])
+        return reason_by(actor, f"the Manifest reports {case.subject.manifest.state}{said}", _SEVERITY[state])
     return None
 
 
 def _of_resource(case: ReasonInputs, evaluation: Evaluation, state: State) -> Reason:
     worst, bad = case.checked[0], _SEVERITY[state]
-    count = f" (the worst of {len(case.checked)})" if len(case.checked) > 1 else ""
+    count = f" (worst of {len(case.checked)})" if len(case.checked) > 1 else ""
     if evaluation.decision in (StateDecision.INCOMPLETE, StateDecision.NOT_A_STRING):
         return Reason(f"customStateCheck cannot be evaluated: {evaluation.message}", Actor.CATALOG, bad)
     if evaluation.decision is StateDecision.UNSUPPORTED:
-        text = f"status.state of {worst.resource} is {worst.status_state!r}, which is no state of {KLM}"
+        text = f"{worst.resource} reports the state {worst.status_state!r}, which {KLM} does not know"
         return Reason(text, Actor.MANAGER, bad, about=worst.resource)
     if evaluation.decision is StateDecision.NOTHING_FOUND:
-        text = f"{worst.resource} has said nothing of its state for more than 5 minutes{count}"
+        text = f"{worst.resource} has no state after more than 5 minutes{count}. Check the module's manager."
         return Reason(text, Actor.MANAGER, bad, about=worst.resource)
-    source = "customStateCheck gives" if evaluation.source is StateSource.RULES else "status.state is"
-    waits = state is State.WARNING
+    found = f"is in {state} by customStateCheck" if evaluation.source is StateSource.RULES else f"reports {state}"
     message = f": {worst.message}" if worst.message else ""
-    text = f"{'waiting for YOU: ' if waits else ''}{source} {state} for {worst.resource}{count}{message}"
-    return Reason(text, Actor.YOU, bad, says_waiting=waits, about=worst.resource)
+    return action_needed(f"{worst.resource} {found}{count}{message}", bad, worst.resource)
 
 
 def _manager_words(case: ReasonInputs) -> str:
     if case.readiness is None:
         wanted = case.subject.manager.wanted
-        name = f"{wanted.kind.kind} {wanted.namespace}/{wanted.name}" if wanted is not None else "its manager"
-        return f"{name} is missing, though {KLM} reports the module as Ready"
+        name = f"{wanted.kind.kind} {wanted.namespace}/{wanted.name}" if wanted is not None else "the module's manager"
+        return f"{name} is missing, but {KLM} reports the module as Ready"
     return f"{case.readiness.ref}: {case.readiness.words}"
 
 
@@ -208,10 +205,12 @@ def _manager_reason(case: ReasonInputs, severity: Severity) -> Reason:
     """Return what keeps the manager from being ready and who has to act; a normal rollout needs no action."""
     words, by_hand = _manager_words(case), _by_hand(case)
     ref = case.readiness.ref if case.readiness is not None else None
+    if by_hand and severity is not Severity.INFO:
+        return action_needed(f"{words}{by_hand}", severity, ref)
     if by_hand:
         return Reason(f"{words}{by_hand}", Actor.YOU, severity, about=ref)
     rolls_out = case.readiness is not None and case.readiness.state is State.PROCESSING and not _is_paused(case)
-    return Reason(words, Actor.NOBODY if rolls_out else Actor.CLUSTER, severity, about=ref)
+    return Reason(to_sentence(words), Actor.NOBODY if rolls_out else Actor.CLUSTER, severity, about=ref)
 
 
 def _is_paused(case: ReasonInputs) -> bool:
@@ -223,18 +222,21 @@ def _is_paused(case: ReasonInputs) -> bool:
 def _by_hand(case: ReasonInputs) -> str:
     workload = case.subject.manager.workload
     writer = find_manual_changes(workload) if workload is not None else None
-    return f"; {writer.manager} changed it after it was installed" if writer is not None else ""
+    if workload is None or writer is None:
+        return ""
+    return f". Field manager {writer.manager} changed the {read_ref(workload).kind.kind} after the installation."
 
 
 def _held_back(case: ReasonInputs) -> Reason | None:
     refusal = case.refusal
     if isinstance(refusal, refusals.HeldBack):
-        text = f"held back: {refusal_words(refusal)}; wait for the channel, or delete and add the module again"
+        text = f"{to_sentence(refusal_words(refusal))}. Wait for the channel, or delete and enable the module again."
         return Reason(text, _on_drift(case), Severity.WARNING)
     if isinstance(refusal, refusals.WaitsForWindow):
-        return Reason(refusal_words(refusal), _on_drift(case), says_waiting=True)
+        return Reason(to_sentence(refusal_words(refusal)), _on_drift(case), says_waiting=True)
     if case.drift.kind is DriftKind.PENDING_MAINTENANCE:
-        text = f"the update to {case.subject.desired} waits for a maintenance window; {window_words(case.drift.window)}"
+        window = window_words(case.drift.window)
+        text = f"Awaiting maintenance window for the upgrade to {case.subject.desired}: {window}"
         return Reason(text, _on_drift(case), says_waiting=True)
     return None
 
@@ -243,22 +245,23 @@ def _processing(case: ReasonInputs) -> Reason | None:
     if case.assessment.state is not State.PROCESSING:
         return None
     if case.subject.managed and case.subject.request is not None and case.subject.report is None:
-        return Reason(f"asked for, and {KLM} has not answered yet", Actor.KLM)
+        return Reason(f"Requested in the Kyma; waiting for {KLM}", Actor.KLM, says_waiting=True)
     if case.readiness is not None and not case.readiness.ready:
         return _manager_reason(case, Severity.INFO)
     if case.subject.report is not None and case.subject.report.message:
-        return Reason(f"{KLM} is at work: {case.subject.report.message}", Actor.KLM)
+        text = f"{KLM} is processing the module: {case.subject.report.message}"
+        return Reason(text, Actor.KLM, says_waiting=True)
     if case.checked:
         worst = case.checked[0]
         said = f": {worst.message}" if worst.message else ""
-        return Reason(f"{worst.resource} is being processed{said}", Actor.MANAGER)
-    return Reason(f"{KLM} is at work", Actor.KLM)
+        return Reason(f"The module's manager is processing {worst.resource}{said}", Actor.MANAGER, says_waiting=True)
+    return Reason(f"{KLM} is processing the module", Actor.KLM, says_waiting=True)
 
 
 def _owner_unknown(case: ReasonInputs) -> Reason | None:
     if not case.kyma_unseen or case.subject.managed or case.presence in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
         return None
-    running = f"{case.installed} running" if case.installed else "installed"
+    running = f"{case.installed} installed" if case.installed else "Installed"
     return Reason(f"{running}; managed by: {case.kyma_unseen}", Actor.CLUSTER)
 
 
@@ -266,9 +269,10 @@ def _idle(case: ReasonInputs) -> Reason | None:
     """Return the reason for a manager scaled to zero: its module CR keeps its last state forever."""
     if case.readiness is None or not case.readiness.scaled_to_zero or case.presence is Presence.NOT_INSTALLED:
         return None
-    reason = _manager_reason(case, Severity.WARNING)
-    said = f"its own state is {case.assessment.state} still" if case.checked else "nobody looks after the module"
-    return Reason(f"{reason.text}, and {said}", Actor.YOU, Severity.WARNING, about=reason.about)
+    ref, last = case.readiness.ref, case.assessment.state
+    effect = f"The module CR keeps its last state, {last}" if case.checked else "The module does not work"
+    changed = _by_hand(case) or "."
+    return action_needed(f"{ref} is scaled to zero{changed} {effect}. Scale it up.", Severity.WARNING, ref)
 
 
 def _on_drift(case: ReasonInputs) -> Actor:
@@ -276,34 +280,37 @@ def _on_drift(case: ReasonInputs) -> Actor:
 
 
 def _drifting(case: ReasonInputs) -> Reason | None:
-    kind, apart, manifest = case.drift.kind, case.drift.distance, case.subject.manifest
+    kind, apart, manifest = case.drift.kind, drift_words(case.drift), case.subject.manifest
     if kind in (DriftKind.BEHIND, DriftKind.AHEAD) and manifest is not None and manifest.skipped:
-        text = f"{case.installed} runs, {case.subject.desired} should, and {KLM} skips {manifest.ref}: remove its label"
-        return Reason(text, Actor.YOU, Severity.WARNING)
+        text = (
+            f"running {case.installed}, expected {case.subject.desired}. {manifest.ref} has the skip label; "
+            f"remove the label to let {KLM} change the version."
+        )
+        return action_needed(text, Severity.WARNING)
     if is_not_applied(case.subject.report, manifest, case.drift, case.subject.desired, case.readiness):
-        text = f"{case.installed} runs. {not_applied_words(case.subject.desired)}"
+        text = f"Running {case.installed}. {not_applied_words(case.subject.desired)}."
         return Reason(text, Actor.KLM, Severity.WARNING)
     if kind is DriftKind.BEHIND and case.subject.managed:
         text = (
-            f"{case.installed} runs, {case.subject.desired} should ({apart} behind): {KLM} has not finished the upgrade"
+            f"Running {case.installed}, expected {case.subject.desired} ({apart}). {KLM} has not finished the upgrade."
         )
         return Reason(text, _on_drift(case), Severity.WARNING)
     if kind is DriftKind.BEHIND:
-        text = f"{case.installed} runs, {case.subject.desired} is there ({apart} behind): upgrade it when you are ready"
+        text = f"{case.installed} installed, {case.subject.desired} available ({apart})"
         return Reason(text, _on_drift(case), Severity.WARNING)
     if kind is DriftKind.AHEAD:
-        text = f"{case.installed} runs, which is {apart} ahead of {case.subject.desired}{_by_hand(case)}"
+        text = f"Running {case.installed}, expected {case.subject.desired} ({apart}){_by_hand(case)}"
         return Reason(text, _on_drift(case), Severity.WARNING)
     if kind is DriftKind.ROLLING_OUT:
-        words = case.readiness.words if case.readiness is not None else f"{KLM} is at work"
+        words = case.readiness.words if case.readiness is not None else f"{KLM} is processing the module"
         actor = Actor.CLUSTER if _is_paused(case) else Actor.NOBODY
-        return Reason(f"{case.subject.desired} is rolling out: {words}", actor)
+        return Reason(f"Rolling out {case.subject.desired}: {words}", actor)
     return None
 
 
 def _conventions(case: ReasonInputs) -> Reason | None:
     notes = case.subject.resolution.notes
-    return Reason(note_words(notes[0]), Actor.CATALOG, Severity.WARNING) if notes else None
+    return Reason(to_sentence(note_words(notes[0])), Actor.CATALOG, Severity.WARNING) if notes else None
 
 
 def _not_configured(case: ReasonInputs) -> Reason | None:
@@ -311,39 +318,41 @@ def _not_configured(case: ReasonInputs) -> Reason | None:
         return None
     request = case.subject.request
     if case.subject.managed and request is not None and request.policy != Policy.IGNORE:
-        text = f"installed, not configured: its resource is not there, {_recreated(case.subject.manifest)}"
-        return Reason(text, Actor.YOU, Severity.WARNING)
-    return Reason("installed, not configured: create its resource to use it", Actor.YOU)
+        return _recreated(case.subject.manifest)
+    return Reason("Installed, not configured. Create the module CR to use the module.", Actor.YOU)
 
 
-def _recreated(manifest: Manifest | None) -> str:
-    """Return whether lifecycle-manager creates the module CR again.
+def _recreated(manifest: Manifest | None) -> Reason:
+    """Return the reason for a missing module CR, and whether lifecycle-manager creates it again.
 
-    Since March 2026, lifecycle-manager records in a condition that it created the CR once, and then leaves it
-    deleted.
+    Since March 2026, it records in a condition that it created the CR once, and then leaves it deleted.
     """
+    text = "installed, but the module CR is missing"
     if manifest is None:
-        return f"and {KLM} may make it again, which cannot be seen from here"
+        text = f"{to_sentence(text)}. Whether {KLM} creates it again is unknown."
+        return Reason(text, Actor.YOU, Severity.WARNING)
     made = find_condition(manifest.conditions, "ModuleCR")
-    if made is None:
-        return f"and this generation of {KLM} makes it again"
-    if made.status == "True":
-        return f"and {KLM} does not make it again: create it yourself"
-    return f"and {KLM} has not made it yet"
+    if made is not None and made.status == "True":
+        return action_needed(f"{text}, and {KLM} does not create it again. Create it.", Severity.WARNING)
+    again = f"this version of {KLM} creates it again" if made is None else f"{KLM} has not created it yet"
+    return Reason(f"{to_sentence(text)}; {again}", Actor.YOU, Severity.WARNING)
+
+
+_IN_RUNTIME: Final = "unknown (the module's manager runs in a runtime)"
 
 
 def _unknown(case: ReasonInputs) -> Reason | None:
     if case.drift.kind is DriftKind.UNKNOWN and case.presence not in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
         if not case.installed:
-            return Reason(f"installed version: {case.unseen or 'unknown (no image or report names it)'}", Actor.NOBODY)
+            return Reason(f"Installed version: {case.unseen or 'unknown (no image or report names it)'}", Actor.NOBODY)
         if isinstance(case.refusal, refusals.ChannelUnknown):
-            return Reason(f"{case.installed} runs; {refusal_words(case.refusal)}")
+            return Reason(f"{case.installed} installed; {refusal_words(case.refusal)}")
         if not case.subject.desired:
-            return Reason(f"{case.installed} runs, and nothing is offered to compare it with")
-        return Reason(f"{case.installed} runs, which is no version to compare with {case.subject.desired}")
+            return Reason(f"{case.installed} installed; the catalog offers no version to compare it with")
+        return Reason(f"{case.installed} installed, which cannot be compared with {case.subject.desired}")
     if case.presence is Presence.UNKNOWN:
-        hidden = [part for part in (case.unseen, case.kyma_unseen) if part] or ["unknown (its manager is in a runtime)"]
-        return Reason(f"install state: {'; '.join(hidden)}")
+        hidden = [part for part in (case.unseen, case.kyma_unseen) if part] or [_IN_RUNTIME]
+        return Reason(f"Install state: {'; '.join(hidden)}")
     return None
 
 
@@ -351,24 +360,23 @@ def _absent(case: ReasonInputs) -> Reason | None:
     if case.presence is not Presence.NOT_INSTALLED:
         return None
     if case.subject.mandatory and case.subject.managed:
-        return Reason(f"mandatory, and not installed yet: {KLM} has to", Actor.KLM, Severity.WARNING)
+        text = f"Mandatory, but {KLM} has not installed it yet"
+        return Reason(text, Actor.KLM, Severity.WARNING, says_waiting=True)
     refusal = case.refusal
     if isinstance(refusal, refusals.CatalogUnreadable | refusals.ChannelUnknown):
         return Reason(f"not installed; {refusal_words(refusal)}", Actor.NOBODY)
     if refusal is not None and not isinstance(refusal, refusals.NoReleaseMeta | refusals.NoTemplateInChannel):
-        return Reason(f"not installed, and not offered: {refusal_words(refusal)}", Actor.NOBODY)
-    return Reason(f"not installed; {case.subject.desired} can be added" if case.subject.desired else "not installed")
+        offered = "available versions unknown" if refusal.state is State.UNKNOWN else "not available"
+        return Reason(f"Not installed, {offered}: {refusal_words(refusal)}", Actor.NOBODY)
+    return Reason(f"Not installed ({case.subject.desired} available)" if case.subject.desired else "Not installed")
 
 
 def _in_step(case: ReasonInputs) -> Reason | None:
     if case.drift.kind is DriftKind.IN_SYNC and case.assessment.state is State.READY:
-        newer = (
-            f"; {case.subject.newest} is the newest"
-            if case.subject.newest and case.subject.newest != case.subject.desired
-            else ""
-        )
+        newest = case.subject.newest
+        newer = f" (newest {newest})" if newest and newest != case.subject.desired else ""
         hidden = f"; {case.unseen}" if case.unseen else ""
-        return Reason(f"{case.installed} is installed and ready{newer}{hidden}")
+        return Reason(f"{case.installed} installed and ready{newer}{hidden}")
     return Reason(f"{case.assessment.state}") if case.assessment.state is not State.READY else None
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from kymatui.domain.kubernetes.terminal_text import format_count
+
 
 class CampaignOutcome(StrEnum):
     """The outcomes of a campaign in one runtime."""
@@ -22,6 +24,18 @@ class CampaignOutcome(StrEnum):
     FAILED = "failed"
     NOT_BEGUN = "not begun"
 
+    @property
+    def label(self) -> str:
+        """Return the displayed outcome; JSON has the value."""
+        return _LABELS.get(self, self.value)
+
+
+_LABELS = {
+    CampaignOutcome.UNDER_WAY: "in progress",
+    CampaignOutcome.UNREACHED: "unreachable",
+    CampaignOutcome.STAYS: "not downgraded",
+    CampaignOutcome.NOT_BEGUN: "not started",
+}
 
 _AHEAD = (CampaignOutcome.UNDER_WAY, CampaignOutcome.PLANNED)
 _GOOD = (*_AHEAD, CampaignOutcome.UNCHANGED, CampaignOutcome.DONE, CampaignOutcome.ACCEPTED)
@@ -33,6 +47,7 @@ class CampaignStep:
     """The campaign in one runtime.
 
     server      API server, "" if not connected
+    is_known    whether the runtime's Kyma or catalog has the module
     words       the result as a sentence
     lines       field, before and after
     effects     effects on modules
@@ -49,6 +64,7 @@ class CampaignStep:
     blocking: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     server: str = ""
+    is_known: bool = True
 
     @property
     def name(self) -> str:
@@ -77,8 +93,20 @@ def count_outcomes(legs: Sequence[CampaignStep]) -> Mapping[CampaignOutcome, int
 
 
 def format_outcomes(legs: Sequence[CampaignStep]) -> str:
-    """Return a summary such as `3 done, 1 failed, 2 not begun`."""
-    return ", ".join(f"{number} {outcome.value}" for outcome, number in count_outcomes(legs).items())
+    """Return a summary such as `3 done, 1 failed, 2 not started`."""
+    return ", ".join(f"{number} {outcome.label}" for outcome, number in count_outcomes(legs).items())
+
+
+def summarize_campaign(legs: Sequence[CampaignStep]) -> str:
+    """Return the summary line of a plan or result: `3 runtimes: 2 to change, 1 unchanged`."""
+    counted = ", ".join(
+        f"{number} {'to change' if outcome is CampaignOutcome.PLANNED else outcome.label}"
+        for outcome, number in count_outcomes(legs).items()
+    )
+    planned = (leg for leg in legs if leg.outcome is CampaignOutcome.PLANNED)
+    uninstalls = Counter(module for leg in planned for module in leg.uninstalls)
+    gone = "".join(f"; {module} uninstalled from {number}" for module, number in uninstalls.items())
+    return f"{format_count(len(legs), 'runtime')}: {counted}{gone}"
 
 
 def waves(legs: Sequence[CampaignStep], canaries: int, at_once: int) -> tuple[tuple[CampaignStep, ...], ...]:

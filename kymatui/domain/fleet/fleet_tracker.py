@@ -159,14 +159,14 @@ def runtime_changes(key: RuntimeKey, before: Runtime | None, after: Runtime | No
     """Yield the differences between two snapshots of a runtime."""
     if before is None or after is None:
         if before is not after:
-            words = ("", "there") if before is None else ("there", "")
+            words = ("", "present") if before is None else ("present", "")
             yield FleetChange(at, key, "", "runtime", *words)
         return
     for what, old, new in (("state", before.state, after.state), ("channel", before.channel, after.channel)):
         if old != new:
             yield FleetChange(at, key, "", what, old, new)
     if after.deleting and not before.deleting:
-        yield FleetChange(at, key, "", "deletion", "", "asked for")
+        yield FleetChange(at, key, "", "deletion", "", "requested")
     if before.modules is not after.modules and before.modules != after.modules:
         yield from _of_modules(key, before.modules, after.modules, at)
 
@@ -178,7 +178,7 @@ def _of_modules(
     for name in old | new:
         was, now = old.get(name), new.get(name)
         if was is None or now is None:
-            words = ("", (now.version or "there") if now else "") if was is None else (was.version or "there", "")
+            words = ("", (now.version or "present") if now else "") if was is None else (was.version or "present", "")
             yield FleetChange(at, key, name, "module", *words)
             continue
         if was.state is not now.state:

@@ -31,6 +31,20 @@ class UpgradeStatus(StrEnum):
     STUCK = "waits, and no window comes"
     REPORTED = "waits, as lifecycle-manager says"
 
+    @property
+    def label(self) -> str:
+        """Return the displayed status; JSON has the value."""
+        return _LABELS[self]
+
+
+_LABELS = {
+    UpgradeStatus.WAITS: "awaiting maintenance window",
+    UpgradeStatus.GOES: "rolling out: the window is open",
+    UpgradeStatus.SKIPS: "rolling out: the Kyma skips maintenance windows",
+    UpgradeStatus.STUCK: "blocked: no maintenance window for this runtime",
+    UpgradeStatus.REPORTED: "awaiting maintenance window (reported)",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class DowntimeUpgrade:

@@ -15,7 +15,7 @@ from kymatui.domain.modules.next_actor import actor_for_manifest_state, actor_fo
 
 YOU = Actor.YOU.value
 KLM = Actor.KLM.value
-WINDOW = "a maintenance window"
+WINDOW = "maintenance window"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,22 @@ def runtime_pending_actions(runtime: Runtime, sights: Sequence[ManifestSummary] 
     key = (runtime.ref.namespace, runtime.name)
     by_module = {sight.module: sight for sight in sights}
     if runtime.skipped:
-        reason = "labelled skip-reconciliation: lifecycle-manager passes over it"
+        reason = (
+            "Action needed: lifecycle-manager skips this runtime. Remove the label skip-reconciliation from its Kyma."
+        )
         yield PendingAction(key, "", parse_state(runtime.state) or State.UNKNOWN, YOU, reason)
     if runtime.deleting:
-        left = f"{format_count(len(sights), 'Manifest')} left" if sights else "no Manifest left"
+        left = f"{format_count(len(sights), 'Manifest')} left" if sights else "no Manifests left"
         yield PendingAction(key, "", State.DELETING, KLM, f"the runtime is being deleted; {left}")
     for module in runtime.modules:
         if module.maintenance:
-            yield PendingAction(key, module.name, module.state, WINDOW, module.message or "its upgrade needs downtime")
+            yield PendingAction(
+                key,
+                module.name,
+                module.state,
+                WINDOW,
+                module.message or "Awaiting maintenance window: the upgrade needs downtime",
+            )
         elif module.state not in (State.READY, State.UNMANAGED):
             yield _of_module(key, module, by_module.get(module.name))
 
@@ -78,7 +86,7 @@ def _of_module(key: RuntimeKey, module: RuntimeModule, sight: ManifestSummary | 
     operation = sight.operation if sight is not None else ""
     on = actor_for_state(module.state, operation)
     blocked = module.state is State.DELETING and on is Actor.YOU
-    words = f"CRs of {module.name} block the deletion" if blocked else ""
+    words = f"Action needed: delete the CRs of {module.name} that block the deletion" if blocked else ""
     since = sight.changed if sight is not None else None
     return PendingAction(key, module.name, module.state, on.value, module.message or words or operation, since)
 

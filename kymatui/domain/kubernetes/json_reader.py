@@ -20,7 +20,7 @@ class Flaw:
     found: str
 
     def __str__(self) -> str:
-        return f"{self.path or 'the object'} is {self.found}, wanted {self.wanted}"
+        return f"{self.path or 'the object'} is {self.found}, expected {self.wanted}"
 
 
 def json_type(value: object) -> str:

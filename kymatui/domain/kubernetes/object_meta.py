@@ -120,7 +120,7 @@ def identity_flaw(raw: object, meta: ObjectMeta) -> str:
     if not isinstance(raw, Mapping):
         return str(Flaw("", "an object", "something else"))
     if not meta.name:
-        return "it has no metadata.name"
+        return "metadata.name is missing"
     spec: Any = raw.get("spec")
     if spec is not None and not isinstance(spec, Mapping):
         return "spec is not an object"

@@ -14,7 +14,7 @@ _ENTERING: Final = frozenset({"pods/exec", "pods/attach", "pods/portforward", "n
 _HOOKS: Final = frozenset({"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "*"})
 _RBAC: Final = "rbac.authorization.k8s.io"
 _HOOK_GROUP: Final = "admissionregistration.k8s.io"
-CLUSTER_ADMIN: Final = "everything: it is the role cluster-admin"
+CLUSTER_ADMIN: Final = "everything (the role cluster-admin)"
 
 
 class PrivilegeKind(StrEnum):
@@ -65,17 +65,20 @@ def _of_rule(rule: Mapping[str, Any]) -> Iterator[tuple[PrivilegeKind, str]]:
     if gained := sorted(verbs & _GAINING):
         yield (
             PrivilegeKind.GAINING,
-            f"{', '.join(gained)} on {', '.join(sorted(resources))}: it can give itself more rights",
+            f"{', '.join(gained)} on {', '.join(sorted(resources))}: the module can give itself more rights",
         )
     elif "*" in verbs and (_RBAC in groups or "*" in groups) and resources & {"roles", "clusterroles"}:
-        yield PrivilegeKind.GAINING, "every verb on roles, escalate and bind among them: it can give itself more rights"
+        yield (
+            PrivilegeKind.GAINING,
+            "every verb on roles, including escalate and bind: the module can give itself more rights",
+        )
     core = bool(groups & {"", "*"})
     if core and resources & {"secrets", "*"} and verbs & _READING:
         yield PrivilegeKind.SECRETS, f"reads Secrets{named}"
     if core and (entered := sorted(resources & _ENTERING)) and verbs & (_WRITING | {"get"}):
-        inside = "runs commands in pods" if resources & {"pods/exec", "pods/attach"} else "reaches into pods and nodes"
+        inside = "runs commands in pods" if resources & {"pods/exec", "pods/attach"} else "accesses pods and nodes"
         yield PrivilegeKind.ENTERING, f"{inside} ({', '.join(entered)}){named}"
     if core and "serviceaccounts/token" in resources and verbs & {"create", "*"}:
-        yield PrivilegeKind.TOKENS, f"makes tokens of ServiceAccounts{named}"
+        yield PrivilegeKind.TOKENS, f"creates tokens of ServiceAccounts{named}"
     if groups & {_HOOK_GROUP, "*"} and resources & _HOOKS and verbs & _WRITING and not names:
-        yield PrivilegeKind.HOOKS, "writes admission webhooks: it can see and change every object that is written"
+        yield PrivilegeKind.HOOKS, "writes admission webhooks: the module can read and change every written object"

@@ -57,7 +57,7 @@ class FormField:
         said += [f"at least {self.minimum:g}"] if self.minimum is not None else []
         said += [f"at most {self.maximum:g}"] if self.maximum is not None else []
         said += ["required"] if self.required else []
-        said += [f"else {format_value(self.default)}"] if self.default is not None else []
+        said += [f"default {format_value(self.default)}"] if self.default is not None else []
         return "; ".join(said)
 
 
@@ -134,7 +134,7 @@ def parse_value(field: FormField, text: str) -> object:
         return None
     value = _read(field, text)
     if field.choices and format_value(value) not in field.choices:
-        raise ValueError(f"{field.label} is one of {', '.join(field.choices)}")
+        raise ValueError(f"{field.label} must be one of {', '.join(field.choices)}")
     _check_range(field, value)
     return value
 
@@ -146,23 +146,23 @@ def _read(field: FormField, text: str) -> object:
             return text
         case FieldKind.SWITCH:
             if stripped.lower() not in ("true", "false"):
-                raise ValueError(f"{field.label} is true or false")
+                raise ValueError(f"{field.label} must be true or false")
             return stripped.lower() == "true"
         case FieldKind.INTEGER | FieldKind.NUMBER:
             whole = re.fullmatch(r"[+-]?[0-9]+", stripped)
             if whole:
                 return int(stripped)
             if field.kind is FieldKind.INTEGER:
-                raise ValueError(f"{field.label} is a whole number")
+                raise ValueError(f"{field.label} must be a whole number")
             try:
                 return float(stripped)
             except ValueError:
-                raise ValueError(f"{field.label} is a number") from None
+                raise ValueError(f"{field.label} must be a number") from None
         case FieldKind.DATA:
             try:
                 made: object = json.loads(stripped)
             except ValueError as error:
-                raise ValueError(f"{field.label} is no JSON: {error}") from None
+                raise ValueError(f"{field.label} is not valid JSON: {error}") from None
             return made
 
 

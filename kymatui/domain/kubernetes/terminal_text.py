@@ -27,3 +27,8 @@ def error_reason(error: BaseException) -> str:
 def format_count(number: int, noun: str, plural: str = "") -> str:
     """Return the number with its noun: `1 runtime`, `2 runtimes`; `plural` is for irregular nouns."""
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
+
+
+def to_sentence(text: str) -> str:
+    """Return the text with a capital first letter."""
+    return text[:1].upper() + text[1:]

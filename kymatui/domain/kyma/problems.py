@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import to_sentence
 
 
 class Severity(StrEnum):
@@ -56,7 +57,7 @@ class Problem:
 class Reason:
     """The reason of a row: one sentence with what is wrong (or that nothing is) and who has to act.
 
-    `says_waiting` means that the text names what it waits for; `about` is the object in the text.
+    `says_waiting` means that the text itself names who acts; `about` is the object in the text.
     """
 
     text: str
@@ -64,3 +65,13 @@ class Reason:
     severity: Severity = Severity.INFO
     says_waiting: bool = False
     about: ObjectRef | None = None
+
+
+def action_needed(text: str, severity: Severity, about: ObjectRef | None = None) -> Reason:
+    """Return a reason that needs a person."""
+    return Reason(f"Action needed: {text}", Actor.YOU, severity, says_waiting=True, about=about)
+
+
+def reason_by(actor: Actor, text: str, severity: Severity) -> Reason:
+    """Return a reason for an actor; the text starts with a small letter."""
+    return action_needed(text, severity) if actor is Actor.YOU else Reason(to_sentence(text), actor, severity)

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache, total_ordering
 
+from kymatui.domain.kubernetes.terminal_text import format_count
+
 _PRE = r"(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"  # a number has no leading zero
 _SUFFIX = rf"(?:-({_PRE}(?:\.{_PRE})*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
 _LENIENT = re.compile(rf"v?([0-9]{{1,19}})(?:\.([0-9]{{1,19}}))?(?:\.([0-9]{{1,19}}))?{_SUFFIX}")
@@ -126,6 +128,13 @@ class Distance:
     part: str
 
     def __str__(self) -> str:
+        if not self.count:
+            return self.part
+        return format_count(self.count, self.part, "patches" if self.part == "patch" else "")
+
+    @property
+    def key(self) -> str:
+        """Return the distance as JSON documents have it: `2 patch`."""
         return f"{self.count} {self.part}" if self.count else self.part
 
 

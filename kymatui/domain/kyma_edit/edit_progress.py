@@ -28,12 +28,12 @@ class EditPhase(StrEnum):
     """The phases of an edit; the verb decides which ones apply."""
 
     ACCEPTED = "accepted by the server"
-    TAKEN_UP = "taken up: Manifest created"
+    TAKEN_UP = "Manifest created"
     APPLYING = "applying"
     READY = "ready"
     DELETING = "deleting"
     GONE = "gone"
-    LET_GO = "let go"
+    LET_GO = "released"
     SET = "set"
 
 
@@ -70,11 +70,11 @@ def track_edit(toggle: ModuleEdit, edit: KymaEdit, generation: int, snapshot: Sn
     """Return the progress in a snapshot; `generation` is the Kyma's after the edit, 0 if unknown."""
     kyma = _kyma(edit, snapshot)
     if kyma is None:
-        return EditProgress(f"{edit.kyma} is gone", lost=True)
+        return EditProgress(f"{edit.kyma} no longer exists", lost=True)
     if kyma.meta.generation < generation:
-        return EditProgress("accepted, and not yet seen in the watch")
+        return EditProgress("accepted; waiting for lifecycle-manager")
     if not _stands(edit, kyma):
-        return EditProgress(f"somebody else has changed the entry of {edit.module} since", Actor.YOU, lost=True)
+        return EditProgress(f"another client has changed the entry of {edit.module} since", Actor.YOU, lost=True)
     row = seen.row(toggle.module)
     match toggle.verb:
         case EditVerb.DISABLE:
@@ -112,7 +112,7 @@ def _stands(edit: KymaEdit, kyma: Kyma) -> bool:
 def track_install(module: str, row: ModuleRow | None) -> EditProgress:
     """Return the progress of a module that the Kyma requests."""
     if row is None or row.reports.kyma in ("", State.UNMANAGED):
-        return EditProgress("accepted; lifecycle-manager has not taken it up yet", Actor.KLM)
+        return EditProgress("accepted; lifecycle-manager has not started yet", Actor.KLM)
     if row.state is State.WARNING:
         return EditProgress(row.reason.text, row.actor, finished=True, phase=EditPhase.READY)
     if row.drift.kind in _SETTLED and row.state is State.READY:
@@ -124,7 +124,7 @@ def track_install(module: str, row: ModuleRow | None) -> EditProgress:
 
 def _disabled(toggle: ModuleEdit, row: ModuleRow | None) -> EditProgress:
     if row is None or not row.reports.kyma:
-        return EditProgress(f"{toggle.module} is gone from the Kyma", finished=True, phase=EditPhase.GONE)
+        return EditProgress(f"{toggle.module} is removed from the Kyma", finished=True, phase=EditPhase.GONE)
     phase = EditPhase.DELETING if row.presence is Presence.DELETING else EditPhase.ACCEPTED
     return EditProgress(row.reason.text, row.actor, phase=phase)
 
@@ -132,7 +132,7 @@ def _disabled(toggle: ModuleEdit, row: ModuleRow | None) -> EditProgress:
 def _unmanaged(row: ModuleRow | None) -> EditProgress:
     if row is not None and row.reports.kyma == State.UNMANAGED:
         if row.manifest is not None:
-            words = f"Unmanaged is reported; {row.manifest} is still being released"
+            words = f"the Kyma reports Unmanaged; lifecycle-manager is still releasing {row.manifest}"
             return EditProgress(words, Actor.KLM, phase=EditPhase.LET_GO)
-        return EditProgress("lifecycle-manager has let go of it", finished=True, phase=EditPhase.LET_GO)
-    return EditProgress("accepted; lifecycle-manager has not let go of it yet", Actor.KLM)
+        return EditProgress("lifecycle-manager has released the module", finished=True, phase=EditPhase.LET_GO)
+    return EditProgress("accepted; lifecycle-manager has not released the module yet", Actor.KLM)

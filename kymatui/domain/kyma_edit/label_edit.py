@@ -128,7 +128,7 @@ def propose_labels(
     if not isinstance(kyma, Kyma):
         return LabelProposal(None, explain_no_kyma(before))
     if (why := explain_missing(snapshot.feeds, CATALOG_FEEDS)) is not None:
-        return LabelProposal(None, f"what the labels would change is not known: {why}")
+        return LabelProposal(None, f"the effect of the labels is unknown: {why}")
     edit = label_edit(kyma, labels)
     refusal = _refusal(kyma)
     if edit.is_empty or refusal:
@@ -140,7 +140,7 @@ def propose_labels(
 
 def _refusal(kyma: Kyma) -> str:
     if owner := owner_kyma(kyma):
-        return f"{kyma.ref} is the runtime's of {owner}: lifecycle-manager reads the labels of that one, in its cluster"
+        return f"{kyma.ref} is a runtime's copy; lifecycle-manager reads the labels of {owner} on the control plane"
     return f"{kyma.ref} is being deleted" if kyma.meta.deleting else ""
 
 

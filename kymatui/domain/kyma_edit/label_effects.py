@@ -62,7 +62,7 @@ def preview_label_effects(pair: RuntimePair, labels: Labels, now: float) -> Labe
         return None
     unknown = explain_missing(pair.control.feeds, CATALOG_FEEDS)
     if unknown is not None:
-        raise RefusedError(f"what the labels would change is not known: {unknown}", hint="nothing was changed")
+        raise RefusedError(f"the effect of the labels is unknown: {unknown}", hint="no changes made")
     changed_pair = _with_labels(pair, labels)
     after_kyma = changed_pair.control_kyma
     assert after_kyma is not None
@@ -98,7 +98,7 @@ def synced_objects(pair: RuntimePair, kyma: Kyma) -> dict[object, SyncEntry]:
 def _warnings(kyma: Kyma) -> list[str]:
     found = []
     if kyma.meta.label_is_true(LABEL_SKIP):
-        found.append(f"the Kyma is labelled {LABEL_SKIP}: lifecycle-manager does nothing of this until that is gone")
+        found.append(f"the Kyma has the label {LABEL_SKIP}: lifecycle-manager does nothing until the label is removed")
     if kyma.meta.deleting:
         found.append("the Kyma is being deleted")
     return found

@@ -24,14 +24,14 @@ def track_label_edit(proposal: LabelProposal, snapshot: Snapshot, seen: Catalog,
     assert edit is not None
     kyma = read_kyma(next((raw for raw in snapshot.kymas if read_ref(raw) == edit.kyma), None))
     if not isinstance(kyma, Kyma):
-        return EditProgress(f"{edit.kyma} is gone", lost=True)
+        return EditProgress(f"{edit.kyma} no longer exists", lost=True)
     if (changed := _changed(edit, kyma)) is not None:
         return changed
     stages = [*_modules(proposal, seen), *_copies(proposal, plan)]
     waiting = next((one for one in stages if not one.finished), None)
     if waiting is not None:
         return waiting
-    said = [f"{change.label} is {change.after or 'gone'}" for change in edit.changes if not change.is_empty]
+    said = [f"{change.label} is {change.after or 'removed'}" for change in edit.changes if not change.is_empty]
     return EditProgress("; ".join([*said, *(one.words for one in stages)]), finished=True, phase=EditPhase.SET)
 
 
@@ -41,8 +41,8 @@ def _changed(edit: LabelEdit, kyma: Kyma) -> EditProgress | None:
     if now == edit.labels:
         return None
     if now == {change.label: change.before for change in edit.changes}:
-        return EditProgress("accepted, and not yet seen in the watch")
-    return EditProgress(f"somebody else has changed the labels of {edit.kyma} since", Actor.YOU, lost=True)
+        return EditProgress("accepted; waiting for lifecycle-manager")
+    return EditProgress(f"another client has changed the labels of {edit.kyma} since", Actor.YOU, lost=True)
 
 
 def _modules(proposal: LabelProposal, seen: Catalog) -> Iterator[EditProgress]:
@@ -57,7 +57,7 @@ def _modules(proposal: LabelProposal, seen: Catalog) -> Iterator[EditProgress]:
 
 def _uninstalled(effect: Effect, row: ModuleRow | None) -> EditProgress:
     if row is None or row.presence is Presence.NOT_INSTALLED or (row.manifest is None and not row.installed):
-        return EditProgress(f"{effect.module} is gone", finished=True, phase=EditPhase.GONE)
+        return EditProgress(f"{effect.module} is uninstalled", finished=True, phase=EditPhase.GONE)
     if row.presence is Presence.DELETING:
         return EditProgress(f"{effect.module}: {row.reason.text}", row.actor, phase=EditPhase.DELETING)
     return EditProgress(f"{effect.module} is not uninstalled yet", Actor.KLM)
@@ -68,7 +68,7 @@ def _copies(proposal: LabelProposal, plan: SyncPlan | None) -> Iterator[EditProg
     standing = {entry.ref: entry.standing for entry in plan.entries} if plan is not None else {}
     come = [ref for ref in proposal.comes if standing.get(ref) is SyncStatus.MISSING]
     go = [ref for ref in proposal.goes if standing.get(ref) is SyncStatus.LEFT_OVER]
-    for refs, words in ((come, "the catalog sync has not brought"), (go, "the catalog sync has not taken away")):
+    for refs, words in ((come, "the catalog sync has not created"), (go, "the catalog sync has not deleted")):
         if refs:
             yield EditProgress(f"{words} {_some(refs)} yet", Actor.KLM)
 

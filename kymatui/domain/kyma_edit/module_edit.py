@@ -14,7 +14,9 @@ from kymatui.domain.catalog.effects import Effect, compare_catalogs
 from kymatui.domain.catalog.module_inputs import CatalogOptions
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin, ModuleRow
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, Policy, read_kyma
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.kyma.states import State
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.kyma_edit import entry_patch
@@ -96,7 +98,8 @@ def propose_edit(
     edit = entry_patch.edit_entry(kyma, toggle.module, entry_change(toggle))
     after = build_catalog(_with_kyma(snapshot, edit), now, settings, memory)
     was, will = before.row(toggle.module), after.row(toggle.module)
-    case = _Case(toggle, kyma, edit, was, will, explain_missing(snapshot.feeds, CATALOG_FEEDS))
+    unknown = explain_missing(snapshot.feeds, CATALOG_FEEDS)
+    case = _Case(toggle, kyma, edit, was, will, _skipped_manifest(snapshot, was), unknown)
     return EditProposal(
         toggle,
         edit,
@@ -108,10 +111,17 @@ def propose_edit(
     )
 
 
+def _skipped_manifest(snapshot: Snapshot, row: ModuleRow | None) -> ObjectRef | None:
+    wanted = row.manifest if row is not None else None
+    raw = next((one for one in snapshot.manifests if wanted is not None and read_ref(one) == wanted), None)
+    found = read_manifest(raw) if raw is not None else None
+    return wanted if isinstance(found, Manifest) and found.skipped else None
+
+
 def explain_no_kyma(seen: Catalog) -> str:
     """Return why there is no Kyma to edit: none exists, or the list of Kymas is missing."""
     why = seen.kyma_unknown
-    return "this cluster has no Kyma to edit" if why is None else f"no Kyma to edit is known: {why}"
+    return "this cluster has no Kyma to edit" if why is None else f"which Kyma to edit is unknown: {why}"
 
 
 def _is_gone(case: _Case) -> bool:
@@ -157,6 +167,7 @@ class _Case:
     edit: KymaEdit
     was: ModuleRow | None
     will: ModuleRow | None
+    skipped: ObjectRef | None = None  # the module's Manifest, if lifecycle-manager ignores it
     catalog_unknown: UnknownFact | None = None
 
     @property
@@ -177,16 +188,16 @@ def _refusals(case: _Case) -> Iterator[str]:
         yield f"{case.kyma.ref} is being deleted"
     row = case.offers
     if row is not None and row.mandatory:
-        yield f"{case.asked} is mandatory: every runtime has it, and no Kyma can ask for it or refuse it"
+        yield f"{case.asked} is mandatory: every runtime has it, and no Kyma can enable or disable it"
         return
     why = case.catalog_unknown
     if case.toggle.verb in (EditVerb.ENABLE, EditVerb.CHANNEL) and why is not None:
-        yield f"it is not known what the catalog offers of {case.asked}: {why}"
+        yield f"the offered versions of {case.asked} are unknown: {why}"
         return
     if case.toggle.verb is EditVerb.ENABLE:
         yield from _not_to_be_enabled(case)
     elif case.edit.before is None:
-        yield f"{case.asked} is not in the list of {case.kyma.ref}"
+        yield f"{case.asked} is not enabled in {case.kyma.ref}"
     elif case.toggle.verb is EditVerb.CHANNEL:
         yield from _not_in_channel(case)
         yield from _unresolved(case)
@@ -199,7 +210,7 @@ def _refusals(case: _Case) -> Iterator[str]:
 def _not_to_be_enabled(case: _Case) -> Iterator[str]:
     row = case.was
     if row is None:
-        yield f"no catalog of this cluster offers a module {case.asked}"
+        yield f"no catalog of this cluster has a module {case.asked}"
         return
     if row.origin is CatalogOrigin.COMMUNITY and not row.channels:
         yield f"{case.asked} is a community module: lifecycle-manager does not install it"
@@ -207,7 +218,7 @@ def _not_to_be_enabled(case: _Case) -> Iterator[str]:
     yield from _not_in_channel(case)
     yield from _unresolved(case)
     if case.edit.before is None and (why := row.unknown.get(RowFact.STATE)) is not None:
-        yield f"it is not known whether {case.asked} is installed directly: {why}"
+        yield f"whether {case.asked} is installed directly is unknown: {why}"
     elif case.edit.before is None:
         yield from _not_to_be_taken_over(case)
 
@@ -216,7 +227,7 @@ def _not_in_channel(case: _Case) -> Iterator[str]:
     wanted, row = case.toggle.channel, case.offers
     if wanted and row is not None and row.channels and wanted not in row.channels:
         offered = ", ".join(f"{channel} ({version})" for channel, version in row.channels.items())
-        yield f"{case.asked} is not in the channel {wanted}; it is in {offered}"
+        yield f"{case.asked} is not in channel {wanted}; it is in {offered}"
 
 
 def _unresolved(case: _Case) -> Iterator[str]:
@@ -252,8 +263,8 @@ def _still_unmanaging(case: _Case) -> Iterator[str]:
     unmanaged = case.edit.before is not None and case.edit.before.get("managed") is False
     if unmanaged and report is not None and report.state != State.UNMANAGED:
         yield (
-            f"{case.asked} is to be unmanaged, but its status still says {report.state or 'nothing'}: "
-            "taking it out of the list now would delete it"
+            f"{case.asked} is not unmanaged yet (its status is {report.state or 'empty'}): "
+            "removing its entry now would uninstall it"
         )
     elif unmanaged and case.was is not None:
         yield from (one.words for one in case.was.foreseen if one.risk is RiskKind.STILL_RELEASING)
@@ -271,42 +282,45 @@ def _warnings(case: _Case) -> Iterator[str]:
             yield from _of_disabling(case)
         case EditVerb.UNMANAGE:
             yield (
-                "lifecycle-manager lets go of everything that it installed: nothing is updated or repaired any more. "
-                "Wait until the status says Unmanaged before the entry is taken out of the list"
+                "lifecycle-manager releases everything that it installed and no longer updates or repairs it. "
+                "Wait for the status Unmanaged before you remove the entry"
             )
         case EditVerb.MANAGE:
-            yield "lifecycle-manager overwrites what was changed by hand, and updates the module from now on"
+            yield "lifecycle-manager overwrites manual changes and updates the module from now on"
         case EditVerb.POLICY:
             yield from risks_of_policy(case.toggle.policy or Policy.CREATE_AND_DELETE)
         case EditVerb.CHANNEL:
             pass
     if case.was is not None and case.toggle.verb in (EditVerb.DISABLE, EditVerb.POLICY, EditVerb.UNMANAGE):
         yield from (one.words for one in case.was.foreseen if one.risk in _WARNED)
-    if case.will is not None and isinstance(case.will.resolution.refusal, HeldBack):
-        yield f"{refusal_words(case.will.resolution.refusal)}; to go lower, delete the module and add it again"
+    refusal = case.will.resolution.refusal if case.will is not None else None
+    if isinstance(refusal, HeldBack):
+        yield f"{case.asked} is {refusal_words(refusal)}; to downgrade, delete the module and enable it again"
 
 
 def _of_enabling(row: ModuleRow | None) -> Iterator[str]:
     if row is None:
         return
     if row.beta:
-        yield f"{row.name} is a beta module: no service level is promised, and it is not meant for production"
+        yield f"{row.name} is a beta module: without service level, not for production"
     if row.internal:
         yield f"{row.name} is an internal module"
     if row.presence is Presence.ORPHAN:
-        yield f"resources of {row.name} are left over from an earlier installation and will be picked up"
+        yield f"{row.name} has module CRs from an earlier installation; the new installation uses them"
 
 
 def _of_disabling(case: _Case) -> Iterator[str]:
     row = case.was
+    if case.skipped is not None:
+        yield f"{case.skipped} has the skip label: lifecycle-manager uninstalls the module only after you remove it"
     ignored = case.edit.before is not None and case.edit.before.get("customResourcePolicy") == Policy.IGNORE
     if case.edit.before is not None and case.edit.before.get("managed") is False:
-        yield "the module stays installed, and nobody manages it"
+        yield "the module stays installed and is no longer managed"
         return
     if row is None or not row.checked:
         return
     if ignored and all(one.risk is not RiskKind.POLICY_PENDING for one in row.foreseen):
         names = ", ".join(str(item.resource) for item in row.checked[:3])
-        yield f"the policy is Ignore: lifecycle-manager deletes no module CR, and waits until {names} is deleted"
+        yield f"the policy is Ignore: lifecycle-manager deletes no module CR and waits until you delete {names}"
     else:
-        yield "the default CR is deleted with the module; anything else that it manages blocks the deletion"
+        yield "the default CR is deleted with the module; other objects that the module manages block the deletion"

@@ -83,7 +83,7 @@ def _because(condition: Condition | None) -> str:
 
 def _deployment(seen: _Seen) -> Readiness:
     if seen.unseen:
-        return Readiness(State.PROCESSING, "its controller has not seen the last change yet", rolling=True)
+        return Readiness(State.PROCESSING, "rollout starting", rolling=True)
     progressing, available = seen.condition("Progressing"), seen.condition("Available")
     wanted = seen.spec.integer("replicas", 1)
     updated, total = seen.status.integer("updatedReplicas"), seen.status.integer("replicas")
@@ -101,9 +101,9 @@ def _deployment(seen: _Seen) -> Readiness:
         old = format_count(total - updated, "old pod")
         lacking = seen.status.integer("unavailableReplicas")
         if lacking and updated:  # old pods stay until the new ones are available
-            words = f"{format_count(lacking, 'new pod')} not available yet, {old} kept until then{paused}"
+            words = f"{format_count(lacking, 'new pod')} not available yet, {old} still running{paused}"
             return Readiness(State.PROCESSING, words, rolling=True)
-        return Readiness(State.PROCESSING, f"{old} still there{paused}", rolling=True)
+        return Readiness(State.PROCESSING, f"{old} still running{paused}", rolling=True)
     if there < wanted:
         return _unavailable(seen, f"{there} of {wanted} pods available{paused}", available)
     return Readiness(State.READY, f"{there} of {wanted} pods available{paused}")
@@ -111,13 +111,13 @@ def _deployment(seen: _Seen) -> Readiness:
 
 def _rolling_deployment(seen: _Seen, words: str, available: Condition | None) -> Readiness:
     if available is None and not seen.conditions:
-        return seen.not_yet(f"{words}; its controller has said nothing yet", rolling=True)
+        return seen.not_yet(f"{words}; no status yet", rolling=True)
     return Readiness(State.PROCESSING, words, rolling=True)
 
 
 def _unavailable(seen: _Seen, words: str, available: Condition | None) -> Readiness:
     if available is None:
-        return seen.not_yet(words if seen.status.raw else "starting: its controller has said nothing yet")
+        return seen.not_yet(words if seen.status.raw else "starting: no status yet")
     if available.status == "True":
         return Readiness(State.PROCESSING, words)
     since = available.since
@@ -128,7 +128,7 @@ def _unavailable(seen: _Seen, words: str, available: Condition | None) -> Readin
 
 def _stateful_set(seen: _Seen) -> Readiness:
     if seen.unseen:
-        return Readiness(State.PROCESSING, "its controller has not seen the last change yet", rolling=True)
+        return Readiness(State.PROCESSING, "rollout starting", rolling=True)
     wanted, ready = seen.spec.integer("replicas", 1), seen.status.integer("readyReplicas")
     if wanted == 0:
         return Readiness(State.READY, "scaled to zero", scaled_to_zero=True)
@@ -143,10 +143,10 @@ def _stateful_set(seen: _Seen) -> Readiness:
 
 def _daemon_set(seen: _Seen) -> Readiness:
     if seen.unseen:
-        return Readiness(State.PROCESSING, "its controller has not seen the last change yet", rolling=True)
+        return Readiness(State.PROCESSING, "rollout starting", rolling=True)
     # The server gives a new DaemonSet a status of zeros; only observedGeneration shows that its controller acted.
     if not seen.status.raw or (seen.meta.generation and not seen.status.has("observedGeneration")):
-        return seen.not_yet("starting: its controller has said nothing yet")
+        return seen.not_yet("starting: no status yet")
     wanted, ready = seen.status.integer("desiredNumberScheduled"), seen.status.integer("numberReady")
     updated = seen.status.integer("updatedNumberScheduled")
     on_delete = seen.spec.child("updateStrategy").text("type") == "OnDelete"
@@ -164,9 +164,9 @@ def _replica_set(seen: _Seen) -> Readiness:
 
 def _definition(seen: _Seen) -> Readiness:
     if seen.is_true("Terminating"):
-        return Readiness(State.DELETING, f"its instances are being deleted{_because(seen.condition('Terminating'))}")
+        return Readiness(State.DELETING, f"deleting its objects{_because(seen.condition('Terminating'))}")
     if seen.is_false("NamesAccepted"):
-        return Readiness(State.ERROR, f"its names are taken{_because(seen.condition('NamesAccepted'))}")
+        return Readiness(State.ERROR, f"name conflict{_because(seen.condition('NamesAccepted'))}")
     if seen.is_true("Established"):
         return Readiness(State.READY, "established")
     return seen.not_yet("not established yet")
@@ -188,15 +188,15 @@ def _claim(seen: _Seen) -> Readiness:
     if phase == "Bound":
         return Readiness(State.READY, "bound")
     if phase == "Lost":
-        return Readiness(State.ERROR, "its volume is lost")
+        return Readiness(State.ERROR, "volume lost")
     return Readiness(State.PROCESSING, "waiting for a volume")
 
 
 def _service(seen: _Seen) -> Readiness:
     if seen.spec.text("type", "ClusterIP") != "LoadBalancer":
-        return Readiness(State.READY, "no load balancer to wait for")
+        return Readiness(State.READY, "no load balancer needed")
     if seen.status.child("loadBalancer").items("ingress") or seen.spec.items("externalIPs"):
-        return Readiness(State.READY, "its load balancer has an address")
+        return Readiness(State.READY, "load balancer has an address")
     return Readiness(State.PROCESSING, "waiting for the load balancer's address")
 
 
@@ -230,14 +230,14 @@ def _by_conditions(seen: _Seen) -> Readiness:
         if seen.is_true(kind):
             return Readiness(State.ERROR, f"{kind}{_because(seen.condition(kind))}")
     if seen.unseen:
-        return Readiness(State.PROCESSING, "its controller has not seen the last change yet")
+        return Readiness(State.PROCESSING, "not processed by its controller yet")
     for kind in ("Ready", "Available", "Established", "Succeeded"):
         found = seen.condition(kind)
         if found is not None and found.status == "True":
             return Readiness(State.READY, f"{kind}")
         if found is not None:
             return Readiness(State.PROCESSING, f"not {kind}{_because(found)}")
-    return Readiness(State.READY, "it exists")
+    return Readiness(State.READY, "exists")
 
 
 _BY_KIND: dict[tuple[str, str], Callable[[_Seen], Readiness]] = {
@@ -262,7 +262,7 @@ def check_readiness(raw: object, now: float) -> Readiness:
     ref = read_ref(raw)
     found = _BY_KIND.get((ref.kind.group, ref.kind.kind), _by_conditions)(seen)
     if seen.meta.deleting and found.state is not State.DELETING:
-        held = f", held by {', '.join(seen.meta.finalizers)}" if seen.meta.finalizers else ""
+        held = f" (finalizers: {', '.join(seen.meta.finalizers)})" if seen.meta.finalizers else ""
         found = Readiness(State.DELETING, f"being deleted{held}")
     return replace(found, ref=ref, flaws=tuple(dict.fromkeys(reader.flaws)))
 

@@ -83,24 +83,26 @@ def _of_policies(request: ModuleRequest, manifest: Manifest) -> Iterator[ModuleR
     asked, has = request.policy or Policy.CREATE_AND_DELETE, manifest.policy or Policy.CREATE_AND_DELETE
     if asked == Policy.CREATE_AND_DELETE and has == Policy.IGNORE:
         words = (
-            f"The Kyma says CreateAndDelete, {manifest.ref} says Ignore: lifecycle-manager would not delete the module "
-            "CR, and wait for it. Use `kymatui disable --cascade`, which deletes it first"
+            f"The Kyma has policy CreateAndDelete, but {manifest.ref} still has Ignore. If you disable the module, "
+            "lifecycle-manager waits for the module CR and does not delete it. Use `kymatui disable --cascade`, which "
+            "deletes it first"
         )
         yield ModuleRisk(RiskKind.CR_STAYS, words)
     elif asked != has:
-        words = f"The Kyma says {asked}, {manifest.ref} still says {has}: it follows {_PASSED_ON}"
+        words = f"The Kyma has policy {asked}, but {manifest.ref} still has {has}: it changes {_PASSED_ON}"
         yield ModuleRisk(RiskKind.POLICY_PENDING, words, Severity.INFO)
     if has == Policy.IGNORE and FINALIZER_MODULE_CR in manifest.meta.finalizers:
         words = (
-            f"{manifest.ref} can never be deleted: its policy is Ignore, and lifecycle-manager leaves the finalizer "
-            f"{FINALIZER_MODULE_CR}. Once the module is gone, remove that finalizer by hand"
+            f"Deletion of {manifest.ref} will block: with policy Ignore, lifecycle-manager never removes the finalizer "
+            f"{FINALIZER_MODULE_CR}. Remove it by hand after the module's objects are deleted"
         )
         yield ModuleRisk(RiskKind.FINALIZER_STAYS, words)
 
 
 _MAY_NOT_WAIT = (
-    "With policy Ignore, a lifecycle-manager that was started before the CRD was installed deletes the CRD with all "
-    "objects and does not wait for them. Use `kymatui disable`, which checks them, or restart lifecycle-manager first"
+    "With policy Ignore, a lifecycle-manager that started before the CRD was installed deletes the CRD with all "
+    "objects of its kind and does not wait for them. Use `kymatui disable`, which checks them, or restart "
+    "lifecycle-manager first"
 )
 
 
@@ -122,8 +124,8 @@ def is_not_applied(
 
 def not_applied_words(desired: str) -> str:
     return (
-        f"The Kyma reports {desired} Ready, but the workload has another version: nothing of {desired} is applied yet. "
-        "If it stays so, an object of the module that is stuck in deletion holds it up"
+        f"The Kyma reports {desired} as Ready, but the workload still has another version. If this does not change, "
+        "check whether an object of the module is stuck in deletion, or the Manifest has the skip label"
     )
 
 
@@ -134,12 +136,14 @@ def is_still_releasing(report: ModuleReport | None, manifest: Manifest | None) -
 
 def still_releasing_words(manifest: Manifest) -> str:
     return (
-        f"The status says Unmanaged, but {manifest.ref} is still there: lifecycle-manager has not released everything. "
-        "Keep the entry until the Manifest is gone"
+        f"The Kyma reports Unmanaged, but {manifest.ref} still exists: lifecycle-manager has not released everything. "
+        "Keep the module's entry in the Kyma until the Manifest is gone"
     )
 
 
-NOT_RELEASED = "lifecycle-manager has not let go of it yet: keep the entry until its state is Unmanaged"
+NOT_RELEASED = (
+    "lifecycle-manager has not released the module yet. Keep its entry in the Kyma until its state is Unmanaged"
+)
 
 
 def unreleased_words(reported: str, foreseen: Iterable[ModuleRisk]) -> str:
@@ -151,11 +155,11 @@ def unreleased_words(reported: str, foreseen: Iterable[ModuleRisk]) -> str:
 
 def risks_of_policy(policy: str) -> Iterator[str]:
     """Yield notes for the user before a policy is set."""
-    yield f"the policy reaches the Manifest only {_PASSED_ON}, and has no effect before"
+    yield f"the new policy takes effect only {_PASSED_ON}: until then the Manifest keeps the old one"
     if policy == Policy.IGNORE:
         yield (
-            f"a version change after it may leave a Manifest that cannot be deleted (finalizer {FINALIZER_MODULE_CR}); "
-            "before the module is deleted, delete its module CR, or set the policy back"
+            f"after the next version change the Manifest may keep the finalizer {FINALIZER_MODULE_CR} and block "
+            "deletion; delete the module CR, or set the policy back, before you delete the module"
         )
         yield _MAY_NOT_WAIT
 
@@ -168,21 +172,27 @@ def is_stuck(manifest: Manifest) -> bool:
 
 def stuck_words(manifest: Manifest) -> str:
     return (
-        f"{manifest.ref} is held by {FINALIZER_MODULE_CR}, which lifecycle-manager does not remove with policy Ignore: "
-        "remove that finalizer by hand"
+        f"deletion of {manifest.ref} is blocked by finalizer {FINALIZER_MODULE_CR}. With policy Ignore, "
+        "lifecycle-manager never removes it; remove it by hand."
+    )
+
+
+def skipped_words(manifest: Manifest) -> str:
+    return (
+        f"lifecycle-manager does not uninstall the module, because {manifest.ref} has the skip label. Remove the label."
     )
 
 
 def taken_over_words(name: str, creator: str) -> str:
     """Return what happens to a user's template with the name of a synced one."""
     return (
-        f"{name} was created by {creator} and has the name of a synced one: the catalog sync overwrites it, and "
-        "deletes it with the synced one. Apply yours under another name"
+        f"{name}, created by {creator}, has the same name as a template of the control plane: the catalog sync "
+        "overwrites it and deletes it with that template. Apply yours under another name"
     )
 
 
 def kyma_deletion_words(modules: Iterable[str]) -> str:
     """Return what deleting the runtime's Kyma causes; `modules` are requested there only, or may be."""
     names = ", ".join(sorted(modules))
-    gone = f", and uninstalls what only the runtime's requests: {names}. Enable them again after that" if names else ""
-    return f"lifecycle-manager creates the runtime's Kyma again from the control plane's spec{gone}"
+    gone = f", and uninstalls what only the runtime's Kyma requests: {names}. Enable them again after that"
+    return f"lifecycle-manager creates the runtime's Kyma again from the control plane's spec{gone if names else ''}"

@@ -16,12 +16,12 @@ class LintKind(StrEnum):
 
     NO_READY = "no rule maps to Ready"
     NO_ERROR = "no rule maps to Error"
-    UNKNOWN_STATE = "is no state"
+    UNKNOWN_STATE = "is not a state"
     NO_EFFECT = "has no effect"
-    NOT_PLAIN = "lifecycle-manager reads the path otherwise"
+    NOT_PLAIN = "lifecycle-manager reads the path differently"
     NOT_A_PATH = "is not a path"
     SAME_PATH = "two values for one path can never both match"
-    DUPLICATE = "the rule is there twice"
+    DUPLICATE = "the rule appears twice"
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def _evaluate(rules: Sequence[StateCheckRule], subject: CheckInput, mode: CheckM
         if ended is not None:
             outcome = RuleOutcome(outcome.rule, outcome.look, RuleResult.NOT_REACHED, outcome.klm_reads)
         elif outcome.result is RuleResult.ERROR:
-            message = f"the value at {rule.path} is {outcome.look.type}, wanted a string"
+            message = f"the value at {rule.path} is {outcome.look.type}, expected a string"
             ended = Evaluation(mode, State.ERROR, source, StateDecision.NOT_A_STRING, message=message)
         elif not rules and outcome.look.found and outcome.look.text not in _SUPPORTED:
             ended = Evaluation(

@@ -50,9 +50,9 @@ class Operator:
     def words(self) -> str:
         """Return the status as a phrase."""
         if not self.holder:
-            return "nobody holds its Lease: it does not run"
+            return "not running: its Lease has no holder"
         since = f"renewed {format_duration(self.age)} ago" if self.age is not None else "never renewed"
-        return f"{self.holder} holds its Lease, {since}" + ("" if self.works else ": it does not run any more")
+        return ("" if self.works else "not running: ") + f"{self.holder} holds its Lease, {since}"
 
 
 def read_operator(lease: Mapping[str, Any] | None, now: float, is_dead: Callable[[str], bool]) -> Operator:
@@ -136,7 +136,7 @@ def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None
         return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, "the Kyma has a status")
     if _has_status(snapshot.manifests):
         return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, "Manifests have a status")
-    why = "the Kyma has no status" if snapshot.kymas else "there is no Kyma"
+    why = "the Kyma has no status" if snapshot.kymas else "no Kyma found"
     return ClusterManagement(ClusterManager.NOBODY, why)
 
 

@@ -16,7 +16,7 @@ from kymatui.domain.plans.cluster_management import ClusterManager
 from kymatui.domain.snapshot.missing_lists import gap_of
 from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.domain.versions.offers import AmbiguousOffer, NoSuchModule, NoSuchVersion, find_offer
-from kymatui.errors import RefusedError
+from kymatui.errors import RefusedError, did_you_mean
 
 RAW_MANIFEST = "rawManifest"
 
@@ -40,17 +40,17 @@ def choose_template(shelf: TemplateIndex, module: str, version: str = "", namesp
         found = _the_same(shelf, found) or found
     match found:
         case NoSuchModule(_, alike):
-            near = f"; did you mean {', '.join(alike[:3])}?" if alike else ""
-            return f"no catalog offers a module {module}{near}"
+            return f"no module {module} in the catalog{did_you_mean(alike[:3])}"
         case NoSuchVersion(_, wanted, offered):
-            return f"{module} is not offered in {wanted}, only in {', '.join(offered[:8])}"
+            return f"no version {wanted} of {module} in the catalog; available: {', '.join(offered[:8])}"
         case AmbiguousOffer(_, wanted, places):
-            said = f"{module} {wanted} is offered in several places, which differ: {', '.join(places)}"
-            return f"{said}; say in which namespace, with -n"
+            return (
+                f"several different templates of {module} {wanted}: {', '.join(places)}; select the namespace with -n"
+            )
         case ModuleTemplate():
             address = next((link.address for link in found.links if link.name == RAW_MANIFEST), "")
             if not address:
-                return f"{found.ref} names no {RAW_MANIFEST}: only lifecycle-manager can install it"
+                return f"{found.ref} has no {RAW_MANIFEST}: only lifecycle-manager can install it"
             manager = found.manager.namespace if found.manager is not None else ""
             return InstallChoice(found, address, manager or KYMA_NAMESPACE)
 
@@ -95,29 +95,29 @@ def install_refusals(
     """
     if not direct and (unseen := list(unknown_lists(feeds))):
         yield (
-            f"it is not known whether lifecycle-manager manages {name}: {', '.join(unseen)} "
-            "(try again, or insist with --direct if you know that it does not)"
+            f"it is unknown whether lifecycle-manager manages {name}: {', '.join(unseen)} "
+            "(retry, or use --direct if you know that it does not)"
         )
     if row is None:
         return
     if row.managed or row.mandatory:
-        yield f"{row.name} is managed by lifecycle-manager, which would undo what is installed here; edit the Kyma"
+        yield f"{row.name} is managed by lifecycle-manager, which would revert this change; edit the Kyma instead"
     elif row.manifest is not None and row.presence is not Presence.UNMANAGED:
         yield (
-            f"{row.name} is installed by Manifest {row.manifest.namespace}/{row.manifest.name}: whoever reconciles "
-            "that would undo what is installed here; change the Manifest, or delete it"
+            f"{row.name} is installed by Manifest {row.manifest.namespace}/{row.manifest.name}, whose controller "
+            "would revert this change; change or delete the Manifest instead"
         )
     elif (
         seen.kyma is not None and row.origin is CatalogOrigin.KYMA and not direct and keeper is ClusterManager.OPERATOR
     ):
         yield (
-            f"this cluster is managed by kymatui's operator and offers {row.name}: install it by a Manifest "
-            f"(`:manifest {row.name}` on the screen; or insist with --direct, then nothing upgrades it)"
+            f"{row.name} is in the catalog, and kymatui's operator manages this cluster: install it with a Manifest "
+            f"(`:manifest {row.name}` on the screen), or use --direct, without automatic upgrades"
         )
     elif seen.kyma is not None and row.origin is CatalogOrigin.KYMA and not direct:
         yield (
-            f"this cluster is managed by lifecycle-manager and offers {row.name}: enable it in the Kyma "
-            "(or insist with --direct; then nothing upgrades it)"
+            f"{row.name} is in the catalog, and lifecycle-manager manages this cluster: enable it in the Kyma, "
+            "or use --direct, without automatic upgrades"
         )
 
 
@@ -128,21 +128,21 @@ def adoptable_row(row: ModuleRow | None, name: str, version: str = "") -> Module
     installed than requested: fields that only the installed version has would then remain without an owner.
     """
     if row is None or row.presence in (Presence.NOT_INSTALLED, Presence.ORPHAN):
-        raise RefusedError(f"there is no {name} to take over", hint=f"`kymatui install {name}` installs it")
+        raise RefusedError(f"{name} is not installed, so it cannot be adopted", hint=f"`kymatui install {name}`")
     if row.presence is Presence.UNMANAGED and row.reports.kyma not in ("", State.UNMANAGED):
         raise RefusedError(
-            f"lifecycle-manager has not let go of {name} yet: its status says {row.reports.kyma}",
-            hint=f"`kymatui unmanage {name}` waits for it",
+            f"lifecycle-manager has not released {name} yet: the Kyma reports {row.reports.kyma}",
+            hint=f"`kymatui unmanage {name}` waits until it is released",
         )
     if row.managed:
         raise RefusedError(
-            f"{name} is managed by lifecycle-manager, which would undo what is taken from it",
-            hint=f"`kymatui unmanage {name}` makes lifecycle-manager let go of it first",
+            f"{name} is managed by lifecycle-manager, which would revert the adoption",
+            hint=f"run `kymatui unmanage {name}` first",
         )
     if version and row.installed and not same_version(row.installed, version):
         raise RefusedError(
-            f"{name} {row.installed} is there, and only that can be taken over, not {version}",
-            hint=f"`kymatui adopt {name}` takes it over, then `kymatui upgrade {name} --version {version}` moves it",
+            f"{name} {row.installed} is installed, so {version} cannot be adopted",
+            hint=f"run `kymatui adopt {name}`, then `kymatui upgrade {name} --version {version}`",
         )
     return row
 

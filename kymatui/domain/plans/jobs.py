@@ -152,7 +152,7 @@ def start_job(job: Job, now: float) -> Job:
 def queued_behind(job: Job, other: Job) -> Job:
     """Return the job waiting for another job that holds the same keys."""
     shared = ", ".join(sorted(job.keeps & other.keeps))
-    return replace(job, waits_for=f"#{other.number} {other.title}" + (f" (both want {shared})" if shared else ""))
+    return replace(job, waits_for=f"#{other.number} {other.title}" + (f" (both change {shared})" if shared else ""))
 
 
 def enter_step(job: Job, title: str, now: float) -> Job:

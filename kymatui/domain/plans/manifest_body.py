@@ -120,13 +120,13 @@ def _fields(value: object, path: str) -> Iterator[tuple[str, str]]:
 def track_manifest(manifest: Manifest | None, uid: str, generation: int) -> ManifestProgress:
     """Return the progress; `uid` and `generation` are those of the written Manifest."""
     if manifest is None or manifest.meta.uid != uid:
-        return ManifestProgress("the Manifest is gone: somebody else has deleted it", Actor.YOU, lost=True)
+        return ManifestProgress("another client deleted the Manifest", Actor.YOU, lost=True)
     if manifest.meta.generation < generation:
-        return ManifestProgress("accepted, and not yet seen in the watch")
+        return ManifestProgress("accepted; waiting for the watch")
     if manifest.meta.generation > generation:
-        return ManifestProgress("somebody else has changed the Manifest since", Actor.YOU, lost=True)
+        return ManifestProgress("another client changed the Manifest meanwhile", Actor.YOU, lost=True)
     if not _is_current(manifest):
-        return ManifestProgress("the operator has not taken it up yet", Actor.OPERATOR)
+        return ManifestProgress("waiting for the operator to start", Actor.OPERATOR)
     words = manifest.operation or manifest.state
     if manifest.state == State.READY:
         return ManifestProgress(f"{manifest.module} {manifest.version} is ready", finished=True)

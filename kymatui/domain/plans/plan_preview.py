@@ -5,10 +5,11 @@ A preview is plain text, for any plan: a Kyma edit, an installation, a deletion.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from kymatui.domain.plans.plan_summary import NO_CHANGES, summary_parts
 
 
 class PlannedChange(StrEnum):
@@ -57,6 +58,7 @@ class Preview:
     question   the final question: "Enable keda?"
     document   the plan as a file named `file_name`; None if it cannot be saved
     editable   whether the options can be changed
+    overview   replaces the summary of the lines
     """
 
     title: str
@@ -67,20 +69,25 @@ class Preview:
     missing: tuple[str, ...] = ()
     grants: tuple[str, ...] = ()
     consents: tuple[Consent, ...] = ()
-    question: str = "Go on?"
+    question: str = "Apply?"
     document: bytes | None = None
     file_name: str = ""
     editable: bool = False
+    overview: str = ""
 
     @property
-    def counts(self) -> tuple[tuple[PlannedChange, int], ...]:
-        """Return the number of objects by change; deletions and conflicts are always included."""
-        found = Counter(line.mark for line in self.lines)
-        return tuple(
-            (mark, found[mark])
-            for mark in PlannedChange
-            if found[mark] or mark in (PlannedChange.DELETE, PlannedChange.CONFLICT)
-        )
+    def summary(self) -> str:
+        """Return the summary of all lines: `2 to create, 1 to change, 1 to delete`."""
+        return ", ".join(text for _, text in self.summary_parts)
+
+    @property
+    def summary_parts(self) -> tuple[tuple[PlannedChange, str], ...]:
+        """Return the parts of the summary, each with its mark."""
+        if self.overview:
+            return ((PlannedChange.CHANGE, self.overview),)
+        found = summary_parts(line.mark.word for line in self.lines)
+        marks = {mark.word: mark for mark in PlannedChange}
+        return tuple((marks[word], text) for word, text in found) or ((PlannedChange.SAME, NO_CHANGES),)
 
     @property
     def is_refused(self) -> bool:
@@ -109,7 +116,7 @@ def join_previews(title: str, parts: Mapping[str, Preview], left_out: Sequence[s
         tuple(replace(line, name=f"{name}: {line.name}") for name, one in parts.items() for line in one.lines),
         "; ".join(charges),
         tuple(of("refusals")),
-        (*(f"left out: {words}" for words in left_out), *of("warnings")),
+        (*(f"not included: {words}" for words in left_out), *of("warnings")),
         tuple(dict.fromkeys(text for one in parts.values() for text in one.missing)),
         tuple(of("grants")),
         tuple(

@@ -20,7 +20,7 @@ from kymatui.domain.snapshot.snapshots import Object
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, spec_changes
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_THERE = "there"
+_THERE = "present"
 
 
 def catalog_lines(
@@ -46,26 +46,30 @@ def _entry_lines(
                 area, name, "presence", ours, theirs, LineVerdict.WRONG, _missing(entry, control), Actor.KLM
             )
         case SyncStatus.LEFT_OVER:
-            why = entry.why if entry.original is None else f"{entry.why}; the sync wrote the copy, and deletes it"
+            why = (
+                entry.why
+                if entry.original is None
+                else f"{entry.why}; the catalog sync created the copy and deletes it"
+            )
             yield ComparisonLine(area, name, "presence", ours, theirs, LineVerdict.WRONG, why, Actor.KLM)
         case SyncStatus.WITHHELD | SyncStatus.OLD:
             yield ComparisonLine(area, name, "presence", ours, theirs, LineVerdict.INTENDED, entry.why)
         case SyncStatus.OWN:
-            why = entry.why if entry.original is None else f"{entry.why}; somebody applied it in the runtime"
+            why = entry.why if entry.original is None else f"{entry.why}; another client created it in the runtime"
             yield ComparisonLine(area, name, "presence", ours, theirs, LineVerdict.INTENDED, why)
         case SyncStatus.UNKNOWN:
             if unknown is not None:  # the control plane's catalog is missing, not the runtime's
                 yield ComparisonLine(area, name, "presence", "?", theirs, LineVerdict.UNKNOWN, entry.why, Actor.CLUSTER)
                 return
-            why = "the runtime's cannot be read"
+            why = "the runtime's copy cannot be read"
             yield ComparisonLine(area, name, "presence", ours, "?", LineVerdict.UNKNOWN, why, Actor.CLUSTER)
 
 
 def _missing(entry: SyncEntry, control: Kyma) -> str:
     """Return why the copy may be missing, by the ModuleCatalog condition of the Kyma."""
     said = find_condition(control.conditions, "ModuleCatalog")
-    told = f"; its condition ModuleCatalog is {said.status}: {said.message}" if said and said.status != "True" else ""
-    return f"it should be in the runtime ({entry.why}), and the next reconciliation brings it{told}"
+    told = f"; condition ModuleCatalog is {said.status}: {said.message}" if said and said.status != "True" else ""
+    return f"expected in the runtime ({entry.why}); the next reconciliation creates it{told}"
 
 
 def _copy_lines(area: LineArea, entry: SyncEntry, schema: FieldSchema | None) -> Iterator[ComparisonLine]:
@@ -115,12 +119,12 @@ def _left_out(area: LineArea, entry: SyncEntry) -> Iterator[ComparisonLine]:
 def _changed(area: LineArea, entry: SyncEntry, change: ValueChange, copy: Object) -> ComparisonLine:
     """Return the line for a changed field, naming other writers of the copy."""
     others = [name for name in dict.fromkeys(read_meta(JsonReader(copy)).field_managers) if name != CATALOG_SYNC]
-    who = f"; {', '.join(others)} wrote to the copy" if others else ""
+    who = f"; {', '.join(others)} changed the copy" if others else ""
     ours, theirs = format_json(change.before), format_json(change.after)
     if change.kind is ChangeKind.ADDED:
-        why, actor = f"the sync did not write this, and leaves it there{who}", Actor.YOU
+        why, actor = f"not set by the catalog sync, which keeps it{who}", Actor.YOU
     else:
-        why, actor = f"the copy is not what the control plane has; the next sync writes it again{who}", Actor.KLM
+        why, actor = f"the copy differs from the control plane; the next sync restores it{who}", Actor.KLM
     return ComparisonLine(
         area, entry.ref.name, change.path, _short(ours), _short(theirs), LineVerdict.WRONG, why, actor
     )
@@ -142,10 +146,10 @@ def _marks(area: LineArea, entry: SyncEntry, original: Object, copy: Object) -> 
                 continue
             path, before, after = f"metadata.{field}[{key}]", ours.get(key, NOTHING), theirs.get(key, NOTHING)
             if key in ours:
-                why = "the copy is not what the control plane has; the next sync writes it again"
+                why = "the copy differs from the control plane; the next sync restores it"
                 yield ComparisonLine(
                     area, entry.ref.name, path, _short(before), _short(after), LineVerdict.WRONG, why, Actor.KLM
                 )
             else:
-                why = "it was set in the runtime; the sync leaves it alone"
+                why = "set in the runtime; the catalog sync keeps it"
                 yield ComparisonLine(area, entry.ref.name, path, NOTHING, _short(after), LineVerdict.INTENDED, why)

@@ -130,13 +130,13 @@ def _by_name(templates: Iterable[ModuleTemplate]) -> Mapping[str, Sequence[Modul
 def exclusion_reason(template: ModuleTemplate, kyma: Kyma) -> str:
     """Return why a template is not for this Kyma, by labels and spec; "" if it is."""
     if template.beta and not kyma.beta:
-        return f"it is labelled {LABEL_BETA}, and the Kyma is not"
+        return f"template has label {LABEL_BETA}, the Kyma does not"
     if template.internal and not kyma.internal:
-        return f"it is labelled {LABEL_INTERNAL}, and the Kyma is not"
+        return f"template has label {LABEL_INTERNAL}, the Kyma does not"
     if template.mandatory:
-        return "it is mandatory: the control plane installs it, and the runtime is not told"
+        return "mandatory: the control plane installs it, without a copy in the runtime"
     if not template.synced:
-        return f"it is labelled {LABEL_SYNC}: false"
+        return f"label {LABEL_SYNC} is false"
     return ""
 
 
@@ -149,12 +149,12 @@ def _meta_wanted(
     """Return the release meta with its channels, and why it does not go to the runtime."""
     channels = tuple(_channel(meta, name, version, kyma, by_name) for name, version in meta.channels.items())
     if meta.mandatory_version is not None:
-        return meta, channels, "it is mandatory: the control plane installs it, and the runtime is not told"
+        return meta, channels, "mandatory: the control plane installs it, without a copy in the runtime"
     if refusal := check_restriction(meta, kyma.meta.labels, restricted):
         return meta, channels, refusal_words(refusal)
     if not any(channel.is_wanted for channel in channels):
         said = "; ".join(f"{channel.channel}: {channel.why}" for channel in channels)
-        return meta, channels, f"no channel is left: {said}" if said else "it has no channel"
+        return meta, channels, f"no channel for this runtime: {said}" if said else "no channels"
     return meta, channels, ""
 
 
@@ -164,7 +164,7 @@ def _channel(
     wanted = f"{meta.module}-{version}"
     found = by_name.get(wanted, ())
     reasons = [exclusion_reason(template, kyma) for template in found]
-    why = "" if "" in reasons else next((f"{wanted}: {reason}" for reason in reasons), f"there is no {wanted}")
+    why = "" if "" in reasons else next((f"{wanted}: {reason}" for reason in reasons), f"{wanted} not found")
     return ChannelSync(name, version, why)
 
 
@@ -189,11 +189,11 @@ def _template_wanted(
     if template.generation is TemplateGeneration.OLD:
         if template.channel:
             return True, f"old style, in channel {template.channel}: only older lifecycle-managers sync it"
-        return False, "it has neither a version nor a channel"
+        return False, "template has neither version nor channel"
     channels = kept.get((template.spec_module, template.spec_version), ())
     if channels:
         return True, f"in channel {', '.join(channels)}"
-    return False, "no channel that goes to the runtime has this version"
+    return False, "no channel of this runtime has this version"
 
 
 # against the runtime
@@ -233,9 +233,9 @@ def _only_there(raw: Object) -> SyncEntry:
     module = "" if isinstance(read, MalformedObject) else read.module
     version = read.version if isinstance(read, ModuleTemplate) else ""
     if is_synced_copy(raw):
-        why, standing = "the control plane has it no more; the sync wrote it, and deletes it", SyncStatus.LEFT_OVER
+        why, standing = "not in the control plane; the catalog sync created it and deletes it", SyncStatus.LEFT_OVER
     else:
-        why, standing = "somebody applied it in the runtime; the sync leaves it alone", SyncStatus.OWN
+        why, standing = "another client created it in the runtime; the catalog sync keeps it", SyncStatus.OWN
     return SyncEntry(read_ref(raw), module, version, False, why, standing, None, raw)
 
 

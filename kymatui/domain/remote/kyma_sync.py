@@ -65,15 +65,15 @@ class KymaPair:
         if not self.is_mirrored:
             return (
                 LineVerdict.INTENDED,
-                "the runtime's Kyma is being deleted: its status is mirrored no more",
+                "the runtime's Kyma is being deleted; its status is no longer copied",
                 Actor.NOBODY,
             )
         if self.is_skipped:
-            why = f"nothing is mirrored while the control plane's Kyma is labelled {LABEL_SKIP}"
+            why = f"not copied: the control plane's Kyma has label {LABEL_SKIP}; remove it"
             return LineVerdict.WRONG, why, Actor.YOU
         if self.is_fresh:
-            return LineVerdict.UNDER_WAY, "the control plane's changed within the last minute", Actor.KLM
-        why = "the status is mirrored at every reconciliation, and this was not: lifecycle-manager does not get through"
+            return LineVerdict.UNDER_WAY, "changed in the control plane within the last minute", Actor.KLM
+        why = "lifecycle-manager copies the status at every reconciliation, but not this time; check its logs"
         return LineVerdict.WRONG, why, Actor.KLM
 
 
@@ -82,7 +82,7 @@ def owner_kyma(runtime: Kyma) -> str:
     return runtime.meta.annotations.get(ANNOTATION_OWNED_BY, NOTHING)
 
 
-_ONLY_THERE = "deleting the runtime's Kyma would uninstall this module, since the control plane does not request it"
+_ONLY_THERE = "deleting the runtime's Kyma uninstalls this module: the control plane does not request it"
 
 
 def kyma_lines(kymas: KymaPair) -> Iterator[ComparisonLine]:
@@ -96,12 +96,12 @@ def kyma_lines(kymas: KymaPair) -> Iterator[ComparisonLine]:
 
 
 def _deletion(kymas: KymaPair) -> Iterator[ComparisonLine]:
-    ours, theirs = ("being deleted" if kyma.meta.deleting else "there" for kyma in (kymas.control, kymas.runtime))
+    ours, theirs = ("being deleted" if kyma.meta.deleting else "present" for kyma in (kymas.control, kymas.runtime))
     name = str(kymas.control.ref)
     if ours == theirs:
         yield ComparisonLine(LineArea.KYMA, name, "presence", ours, theirs, LineVerdict.SAME)
     elif kymas.control.meta.deleting:
-        why = "the deletion has begun in the control plane, and reaches the runtime next"
+        why = "the deletion started in the control plane; the runtime is next"
         yield ComparisonLine(LineArea.KYMA, name, "presence", ours, theirs, LineVerdict.UNDER_WAY, why, Actor.KLM)
     else:
         own = {one.name for one in kymas.runtime.modules} - {one.name for one in kymas.control.modules}
@@ -111,10 +111,10 @@ def _deletion(kymas: KymaPair) -> Iterator[ComparisonLine]:
 
 def _spec(kymas: KymaPair) -> Iterator[ComparisonLine]:
     control, runtime = kymas.control, kymas.runtime
-    why = "the runtime is the truth; the control plane's spec keeps what it began with"
+    why = "the runtime's value applies; the control plane keeps its initial value"
     yield _told(LineArea.SPEC, "spec", "channel", control.channel, runtime.channel, why)
     skips = [format_json(kyma.skip_maintenance_windows) for kyma in (control, runtime)]
-    why = "it is not mirrored: only the control plane's counts"
+    why = "not copied: only the control plane's value applies"
     yield _told(LineArea.SPEC, "spec", "skipMaintenanceWindows", skips[0], skips[1], why)
 
 
@@ -137,7 +137,7 @@ def _requests(kymas: KymaPair) -> Iterator[ComparisonLine]:
         {request.name: _request(kyma, request.name) for request in kyma.modules}
         for kyma in (kymas.control, kymas.runtime)
     )
-    why = "the runtime is the truth for spec.modules; the control plane's are never written back"
+    why = "the runtime's spec.modules applies; lifecycle-manager does not copy it to the control plane"
     for name in sorted(ours.keys() | theirs.keys()):
         more = f"; {_ONLY_THERE}" if name not in ours else ""
         yield _told(
@@ -161,7 +161,7 @@ def _labels(kymas: KymaPair) -> Iterator[ComparisonLine]:
         if label in ours:
             yield _marked(kymas, label, ours[label], theirs.get(label, NOTHING), ours[label])
         elif label in theirs:
-            why = "the control plane's Kyma has no such label, so that none is mirrored"
+            why = "not copied: the control plane's Kyma does not have this label"
             yield ComparisonLine(LineArea.LABEL, label, "labels", NOTHING, theirs[label], LineVerdict.INTENDED, why)
     owner = f"{kymas.control.meta.namespace}/{kymas.control.meta.name}"
     found = owner_kyma(kymas.runtime)
@@ -175,16 +175,16 @@ def _marked(
     """Return the line of a label or annotation that lifecycle-manager sets on the runtime's Kyma."""
     if found == wanted:
         same = control == found
-        why = NOTHING if same else "lifecycle-manager marks the runtime's Kyma so"
+        why = NOTHING if same else "lifecycle-manager sets this on the runtime's Kyma"
         return ComparisonLine(
             LineArea.LABEL, name, field, control, found, LineVerdict.SAME if same else LineVerdict.INTENDED, why
         )
     if not kymas.is_mirrored:
-        why = "the runtime's Kyma is being deleted: its labels are set no more"
+        why = "the runtime's Kyma is being deleted; its labels are no longer set"
         return ComparisonLine(LineArea.LABEL, name, field, control, found, LineVerdict.INTENDED, why)
     skipped = kymas.is_skipped
-    why = f"it should be {wanted!r}; " + (
-        f"nothing is set while the Kyma is labelled {LABEL_SKIP}"
+    why = f"expected {wanted!r}; " + (
+        f"not set: the control plane's Kyma has label {LABEL_SKIP}; remove it"
         if skipped
         else "lifecycle-manager sets it at its next reconciliation"
     )
@@ -196,7 +196,7 @@ def _marked(
 def _other_labels(ours: Mapping[str, str], theirs: Mapping[str, str]) -> Iterator[ComparisonLine]:
     for label in sorted((ours.keys() | theirs.keys()) - {*_SET, *_MIRRORED}):
         counts = label in _OF_CONTROL_ONLY
-        why = "only the control plane's counts; it is not mirrored" if counts else "it is not mirrored"
+        why = "not copied: only the control plane's label applies" if counts else "not copied"
         yield _told(LineArea.LABEL, label, "labels", ours.get(label, NOTHING), theirs.get(label, NOTHING), why)
 
 
@@ -246,7 +246,7 @@ def _template(kymas: KymaPair, ours: ModuleReport, theirs: ModuleReport) -> Comp
         line = kymas.mirror(LineArea.STATUS, ours.name, "template", _tracked(before), _tracked(after))
         if line.differs:
             return line
-    why = "the runtime is told of its own copy"
+    why = "the runtime's status names its own copy"
     return _told(LineArea.STATUS, ours.name, "template", _tracked(before), _tracked(after), why)
 
 
@@ -255,10 +255,10 @@ def _manifest(ours: ModuleReport, theirs: ModuleReport) -> Iterator[ComparisonLi
         return
     control, runtime = _tracked(ours.manifest), _tracked(theirs.manifest)
     if theirs.manifest is None:
-        why = "the Manifest is the control plane's affair: the runtime is not told of it"
+        why = "Manifests exist only in the control plane; the runtime's status does not name them"
         yield ComparisonLine(LineArea.STATUS, ours.name, "manifest", control, runtime, LineVerdict.INTENDED, why)
     else:
-        why = "lifecycle-manager takes the Manifest out of what it mirrors: somebody else wrote this status"
+        why = "another client wrote this status: lifecycle-manager does not copy the Manifest"
         yield ComparisonLine(
             LineArea.STATUS, ours.name, "manifest", control, runtime, LineVerdict.WRONG, why, Actor.KLM
         )

@@ -79,24 +79,24 @@ def _besides(module: _Module) -> Iterator[ComparisonLine]:
         )
         return
     if row.origin is CatalogOrigin.COMMUNITY:
-        why = "a community module: lifecycle-manager has nothing to do with it"
+        why = "community module: not managed by lifecycle-manager"
     elif row.presence is Presence.ORPHAN:
-        why = "resources without a manager: left over, or configured before the module is enabled"
+        why = "module CRs without the module's manager: left over, or created before the module was enabled"
     else:
-        why = "it was installed directly, without lifecycle-manager"
+        why = "installed directly, without lifecycle-manager"
     yield ComparisonLine(LineArea.MODULE, module.name, "Manifest", NOTHING, there, LineVerdict.INTENDED, why)
 
 
 def _manifest_line(module: _Module) -> ComparisonLine:
     """Return the line of the Manifest against the request in the runtime's Kyma."""
     manifest, row = module.manifest, module.row
-    asked = "asked for" if module.is_requested else "not asked for"
+    asked = "requested" if module.is_requested else "not requested"
     if manifest is None:
         verdict, why, actor = _without_manifest(module)
         return ComparisonLine(LineArea.MODULE, module.name, "Manifest", NOTHING, asked, verdict, why, actor)
     name = f"{manifest.meta.namespace}/{manifest.meta.name}"
     if manifest.mandatory or row.mandatory:
-        why = "a mandatory module: every runtime has it, and no Kyma names it"
+        why = "mandatory module: every runtime has it without a request"
         return ComparisonLine(LineArea.MODULE, module.name, "Manifest", name, "mandatory", LineVerdict.INTENDED, why)
     if module.is_requested and manifest.meta.deleting:
         verdict, why, actor = _deleting(module, manifest)
@@ -107,7 +107,7 @@ def _manifest_line(module: _Module) -> ComparisonLine:
         return ComparisonLine(LineArea.MODULE, module.name, "Manifest", name, asked, LineVerdict.SAME)
     if manifest.meta.deleting:
         held = ", ".join(manifest.meta.finalizers)
-        why = "it is being removed" + (f"; held by {held}" if held else "")
+        why = "being deleted" + (f"; blocked by finalizer {held}" if held else "")
         return ComparisonLine(
             LineArea.MODULE, module.name, "Manifest", f"{name} (being deleted)", asked, LineVerdict.UNDER_WAY, why
         )
@@ -118,26 +118,27 @@ def _manifest_line(module: _Module) -> ComparisonLine:
 def _without_manifest(module: _Module) -> tuple[LineVerdict, str, Actor]:
     row, refusal = module.row, module.row.resolution.refusal
     if (why := row.unknown.get(RowFact.MANIFEST)) is not None:
-        return LineVerdict.UNKNOWN, f"its Manifest: {why}", Actor.CLUSTER
+        return LineVerdict.UNKNOWN, f"Manifest: {why}", Actor.CLUSTER
     if not row.managed:
-        return LineVerdict.INTENDED, "unmanaged: lifecycle-manager lets go of it", Actor.NOBODY
+        return LineVerdict.INTENDED, "unmanaged: lifecycle-manager releases the module", Actor.NOBODY
     if refusal is not None:
         return (
             LineVerdict.WRONG,
-            f"lifecycle-manager makes none: {refusal_words(refusal)}",
+            f"lifecycle-manager creates no Manifest: {refusal_words(refusal)}",
             row.reason.actor or Actor.YOU,
         )
     if _is_skipped(module.pair):
-        return LineVerdict.WRONG, f"the control plane's Kyma is labelled {LABEL_SKIP}", Actor.YOU
-    return LineVerdict.WRONG, "lifecycle-manager has made none yet", Actor.KLM
+        return LineVerdict.WRONG, f"the control plane's Kyma has label {LABEL_SKIP}; remove it", Actor.YOU
+    return LineVerdict.WRONG, "lifecycle-manager has not created the Manifest yet", Actor.KLM
 
 
 def _deleting(module: _Module, manifest: Manifest) -> tuple[LineVerdict, str, Actor]:
     refusal = module.row.resolution.refusal
     if refusal is not None and refusal.uninstalls:
-        return LineVerdict.WRONG, f"it is uninstalled: {refusal_words(refusal)}", Actor.YOU
+        return LineVerdict.WRONG, f"being uninstalled: {refusal_words(refusal)}", Actor.YOU
     held = ", ".join(manifest.meta.finalizers)
-    return LineVerdict.UNDER_WAY, f"it is removed before it comes again; held by {held or 'nothing'}", Actor.KLM
+    blocked = f"; blocked by finalizer {held}" if held else ""
+    return LineVerdict.UNDER_WAY, f"being deleted, and created again after that{blocked}", Actor.KLM
 
 
 def _not_asked_for(module: _Module) -> tuple[LineVerdict, str, Actor]:
@@ -145,9 +146,9 @@ def _not_asked_for(module: _Module) -> tuple[LineVerdict, str, Actor]:
     if kyma is None:
         return LineVerdict.UNKNOWN, "the runtime's Kyma cannot be read", Actor.CLUSTER
     if _is_skipped(module.pair):
-        why = f"it should be deleted; the control plane's Kyma is labelled {LABEL_SKIP}"
+        why = f"not deleted: the control plane's Kyma has label {LABEL_SKIP}; remove it"
         return LineVerdict.WRONG, why, Actor.YOU
-    return LineVerdict.WRONG, "nobody asks for it any more, and lifecycle-manager has not deleted it yet", Actor.KLM
+    return LineVerdict.WRONG, "no longer requested, and not yet deleted by lifecycle-manager", Actor.KLM
 
 
 def _is_skipped(pair: RuntimePair) -> bool:
@@ -165,7 +166,7 @@ def _version_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonLi
         yield ComparisonLine(*line, LineVerdict.UNKNOWN, f"the module's manager: {workloads}", Actor.CLUSTER)
     elif not row.installed:
         if row.presence in (Presence.ENABLED, Presence.NOT_CONFIGURED) and manifest.version:
-            why = "nothing in the runtime says which version runs"
+            why = "no object in the runtime has the version"
             line = (LineArea.MODULE, module.name, "version", manifest.version, NOTHING)
             yield ComparisonLine(*line, LineVerdict.UNKNOWN, why, Actor.NOBODY)
     elif not manifest.version or same_version(manifest.version, row.installed):
@@ -179,8 +180,9 @@ def _other_version(module: _Module, manifest: Manifest) -> ComparisonLine:
     row = module.row
     line = (LineArea.MODULE, module.name, "version", manifest.version, row.installed)
     if row.drift.kind is DriftKind.ROLLING_OUT:
-        return ComparisonLine(*line, LineVerdict.UNDER_WAY, "the new version rolls out", Actor.MANAGER)
-    why = f"{drift_words(row.drift)}: {row.reason.text}"
+        return ComparisonLine(*line, LineVerdict.UNDER_WAY, "rolling out", Actor.MANAGER)
+    drift, reason = drift_words(row.drift), row.reason.text
+    why = reason if drift in reason else f"{drift}. {reason}"
     return ComparisonLine(*line, LineVerdict.WRONG, why, row.reason.actor or Actor.KLM)
 
 
@@ -196,7 +198,7 @@ def _state_line(module: _Module, manifest: Manifest) -> ComparisonLine:
         return ComparisonLine(*line, LineVerdict.SAME)
     if row.reports.resource and row.reports.resource != manifest.state and row.reports.manager in ("", manifest.state):
         why = (
-            f"the Manifest tells of the manager's workload only; the module's resource says {row.reports.resource}: "
+            f"the Manifest has only the state of the module's manager, the module CR has {row.reports.resource}. "
             f"{row.reason.text}"
         )
         return ComparisonLine(*line, LineVerdict.INTENDED, why, row.reason.actor)
@@ -217,15 +219,15 @@ def _resource_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonL
     if found is None and RowFact.CHECKS in module.row.unknown:
         found = _Unread
     if found is _Unread:
-        why = f"{wanted.kind.kind} may not be read in the runtime, or is not served there"
+        why = f"{wanted.kind.kind} is forbidden or not served in the runtime"
         yield ComparisonLine(
-            LineArea.RESOURCE, module.name, name, "wanted", "?", LineVerdict.UNKNOWN, why, Actor.CLUSTER
+            LineArea.RESOURCE, module.name, name, "expected", "?", LineVerdict.UNKNOWN, why, Actor.CLUSTER
         )
         return
     ignored = manifest.policy == Policy.IGNORE
-    ours = "left to its owner" if ignored else "created once"
+    ours = "managed by its owner" if ignored else "created once"
     if found is not None:
-        yield ComparisonLine(LineArea.RESOURCE, module.name, name, ours, "there", LineVerdict.SAME)
+        yield ComparisonLine(LineArea.RESOURCE, module.name, name, ours, "present", LineVerdict.SAME)
         return
     verdict, why, actor = _why_absent(manifest, ignored)
     yield ComparisonLine(LineArea.RESOURCE, module.name, name, ours, _ABSENT, verdict, why, actor)
@@ -233,10 +235,10 @@ def _resource_lines(module: _Module, manifest: Manifest) -> Iterator[ComparisonL
 
 def _why_absent(manifest: Manifest, ignored: bool) -> tuple[LineVerdict, str, Actor]:
     if ignored:
-        return LineVerdict.INTENDED, f"the policy is {Policy.IGNORE}: lifecycle-manager makes none", Actor.NOBODY
+        return LineVerdict.INTENDED, f"policy {Policy.IGNORE}: lifecycle-manager creates no default CR", Actor.NOBODY
     made = find_condition(manifest.conditions, _MODULE_CR)
     if made is not None and made.status == "True":
-        why = "it was created, and somebody deleted it; lifecycle-manager does not create it again"
+        why = "deleted by another client; lifecycle-manager does not create it again"
         return LineVerdict.WRONG, why, Actor.YOU
     return LineVerdict.UNDER_WAY, "lifecycle-manager has not created it yet", Actor.KLM
 

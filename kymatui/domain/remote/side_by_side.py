@@ -53,24 +53,26 @@ def _lines(pair: RuntimePair, now: float) -> Iterator[ComparisonLine]:
     if control is None:
         unknown = explain_missing(pair.control.feeds, [KYMA_FEED])
         if unknown is not None:
-            why = f"the control plane's Kyma is not known: {unknown}"
+            why = f"the control plane's Kyma is unknown: {unknown}"
             yield ComparisonLine(
                 LineArea.KYMA, pair.name, "presence", "?", "?", LineVerdict.UNKNOWN, why, Actor.CLUSTER
             )
             return
-        why = "the control plane has no such Kyma"
+        why = "not found in the control plane"
         yield ComparisonLine(LineArea.KYMA, pair.name, "presence", NOTHING, "?", LineVerdict.WRONG, why, Actor.YOU)
         return
     if pair.runtime is None:
         yield ComparisonLine(
-            LineArea.KYMA, pair.name, "runtime", "there", "?", LineVerdict.UNKNOWN, pair.unreachable, Actor.CLUSTER
+            LineArea.KYMA, pair.name, "runtime", "present", "?", LineVerdict.UNKNOWN, pair.unreachable, Actor.CLUSTER
         )
         return
     yield from _unread(pair.control, "control plane", (_TEMPLATES, _METAS, _MANIFESTS))
     seen = build_catalog(join_snapshots(pair), now, CatalogOptions(rules=pair.rules))
     if pair.is_one_cluster:
-        why = "the modules run in the control plane itself: it is its own runtime"
-        yield ComparisonLine(LineArea.KYMA, str(control.ref), "runtime", "there", "there", LineVerdict.INTENDED, why)
+        why = "the control plane is its own runtime: modules run in it"
+        yield ComparisonLine(
+            LineArea.KYMA, str(control.ref), "runtime", "present", "present", LineVerdict.INTENDED, why
+        )
         yield from module_lines(pair, seen)
         return
     kymas = KymaPair(control, runtime, now) if runtime is not None else None
@@ -85,7 +87,7 @@ def _unread(snapshot: Snapshot, side: str, feeds: tuple[str, ...]) -> Iterator[C
     for name in feeds:
         found = explain_missing(snapshot.feeds, [name])
         if found is not None:
-            why = f"the {side}'s: {found}{f'; {found.message}' if found.message not in str(found) else ''}"
+            why = f"{side}: {found}{f'; {found.message}' if found.message not in str(found) else ''}"
             yield ComparisonLine(LineArea.KYMA, name, "list", "?", NOTHING, LineVerdict.UNKNOWN, why, Actor.CLUSTER)
 
 
@@ -93,11 +95,13 @@ def _no_runtime_kyma(pair: RuntimePair) -> Iterator[ComparisonLine]:
     assert pair.control_kyma is not None
     name = str(pair.control_kyma.ref)
     if (unknown := pair.runtime_kyma_unknown) is not None:
-        why = f"the runtime's Kyma is not known: {unknown}"
-        yield ComparisonLine(LineArea.KYMA, name, "presence", "there", "?", LineVerdict.UNKNOWN, why, Actor.CLUSTER)
+        why = f"the runtime's Kyma is unknown: {unknown}"
+        yield ComparisonLine(LineArea.KYMA, name, "presence", "present", "?", LineVerdict.UNKNOWN, why, Actor.CLUSTER)
     elif pair.control_kyma.meta.deleting:
-        why = "the deletion has come to its end in the runtime"
+        why = "deleted in the runtime; the control plane's Kyma is next"
         yield ComparisonLine(LineArea.KYMA, name, "presence", "being deleted", NOTHING, LineVerdict.INTENDED, why)
     else:
-        why = "the runtime has no Kyma kyma-system/default; lifecycle-manager creates it at its next reconciliation"
-        yield ComparisonLine(LineArea.KYMA, name, "presence", "there", NOTHING, LineVerdict.WRONG, why, Actor.KLM)
+        why = (
+            "Kyma kyma-system/default not found in the runtime; lifecycle-manager creates it at its next reconciliation"
+        )
+        yield ComparisonLine(LineArea.KYMA, name, "presence", "present", NOTHING, LineVerdict.WRONG, why, Actor.KLM)

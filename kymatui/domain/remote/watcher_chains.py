@@ -33,6 +33,11 @@ class LinkHealth(StrEnum):
     BROKEN = "broken"
     UNKNOWN = "unknown"
 
+    @property
+    def label(self) -> str:
+        """Return the displayed health; JSON has the value."""
+        return "healthy" if self is LinkHealth.WHOLE else self.value
+
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
@@ -113,14 +118,14 @@ def _link(what: str, name: str, faults: Sequence[str]) -> ChainLink:
 def _watcher_link(watcher: Watcher) -> ChainLink:
     faults = []
     if not watcher.manager:
-        faults.append("it names no manager, and has no label managed-by")
+        faults.append("no manager is set, and the label managed-by is missing")
     if not (watcher.service and watcher.service_namespace and 0 < watcher.port < 65536):
-        faults.append("its serviceInfo is incomplete")
+        faults.append("serviceInfo is incomplete")
     said = find_condition(watcher.conditions, "VirtualService")
     if said is not None and said.status != "True":
-        faults.append(f"its condition VirtualService is {said.status}: {said.message}")
+        faults.append(f"condition VirtualService is {said.status}: {said.message}")
     if watcher.state not in ("", "Ready"):
-        faults.append(f"its state is {watcher.state}")
+        faults.append(f"state is {watcher.state}")
     return _link("Watcher", f"{watcher.meta.namespace}/{watcher.meta.name}", faults)
 
 
@@ -136,7 +141,7 @@ def _control_links(watcher: Watcher, control: ControlPlaneObjects) -> Iterator[C
     else:
         hosts = [host for gateway in gateways for host in _hosts(gateway)]
         names = ", ".join(_name(gateway) for gateway in gateways)
-        none = "no Gateway has the labels of its selector"
+        none = "no Gateway matches the Watcher's selector"
         without = [f"{_name(gateway)} has no host" for gateway in gateways if not _hosts(gateway)]
         yield _link("Gateway", names, without if hosts or gateways else [none])
     yield _virtual_service(watcher, control, gateways if isinstance(gateways, list) else None)
@@ -144,14 +149,14 @@ def _control_links(watcher: Watcher, control: ControlPlaneObjects) -> Iterator[C
 
 
 def _unknown(what: str, why: Mapping[str, str], name: str = "") -> ChainLink:
-    return ChainLink(what, name, LinkHealth.UNKNOWN, why.get(what, "it cannot be read"))
+    return ChainLink(what, name, LinkHealth.UNKNOWN, why.get(what, "cannot be read"))
 
 
 def _selected(watcher: Watcher, gateways: Sequence[Object] | None) -> list[Object] | str | None:
     """Return the selected Gateways, or the fault of the selector."""
     selector = read_selector(watcher.gateway_selector or {})
     if isinstance(selector, InvalidSelector):
-        return f"its gateway selector is invalid: {selector.reason}"
+        return f"the Watcher's gateway selector is invalid: {selector.reason}"
     if gateways is None:
         return None
     return [raw for raw in gateways if selector.matches(JsonReader(raw).child("metadata").labels("labels"))]
@@ -173,7 +178,7 @@ def _virtual_service(watcher: Watcher, control: ControlPlaneObjects, gateways: l
         return _unknown("VirtualService", control.why, name)
     found = next((raw for raw in control.virtual_services if _name(raw) == name), None)
     if found is None:
-        return ChainLink("VirtualService", name, LinkHealth.BROKEN, "it is not there; lifecycle-manager makes it")
+        return ChainLink("VirtualService", name, LinkHealth.BROKEN, "not found; lifecycle-manager creates it")
     return _link("VirtualService", name, list(_route_faults(watcher, found, gateways)))
 
 
@@ -182,21 +187,21 @@ def _route_faults(watcher: Watcher, raw: Object, gateways: list[Object] | None) 
     if gateways is not None:
         wanted, hosts = {_name(gateway) for gateway in gateways}, {h for g in gateways for h in _hosts(g)}
         if set(spec.texts("gateways")) != wanted:
-            yield f"its gateways are {_listed(spec.texts('gateways'))}, and should be {_listed(sorted(wanted))}"
+            yield f"gateways are {_listed(spec.texts('gateways'))}, expected {_listed(sorted(wanted))}"
         if set(spec.texts("hosts")) != hosts:
-            yield f"its hosts are {_listed(spec.texts('hosts'))}, and should be {_listed(sorted(hosts))}"
+            yield f"hosts are {_listed(spec.texts('hosts'))}, expected {_listed(sorted(hosts))}"
     prefix = f"/v2/{watcher.manager}/event"
     routes = [route for route in spec.children("http") if prefix in _prefixes(route)]
     if not routes:
-        yield f"it has no route for {prefix}"
+        yield f"no route for {prefix}"
         return
     wanted_target = f"{watcher.service}.{watcher.service_namespace}.svc.cluster.local:{watcher.port}"
     targets = [_target(one.child("destination")) for route in routes for one in route.children("route")]
     if wanted_target not in targets:
-        yield f"{prefix} leads to {_listed(targets)}, and should to {wanted_target}"
+        yield f"the route for {prefix} leads to {_listed(targets)}, expected {wanted_target}"
     owners = JsonReader(raw).child("metadata").children("ownerReferences")
     if not any((owner.text("kind"), owner.text("name")) == ("Watcher", watcher.meta.name) for owner in owners):
-        yield "the Watcher does not own it, so that it stays when that goes"
+        yield "ownerReference to the Watcher is missing; the VirtualService stays when the Watcher is deleted"
 
 
 def _prefixes(route: JsonReader) -> list[str]:
@@ -217,9 +222,9 @@ def _service(watcher: Watcher, control: ControlPlaneObjects) -> ChainLink:
         return _unknown("Service", control.why, name)
     found = next((raw for raw in control.services if _name(raw) == name), None)
     if found is None:
-        return ChainLink("Service", name, LinkHealth.BROKEN, "it is not there: nobody takes the events")
+        return ChainLink("Service", name, LinkHealth.BROKEN, "not found: events from runtimes are lost")
     ports = [port.integer("port") for port in JsonReader(found).child("spec").children("ports")]
-    told = f"it has no port {watcher.port}, only {_listed([str(port) for port in ports])}"
+    told = f"no port {watcher.port}; ports: {_listed([str(port) for port in ports])}"
     return _link("Service", name, [] if watcher.port in ports else [told])
 
 
@@ -232,11 +237,11 @@ def _runtime_links(watcher: Watcher, runtime: RuntimeObjects) -> Iterator[ChainL
         if "webhook" in runtime.why:
             yield _unknown("webhook", runtime.why, name)
         else:
-            why = f"there is no ValidatingWebhookConfiguration {WEBHOOK}"
+            why = f"ValidatingWebhookConfiguration {WEBHOOK} not found"
             yield ChainLink("webhook", name, LinkHealth.BROKEN, why)
     else:
         hook = next((one for one in _webhooks(runtime.configuration) if one.text("name") == name), None)
-        absent = f"ValidatingWebhookConfiguration {WEBHOOK} has no webhook of this name"
+        absent = f"not found in ValidatingWebhookConfiguration {WEBHOOK}"
         yield _link("webhook", name, [absent] if hook is None else list(_hook_faults(watcher, hook)))
     yield _deployment(runtime)
     yield _secret(runtime)
@@ -252,18 +257,18 @@ def _hook_faults(watcher: Watcher, hook: JsonReader) -> Iterator[str]:
     place = (service.text("namespace"), service.text("name"), service.text("path"))
     wanted = (KYMA_NAMESPACE, WEBHOOK, f"/validate/{watcher.manager}")
     if place != wanted:
-        yield f"it calls {_place(place)}, and should call {_place(wanted)}"
+        yield f"the webhook calls {_place(place)}, expected {_place(wanted)}"
     if not client.text("caBundle"):
-        yield "it has no caBundle, so that no call succeeds"
+        yield "caBundle is missing: every call fails"
     labels = hook.child("objectSelector").labels("matchLabels")
     if labels != dict(watcher.labels_to_watch):
-        yield f"it selects {_pairs(labels)}, and should select {_pairs(watcher.labels_to_watch)}"
+        yield f"objectSelector is {_pairs(labels)}, expected {_pairs(watcher.labels_to_watch)}"
     resource = f"{watcher.resource}/status" if watcher.field == "status" else watcher.resource
     if not any(_covers(rule, watcher, resource) for rule in hook.children("rules")):
-        yield f"no rule of it is for {_listed(_OPERATIONS)} of {resource} of {watcher.group}/{watcher.version}"
+        yield f"no rule for {_listed(_OPERATIONS)} of {resource} in {watcher.group}/{watcher.version}"
     if hook.text("failurePolicy") != "Ignore":
         policy = hook.text("failurePolicy") or "Fail"
-        yield f"its failure policy is {policy}: while nobody answers, nothing can be changed"
+        yield f"failurePolicy is {policy}: while the webhook is down, the API server rejects changes of watched objects"
 
 
 def _place(place: tuple[str, str, str]) -> str:
@@ -292,7 +297,9 @@ def _deployment(runtime: RuntimeObjects) -> ChainLink:
     if runtime.deployment is None:
         if "Deployment" in runtime.why:
             return _unknown("Deployment", runtime.why, name)
-        return ChainLink("Deployment", name, LinkHealth.BROKEN, "it is not there: nobody passes the changes on")
+        return ChainLink(
+            "Deployment", name, LinkHealth.BROKEN, "not found: changes are not forwarded to the control plane"
+        )
     status, spec = JsonReader(runtime.deployment).child("status"), JsonReader(runtime.deployment).child("spec")
     ready, wanted = status.integer("availableReplicas"), spec.integer("replicas", 1)
     return _link("Deployment", name, [] if ready else [f"{ready} of {wanted} replicas are available"])
@@ -302,7 +309,7 @@ def _secret(runtime: RuntimeObjects) -> ChainLink:
     name = f"{KYMA_NAMESPACE}/{TLS_SECRET}"
     if "Secret" in runtime.why:
         return _unknown("Secret", runtime.why, name)
-    return _link("Secret", name, [] if runtime.secret else ["it is not there: the webhook has no certificate"])
+    return _link("Secret", name, [] if runtime.secret else ["not found: the webhook has no certificate"])
 
 
 def _strays(watchers: Sequence[Watcher], runtime: RuntimeObjects) -> list[WatcherChain]:
@@ -311,7 +318,7 @@ def _strays(watchers: Sequence[Watcher], runtime: RuntimeObjects) -> list[Watche
         return []
     known = {watcher.webhook for watcher in watchers}
     names = [hook.text("name") for hook in _webhooks(runtime.configuration)]
-    why = "no Watcher is for it; lifecycle-manager takes it away with its next reconciliation"
+    why = "no Watcher for this webhook; lifecycle-manager deletes it at its next reconciliation"
     return [
         WatcherChain("", "", (ChainLink("webhook", name, LinkHealth.BROKEN, why),))
         for name in names

@@ -74,7 +74,7 @@ class UnknownFact:
         why = {
             ListGap.LOADING: names,
             ListGap.FORBIDDEN: f"you may not list {names}" if names else "",
-            ListGap.UNKNOWN: f"no list of {names}{said}" if names else self.message,
+            ListGap.UNKNOWN: f"could not list {names}{said}" if names else self.message,
         }[self.gap]
         return f"{self.gap} ({why})" if why else str(self.gap)
 

@@ -15,7 +15,7 @@ from kymatui.domain.versions.resolution import ConventionNote
 def window_words(window: MaintenanceWindow | None) -> str:
     """Return the window in UTC, or that it is unknown."""
     if window is None:
-        return "the next window is not known here"
+        return "the next window is unknown"
     begin, end = (datetime.fromtimestamp(edge, UTC) for edge in (window.begin, window.end))
     return f"the next window is {begin:%a %Y-%m-%d %H:%M} to {end:%a %H:%M} UTC"
 
@@ -24,31 +24,33 @@ def refusal_words(refusal: Refusal) -> str:
     """Return why a module has no usable template."""
     match refusal:
         case r.ChannelIsNone():
-            return f"{refusal.where} is none, which is no channel"
+            return f"{refusal.where} is none, which is not a channel"
         case r.ChannelAndVersion():
             return f"spec.modules[] sets both channel {refusal.channel} and version {refusal.version}"
         case r.StatusWithoutTemplate():
-            return "the Kyma's status names the module without the template that it came from"
+            return "the Kyma's status lists the module without its ModuleTemplate"
         case r.NoReleaseMeta():
-            return f"no ModuleReleaseMeta found in {refusal.namespace}, and no ModuleTemplate of the old style"
+            return f"namespace {refusal.namespace} has no ModuleReleaseMeta or old-format ModuleTemplate of the module"
         case r.CatalogUnreadable():
             return f"catalog {refusal.why}"
         case r.ChannelUnknown():
             return f"channel {refusal.why}"
         case r.NoChannels():
-            return "no channels found: the ModuleReleaseMeta has none"
+            return "the ModuleReleaseMeta has no channels"
         case r.ChannelMissing():
-            return f"no versions found for channel {refusal.channel}, only for {', '.join(refusal.offered)}"
+            offered = ", ".join(refusal.offered)
+            return f"channel {refusal.channel} has no version of the module (available in: {offered})"
         case r.TemplateMissing():
             return f"ModuleTemplate {refusal.namespace}/{refusal.name} is missing"
         case r.AmbiguousTemplates():
             return f"more than one ModuleTemplate in channel {refusal.channel}: {', '.join(refusal.candidates)}"
         case r.NoTemplateInChannel():
-            return f"no ModuleTemplate in channel {refusal.channel}, only in {', '.join(refusal.offered)}"
+            offered = ", ".join(refusal.offered)
+            return f"channel {refusal.channel} has no ModuleTemplate of the module (available in: {offered})"
         case r.TemplateWithoutChannel():
-            return f"no channel found on ModuleTemplate {refusal.template}"
+            return f"ModuleTemplate {refusal.template} has no channel"
         case r.IsMandatory():
-            return f"ModuleTemplate {refusal.template} is mandatory and cannot be asked for"
+            return f"ModuleTemplate {refusal.template} is mandatory, so a Kyma cannot request the module"
         case _:
             return _more_refusal_words(refusal)
 
@@ -56,7 +58,7 @@ def refusal_words(refusal: Refusal) -> str:
 def held_back_words(refusal: r.HeldBack) -> str:
     """Return the message for a channel whose version is older than the installed one."""
     channel = f"channel {refusal.to_channel} ({refusal.offered})"
-    return f"stays at {refusal.installed}: newer than {channel}, never downgraded automatically"
+    return f"stays at {refusal.installed}, which is newer than {channel} and never downgraded automatically"
 
 
 def _more_refusal_words(refusal: Refusal) -> str:
@@ -74,40 +76,55 @@ def _more_refusal_words(refusal: Refusal) -> str:
         case r.SelectorInvalid():
             return f"the kymaSelector of its ModuleReleaseMeta is invalid: {refusal.reason}"
         case r.HeldBack():
-            return (
-                f"channel {refusal.to_channel} has {refusal.offered}, but {refusal.installed} was installed before "
-                "and is not downgraded"
-            )
+            versions = f"{refusal.installed} > {refusal.offered}"
+            return f"newer than channel {refusal.to_channel} ({versions}), and never downgraded automatically"
         case r.InvalidVersion():
             where = "the Kyma's status" if refusal.where == "status" else "the ModuleTemplate"
-            return f"{where} has the invalid version {refusal.version!r}, so no update is allowed"
+            return f"{where} has the invalid version {refusal.version!r}, so upgrades are not possible"
         case r.WaitsForWindow():
             return (
-                f"the update from {refusal.installed} to {refusal.offered} waits for a maintenance window; "
+                f"awaiting maintenance window for the upgrade {refusal.installed} → {refusal.offered}: "
                 f"{window_words(refusal.window)}"
             )
         case r.WindowsUnreadable():
-            return f"the update needs a maintenance window, and {refusal.reason}"
+            return f"the upgrade needs a maintenance window, and {refusal.reason}"
         case _:
-            return "it cannot be resolved"
+            return "the module cannot be resolved"
+
+
+def remedy_words(refusal: Refusal) -> str:
+    """Return what a person can do about a refusal."""
+    match refusal:
+        case r.BetaOnly():
+            return "Allow beta modules (kymatui label beta=true), or disable the module"
+        case r.InternalOnly():
+            return "Allow internal modules (kymatui label internal=true), or disable the module"
+        case r.ChannelAndVersion():
+            return "Remove one of the two"
+        case r.ChannelIsNone() | r.ChannelMissing() | r.NoTemplateInChannel():
+            return "Change the channel"
+        case r.NoReleaseMeta():
+            return "Disable the module, or add it to the catalog"
+        case _:
+            return "Disable the module"
 
 
 def note_words(note: ConventionNote) -> str:
     """Return the message for a broken convention."""
-    return f"the {note.kind} is {note.found}; lifecycle-manager looks for {note.wanted} and will not find it"
+    return f"the {note.kind} is {note.found}, but lifecycle-manager looks for {note.wanted} and does not find it"
 
 
 def drift_words(drift: Drift) -> str:
     """Return the text of the drift column."""
     match drift.kind:
         case DriftKind.IN_SYNC:
-            return "in step"
+            return "up to date"
         case DriftKind.BEHIND | DriftKind.AHEAD:
             return f"{drift.distance} {drift.kind.value}" if drift.distance else drift.kind.value
         case DriftKind.CHANNEL_SKEW:
-            return "held back"
+            return "newer than channel"
         case DriftKind.PENDING_MAINTENANCE:
-            return "waits for window"
+            return "awaiting window"
         case DriftKind.ROLLING_OUT:
             return "rolling out"
         case DriftKind.UNKNOWN:
@@ -120,10 +137,10 @@ def source_words(source: StateSource) -> str:
     """Return the source that decided a state."""
     return {
         StateSource.RULES: "customStateCheck",
-        StateSource.STATUS: "status.state of the module's resource",
-        StateSource.MANAGER: "the manager's readiness",
+        StateSource.STATUS: "status.state of the module CR",
+        StateSource.MANAGER: "readiness of the module's manager",
         StateSource.KYMA: "the Kyma's status",
         StateSource.MANIFEST: "the Manifest's status",
-        StateSource.PRESENCE: "what there is of the module",
-        StateSource.NONE: "nothing",
+        StateSource.PRESENCE: "the installed objects",
+        StateSource.NONE: "no source",
     }[source]

@@ -72,7 +72,7 @@ def apply(plan: Plan, run: Run, *, wait: bool = True, just_made: bool = False) -
             fresh = just_made and not waited and run.clock.now() - plan.made_at <= _FRESH
             return application.carry_out(check=not fresh)
     except CancelledError as error:
-        raise CancelledError(f"{error}; {application.told()}", hint="run it again to go on") from error
+        raise CancelledError(f"{error}; {application.told()}", hint="run the command again to continue") from error
     except KymatuiError as error:
         raise application.failure(error) from error
 
@@ -145,9 +145,7 @@ class _Application:
         """Raise OutdatedError if the cluster has changed since the plan was made."""
         version = previous.resource_version if previous is not None else ""
         if version != self.plan.inventory:
-            raise OutdatedError(
-                f"somebody worked on {self._bundle.name} since the plan was made", hint="make the plan again"
-            )
+            raise OutdatedError(f"another client has changed {self._bundle.name} since the plan", hint="plan again")
         if not objects:
             return
         own = ObjectRef(NAMESPACE, "", self._bundle.namespace)
@@ -161,9 +159,7 @@ class _Application:
             if (then.uid, then.stamp) != (found.uid, found.stamp)
         ]
         if moved:
-            raise OutdatedError(
-                f"the cluster has changed since the plan was made: {', '.join(moved)}", hint="make the plan again"
-            )
+            raise OutdatedError(f"the cluster has changed since the plan: {', '.join(moved)}", hint="plan again")
 
     def _planned(self, previous: Inventory | None) -> Inventory:
         """Return the inventory to write before the first object: everything installed and planned."""
@@ -228,10 +224,10 @@ class _Application:
         for gvk in sorted(kind for kind in kinds if kind in brought):
             while self.run.cluster.kind(gvk) is None:
                 if self.run.clock.now() > deadline:
-                    raise ServerError(f"{gvk} is not served, though its definition is established")
+                    raise ServerError(f"the cluster does not serve {gvk}, although its CRD is established")
                 self.run.clock.sleep(0.1, self.run.cancel)
                 if self.run.cancel.is_set():
-                    raise CancelledError("stopped while waiting for a definition")
+                    raise CancelledError("stopped while waiting for a CRD")
                 self.run.cluster.forget_kinds()
 
     def _write(self, step: Step) -> None:
@@ -267,7 +263,7 @@ class _Application:
             if not agreed and not is_yielding(conflicts, live, bundle_owner(self._bundle)):
                 owners = ", ".join(f"{one.path} by {one.manager}" for one in conflicts)
                 raise OutdatedError(
-                    f"others own fields of {step.ref} now: {owners}", hint="make the plan again"
+                    f"other field managers own fields of {step.ref} now: {owners}", hint="plan again"
                 ) from error
             cluster.apply(body, manager=manager, force=True)
 
@@ -309,9 +305,9 @@ class _Application:
         left = [step.ref for step in self.plan.writes if step.ref not in {*self._written, *self._deleted}]
         done = len(self._written) + len(self._deleted)
         if not left:
-            return f"all {done} changes are made"
+            return f"all {done} changes are applied"
         return (
-            f"{done} of {format_count(len(self.plan.writes), 'change')} made, not yet: {', '.join(map(str, left[:10]))}"
+            f"{done} of {format_count(len(self.plan.writes), 'change')} applied, left: {', '.join(map(str, left[:10]))}"
             + (f" and {len(left) - 10} more" if len(left) > 10 else "")
         )
 
@@ -322,7 +318,7 @@ class _Application:
         room = ObjectRef(NAMESPACE, "", self._bundle.namespace)
         if not {*self._written, *self._deleted} - {room} and (not self._written or isinstance(error, OutdatedError)):
             return error  # a created namespace alone is no partial result: another run needs it too
-        hint = f"{error.hint}; run it again to go on" if error.hint else "run it again to go on"
+        hint = f"{error.hint}; run the command again to continue" if error.hint else "run the command again to continue"
         return PartlyDoneError(f"{error}; {self.told()}", hint=hint)
 
     def _note_failure(self, reason: str) -> None:

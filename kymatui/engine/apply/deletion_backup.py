@@ -12,23 +12,13 @@ from kymatui.engine.jobs.run import Progress, Run
 from kymatui.engine.plans.plan import Action, Plan, Step
 
 
-def count_deletions(steps: Iterable[Step]) -> int:
-    """Return the number of objects that a plan deletes, with all dependents."""
-    return sum(1 + len([uid for uid in step.takes if uid]) for step in steps if step.action is Action.DELETE)
-
-
-def count_saved(plan: Plan) -> int:
-    """Return the number of objects that are saved before the plan deletes them."""
-    return count_deletions(plan.steps) if plan.intent.backup else 0
-
-
 def describe_backup(plan: Plan) -> str:
     """Return the plan's note about the backup, "" if it deletes nothing."""
-    number = count_deletions(plan.steps)
-    what = "saved first" if plan.intent.backup else "not saved"
+    number = plan.deletion_count
+    what = "saved to a backup first" if plan.intent.backup else "not saved to a backup"
     if number < 2:
-        return f"the object that this deletes is {what}" if number else ""
-    return f"the {number} objects that this deletes are {what}"
+        return f"the object to delete is {what}" if number else ""
+    return f"the {number} objects to delete are {what}"
 
 
 def save_deletions(run: Run, steps: Iterable[Step], losses: CascadeLosses) -> None:

@@ -15,13 +15,13 @@ def refuse_blocked_plan(plan: Plan, run: Run) -> None:
     if plan.blockers:
         said = "; ".join(group_reasons(plan.blockers))
         conflicts = any(step.action is Action.CONFLICT for step in plan.blockers)
-        hint = "accept the plan with force to take the fields over" if conflicts else "nothing was written"
+        hint = "use --force to take over the fields" if conflicts else "no changes made"
         raise RefusedError(f"{plan_title(plan)} cannot be installed: {said}", hint=hint)
     if plan.missing:
         rights = ", ".join(map(str, plan.missing))
         raise RefusedError(
             f"{plan_title(plan)} cannot be installed: you may not {rights}",
-            hint="ask for these rights; nothing was written",
+            hint="ask for these rights; no changes made",
         )
 
 
@@ -34,7 +34,7 @@ def plan_title(plan: Plan) -> str:
 def refuse_another_cluster(name: str, run: Run) -> None:
     """Raise RefusedError if the plan was made for another cluster."""
     if name != run.cluster.name:
-        raise RefusedError(f"the plan is for the cluster {name}, and this is {run.cluster.name}")
+        raise RefusedError(f"the plan is for cluster {name}, but this is {run.cluster.name}")
 
 
 def group_reasons(steps: Iterable[Step]) -> Iterator[str]:

@@ -222,7 +222,7 @@ class Planner:
         brought = any(read_ref(body) == ref for body in self._bundle.objects)
         if brought or self._makes_namespace or self._exists(ref.name):
             return []
-        reason = "it does not exist, and is not to be created (CreateNamespace is false)"
+        reason = "it does not exist, and CreateNamespace is false"
         return [Step(Action.BLOCKED, ref, 0, BundlePart.NAMESPACE, reason=reason)]
 
     def _namespaces(self, entries: Sequence[_Entry]) -> frozenset[str]:
@@ -266,17 +266,17 @@ class Planner:
         ref = entry.ref
         if ref.namespace in self._missing_namespaces:
             self._observed[ref] = ObservedVersion()
-            reason = f"the namespace {ref.namespace} does not exist"
+            reason = f"namespace {ref.namespace} does not exist"
             return Step(Action.BLOCKED, ref, entry.wave, entry.part, reason=reason)
         if self._cluster.kind(ref.kind) is None:
             self._observed[ref] = ObservedVersion()
             if ref.kind in self._scopes.brought:
-                return self._unchecked(entry, "its definition comes with the plan")
-            reason = f"the cluster does not serve {ref.kind}, and no definition of it comes with the plan"
+                return self._unchecked(entry, "its CRD is part of the plan")
+            reason = f"the cluster does not serve {ref.kind}, and the plan has no CRD for it"
             return Step(Action.BLOCKED, ref, entry.wave, entry.part, reason=reason)
         if ref.namespace in coming:
             self._observed[ref] = ObservedVersion()
-            return self._unchecked(entry, f"the namespace {ref.namespace} comes with the plan")
+            return self._unchecked(entry, f"namespace {ref.namespace} is part of the plan")
         sight = self._look(entry)
         self._observed[ref] = sight.observed
         return Step(
@@ -298,9 +298,9 @@ class Planner:
         if entry.part in (BundlePart.DEFINITION, BundlePart.NAMESPACE):
             live = self._cluster.get(entry.ref)
             if live is not None and not live["metadata"].get("deletionTimestamp"):
-                return ApplyPreview(Action.SAME, live, reason="it is there, and never changed")
+                return ApplyPreview(Action.SAME, live, reason="already exists; never changed")
         if is_deleted_when_done(entry.body) and self._has_run() and self._cluster.get(entry.ref) is None:
-            return ApplyPreview(Action.SAME, None, reason="it has run, and was gone afterwards")
+            return ApplyPreview(Action.SAME, None, reason="has run, and was deleted afterwards")
         seen = self._seen.get(entry.ref.key)
         new = self._previous is None
         adopt = self._intent.adopt
@@ -346,8 +346,8 @@ class Planner:
         live = self._cluster.get(ref) if self._cluster.kind(ref.kind) is not None else None
         self._observed[ref] = observe(live)
         if live is not None:
-            return Step(Action.SAME, ref, wave, BundlePart.RESOURCE, reason="it is there, and never changed")
-        reason = "the module's default resource, created once"
+            return Step(Action.SAME, ref, wave, BundlePart.RESOURCE, reason="already exists; never changed")
+        reason = "the default CR, created once"
         return Step(Action.CREATE, ref, wave, BundlePart.RESOURCE, reason=reason, unchecked=True)
 
     # permissions

@@ -49,8 +49,8 @@ def prepare(bundle: Bundle, cluster: Cluster) -> Bundle:
 def _check_name(name: str) -> None:
     if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name):
         raise ConfigurationError(
-            f"{name!r} is no name of an installation",
-            hint=f"lowercase letters, digits, '-' and '.', at most {_LONGEST_NAME} characters",
+            f"{name!r} is not a valid name for an installation",
+            hint=f"use lowercase letters, digits, '-' and '.', at most {_LONGEST_NAME} characters",
         )
 
 

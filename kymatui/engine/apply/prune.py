@@ -123,7 +123,7 @@ class CascadeLosses:
 
 
 def _instances(loss: CascadeLoss) -> str:
-    return _told(loss.names, "you may not list them" if loss.unknown else "there are none")
+    return _told(loss.names, "you may not list them" if loss.unknown else "none exist")
 
 
 def _told(names: Sequence[str], none: str) -> str:
@@ -146,29 +146,29 @@ def _step(intent: Intent, item: InventoryItem, live: Object, mine: Owner, losses
     reason, uid = _kept_because(intent, item, live, mine, loss), uid_of(live)
     if reason:
         return Step(Action.KEEP, item.ref, wave, BundlePart.PREVIOUS, reason=reason, adopted=item.adopted, uid=uid)
-    reason = "this version does not have it"
+    reason = "not in this version"
     if is_definition(item.ref):
-        reason += f", and with it go all its instances{_instances(loss)}"
+        reason += f"; deletes all its objects too{_instances(loss)}"
     elif is_namespace(item.ref):
-        reason += f", and with it goes everything in it{_told(loss.names, 'nothing else is in it')}"
+        reason += f"; deletes everything in it too{_told(loss.names, 'nothing else')}"
     return Step(Action.DELETE, item.ref, wave, BundlePart.PREVIOUS, reason=reason, uid=uid, takes=loss.uids)
 
 
 def _kept_because(intent: Intent, item: InventoryItem, live: Object, mine: Owner, loss: CascadeLoss) -> str:
     ref = item.ref
     if is_namespace(ref) and is_system_namespace(ref.name):
-        return "a namespace of the system"
+        return "a system namespace"
     if item.adopted:
-        return "it was there before the module"
+        return "it existed before the module"
     if not intent.prune:
-        return "nothing is pruned, as asked"
+        return "pruning is turned off"
     if is_definition(ref) and not intent.prune_definitions:
-        return f"with a definition go all its instances{_instances(loss)}; that needs consent"
+        return f"deleting a CRD deletes all its objects{_instances(loss)}; this needs consent"
     if is_namespace(ref) and not intent.prune_namespaces:
-        return "with a namespace goes everything in it; that needs consent"
+        return "deleting a namespace deletes everything in it; this needs consent"
     annotations = live["metadata"].get("annotations") or {}
     if annotations.get("helm.sh/resource-policy") == "keep":
-        return "it says that it is to be kept (helm.sh/resource-policy)"
+        return "kept by its annotation helm.sh/resource-policy"
     return foreign_claim(live, mine, item, adopt=intent.adopt)
 
 
@@ -183,12 +183,12 @@ def foreign_claim(live: Object, mine: Owner, item: InventoryItem, *, adopt: bool
         return (
             ""
             if writers & ADOPTED_MANAGERS
-            else f"it was written by {', '.join(sorted(writers)) or 'an unknown manager'}"
+            else f"written by {', '.join(sorted(writers)) or 'an unknown field manager'}"
         )
     if found is not None and found != mine:
-        return f"it belongs to the {found} now"
+        return f"owned by the {found} now"
     if found is None and not item.definition:
-        return "its marks were taken away: somebody has made it his own"
+        return "its ownership labels were removed, so another client uses it"
     return ""
 
 

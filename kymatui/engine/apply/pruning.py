@@ -48,7 +48,7 @@ class Pruning:
         error = unplanned_error(f"{self._bundle.name} is applied", unplanned)
         if self._left_over:
             first = str(error) if error is not None else f"{self._bundle.name} is applied"
-            raise PartlyDoneError(f"{first}; not deleted: {'; '.join(self._left_over)}", hint="review a new plan")
+            raise PartlyDoneError(f"{first}; not deleted: {'; '.join(self._left_over)}", hint="plan again")
         if error is not None:
             raise error
 
@@ -60,8 +60,8 @@ class Pruning:
         if left:
             said = "; ".join(f"{ref}{deletion_blocker(live)}" for ref, live in left.items())
             raise PartlyDoneError(
-                f"{self._bundle.name} is applied, and what the old version had does not go: {said}",
-                hint="whoever set the finalizers has to remove them; run it again then",
+                f"{self._bundle.name} is applied, but objects of the old version are not deleted: {said}",
+                hint="check the controller that set the finalizers, then run the command again",
             )
 
     def _takes_unseen(self, step: Step) -> bool:
@@ -76,7 +76,7 @@ class Pruning:
         named = zip(loss.names, loss.uids, strict=True)
         unseen = [name for name, uid in named if uid not in step.takes]
         if unseen:
-            self._left_over.append(f"{step.ref}: {', '.join(unseen[:3])} was created after the plan was displayed")
+            self._left_over.append(f"{step.ref} contains {', '.join(unseen[:3])}, created after the plan was displayed")
         return bool(unseen)
 
     def _delete(self, step: Step) -> str:
@@ -86,7 +86,7 @@ class Pruning:
             return ""
         uid = step.uid or dict(self._plan.observed)[step.ref].uid
         if uid_of(live) != uid:
-            self._left_over.append(f"{step.ref}: it was created again after the plan was displayed")
+            self._left_over.append(f"{step.ref}, created again after the plan was displayed")
             return ""
         with self._run.step("delete", step.ref):
             if not delete_object(self._run, step.ref, uid):

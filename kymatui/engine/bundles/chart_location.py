@@ -25,10 +25,10 @@ def chart_location(origin: Origin) -> ChartLocation | str:
     """
     address = origin.address
     if not address or address.startswith("revision "):  # older rollbacks stored no address
-        return "nobody wrote down where it came from (helm, and older versions of kymatui, keep no note of that)"
+        return "its source is not recorded (helm and older versions of kymatui do not record it)"
     if address.startswith("oci://"):
         if "@" in address:
-            return f"it is pinned to a digest, {address}"
+            return f"it is pinned to the digest {address}"
         head, _, name = address.rpartition("/")
         return ChartLocation(f"{head}/{name.partition(':')[0]}")
     if origin.repository and address.startswith(f"{origin.repository}/"):
@@ -36,5 +36,5 @@ def chart_location(origin: Origin) -> ChartLocation | str:
     if "://" not in address:
         return f"it came from {address}, a path of the machine that installed it"
     if address.endswith((".tgz", ".tar.gz")):
-        return f"it came from {address}, one archive that tells of no other versions"
-    return f"it came from {address}, and nobody wrote down which repository that is"
+        return f"it came from {address}, a single archive without other versions"
+    return f"it came from {address}, and the repository is not recorded"

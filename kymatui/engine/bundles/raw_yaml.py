@@ -35,7 +35,7 @@ def from_path(path: str | Path, *, name: str, namespace: str = "default", recurs
         return from_text(read_file(place), name=name, namespace=namespace, source=str(place))
     files = [(str(one), read_file(one)) for one in _files(place, recursive)]
     if not files:
-        raise SourceError(f"{place} holds no {', '.join(SUFFIXES)} file")
+        raise SourceError(f"{place} has no {', '.join(SUFFIXES)} file")
     objects = unique_documents(one for where, data in files for one in read_objects(data, where))
     relative = ((str(Path(where).relative_to(place)), data) for where, data in files)
     return Bundle(name, namespace, Origin("raw", str(place), digest=digest_of_files(relative)), objects=tuple(objects))
@@ -45,7 +45,7 @@ def _files(folder: Path, recursive: bool) -> Iterator[Path]:
     found = folder.rglob("*") if recursive else folder.iterdir()
     names = sorted(one for one in found if one.suffix in SUFFIXES and one.is_file())
     if len(names) > MOST_FILES:
-        raise SourceError(f"{folder} holds {format_count(len(names), 'file')}; {MOST_FILES} is the most")
+        raise SourceError(f"{folder} has {format_count(len(names), 'file')}; at most {MOST_FILES} are allowed")
     yield from names
 
 

@@ -49,7 +49,7 @@ def unpack(data: bytes, where: str) -> bytes:
                 out.write(chunk)
                 size = out.tell()
                 if size > LARGEST or (size > FREE_SIZE and size > MAX_RATIO * len(data)):
-                    raise SourceError(f"{where} unpacks to more than is allowed ({size} bytes from {len(data)})")
+                    raise SourceError(f"{where} is too large when unpacked ({size} bytes from {len(data)})")
     except _BROKEN as error:
         raise SourceError(f"{where} is damaged: {error}") from error
     return out.getvalue()
@@ -64,10 +64,10 @@ def read_tar(data: bytes, where: str) -> dict[str, bytes]:
                 stream = archive.extractfile(member)
                 content = stream.read() if stream else b""
                 if len(content) != member.size:
-                    raise SourceError(f"{where} is cut off within {member.name}")
+                    raise SourceError(f"{where} is truncated within {member.name}")
                 files.setdefault(clean_path(member.name, where), content)
     except _BROKEN as error:
-        raise SourceError(f"{where} is no tar archive, or a damaged one: {error}") from error
+        raise SourceError(f"{where} is not a tar archive or is damaged: {error}") from error
     if not files:
         raise SourceError(f"{where} is an archive without files")
     return files
@@ -84,11 +84,11 @@ def _checked(archive: tarfile.TarFile, where: str) -> Iterator[tarfile.TarInfo]:
             continue
         clean_path(member.name, where)
         if not member.isreg():
-            kind = "a link" if member.issym() or member.islnk() else "no regular file"
-            raise SourceError(f"{where}: {member.name!r} is {kind}", hint="only files and folders may be in it")
+            kind = "a link" if member.issym() or member.islnk() else "not a regular file"
+            raise SourceError(f"{where}: {member.name!r} is {kind}", hint="an archive may have files and folders only")
         total += member.size
         if member.size > LARGEST_FILE or total > LARGEST:
-            raise SourceError(f"{where}: {member.name!r} makes it larger than is allowed")
+            raise SourceError(f"{where}: {member.name!r} exceeds the size limit")
         yield member
 
 
@@ -97,7 +97,7 @@ def clean_path(name: str, where: str) -> str:
     plain = name.replace("\\", "/")
     parts = [part for part in plain.split("/") if part not in ("", ".")]
     if plain.startswith("/") or ".." in parts or _DRIVE.match(plain) or "\0" in name or not parts:
-        raise SourceError(f"{where}: {name!r} leads out of the archive", hint="nothing of it was used")
+        raise SourceError(f"{where}: {name!r} leads out of the archive", hint="the archive was not used")
     return "/".join(parts)
 
 
@@ -112,8 +112,8 @@ def without_root(files: dict[str, bytes], markers: tuple[str, ...], where: str) 
     roots = [root for root in tops if any(f"{root}/{marker}" in files for marker in markers)]
     if len(roots) > 1:
         raise SourceError(
-            f"{where}: several folders could be meant: {', '.join(roots)}",
-            hint="pack one alone, or name it: ARCHIVE//FOLDER",
+            f"{where} has several folders: {', '.join(roots)}",
+            hint="name one: ARCHIVE//FOLDER",
         )
     if not roots:
         return files

@@ -107,7 +107,7 @@ def _flatten(document: Any, where: _Where, depth: int, versioned: bool) -> Itera
     if document is None or document == {}:
         return
     if not isinstance(document, dict):
-        raise where.error(f"there is {_kind_of(document)} where an object should be")
+        raise where.error(f"expected an object, found {_kind_of(document)}")
     if not _is_list(document):
         _check(document, where, versioned)
         yield document
@@ -143,9 +143,9 @@ def _check(body: Object, where: _Where, versioned: bool) -> None:
             raise where.error(f"the object has no {field}" if value is None else f"its {field} is {value!r}")
     metadata = body.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
-        raise where.error(f"the metadata of this {body['kind']} is {_kind_of(metadata)}")
+        raise where.error(f"metadata of this {body['kind']} is {_kind_of(metadata)}")
     if not (metadata or {}).get("name"):
-        hint = "a generated name would make another object at every run" if (metadata or {}).get("generateName") else ""
+        hint = "a generated name creates another object at every run" if (metadata or {}).get("generateName") else ""
         raise where.error(f"this {body['kind']} has no name", hint=hint)
     for field in ("name", "namespace"):
         value = (metadata or {}).get(field)

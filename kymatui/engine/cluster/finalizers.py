@@ -22,9 +22,9 @@ def deletion_blocker(live: Mapping[str, Any]) -> str:
     """Return what blocks the deletion of an object, to append to its name."""
     metadata: Mapping[str, Any] = live.get("metadata") or {}
     if not metadata.get("deletionTimestamp"):
-        return ", whose deletion has not begun"
+        return ", deletion not started"
     owners = finalizer_owners(live)
     if not owners:
-        return ", which ends its work"
+        return ", terminating"
     said = ", ".join(f"{name} (set by {owner})" if owner else name for name, owner in owners.items())
-    return f", held by {said}"
+    return f", blocked by finalizer {said}"

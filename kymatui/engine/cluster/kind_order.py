@@ -99,8 +99,8 @@ def require_named(body: Mapping[str, Any], where: str) -> ObjectRef:
         raise ConfigurationError(f"{where}: {ref.name or 'an object'} has no apiVersion and kind")
     if not ref.name:
         generated = (body.get("metadata") or {}).get("generateName")
-        why = "asks for a generated name, and would be installed again each time" if generated else "has no name"
-        raise ConfigurationError(f"{where}: a {ref.kind.kind} {why}", hint="give it a metadata.name")
+        why = "has a generated name, so each run would create it again" if generated else "has no name"
+        raise ConfigurationError(f"{where}: a {ref.kind.kind} {why}", hint="set metadata.name")
     return ref
 
 

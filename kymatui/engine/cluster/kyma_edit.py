@@ -44,7 +44,7 @@ def carry_out_labels(cluster: Cluster, edit: LabelEdit, cancel: threading.Event 
             body = cluster.get(edit.kyma, cancel=cancel)
             kyma = read_kyma(body)
             if not isinstance(kyma, Kyma) or body is None:
-                raise NotFoundError(f"{edit.kyma} is gone", status=404) from error
+                raise NotFoundError(f"{edit.kyma} no longer exists", status=404) from error
             fresh = label_edit(kyma, edit.labels)
             if fresh.is_empty:
                 return body
@@ -58,20 +58,20 @@ def carry_out_labels(cluster: Cluster, edit: LabelEdit, cancel: threading.Event 
 def _refuse_others(seen: LabelEdit, fresh: LabelEdit, error: Exception) -> None:
     """Raise RefusedError if the Kyma was recreated or another client changed a label."""
     if fresh.uid != seen.uid:
-        raise RefusedError(f"{seen.kyma} is another one than the one that was seen", hint="look at it again") from error
+        raise RefusedError(f"{seen.kyma} was deleted and created again since the plan", hint="plan again") from error
     for was, now in zip(seen.changes, fresh.changes, strict=True):
         if now.before != was.before and not now.is_empty:
             raise RefusedError(
-                f"somebody else changed the label {was.label} of {seen.kyma} meanwhile: it is "
-                f"{now.before or 'not there'} now, and was {was.before or 'not there'} when it was looked at",
-                hint="look at it again; nothing was changed",
+                f"another client changed the label {was.label} of {seen.kyma} meanwhile: it is "
+                f"{now.before or 'not set'} now, and was {was.before or 'not set'} in the plan",
+                hint="plan again; no changes made",
             ) from error
 
 
 def _unsteady(kyma: ObjectRef) -> ConflictError:
     return ConflictError(
-        f"{kyma} changed {ATTEMPTS} times while it was to be edited",
-        hint="something edits it all the time; find out what, and try again",
+        f"{kyma} changed {ATTEMPTS} times during the edit",
+        hint="another client edits it all the time; find it, and try again",
         status=409,
     )
 
@@ -80,16 +80,16 @@ def _again(cluster: Cluster, edit: KymaEdit, change: EntryChange, cancel: thread
     """Return the edit for the current Kyma. Raises RefusedError if the user saw other content."""
     kyma = read_kyma(cluster.get(edit.kyma, cancel=cancel))
     if not isinstance(kyma, Kyma):
-        raise NotFoundError(f"{edit.kyma} is gone", status=404)
+        raise NotFoundError(f"{edit.kyma} no longer exists", status=404)
     if kyma.meta.uid != _uid(edit):
-        raise RefusedError(f"{edit.kyma} is another one than the one that was seen", hint="look at it again")
+        raise RefusedError(f"{edit.kyma} was deleted and created again since the plan", hint="plan again")
     fresh = edit_entry(kyma, edit.module, change)
     came_or_went = (fresh.after is None) != (edit.after is None)
     if fresh.before != edit.before and (came_or_went or not fresh.is_empty):
         raise RefusedError(
-            f"somebody else changed the entry of {edit.module} in {edit.kyma} meanwhile: it is "
-            f"{_entry(fresh)} now, and was {_entry(edit)} when it was looked at",
-            hint="look at it again; nothing was changed",
+            f"another client changed the entry of {edit.module} in {edit.kyma} meanwhile: it is "
+            f"{_entry(fresh)} now, and was {_entry(edit)} in the plan",
+            hint="plan again; no changes made",
         )
     return fresh
 
@@ -100,4 +100,4 @@ def _uid(edit: KymaEdit) -> str:
 
 
 def _entry(edit: KymaEdit) -> str:
-    return str(dict(edit.before)) if edit.before is not None else "not there"
+    return str(dict(edit.before)) if edit.before is not None else "not set"

@@ -17,13 +17,13 @@ def refuse_kyma_managed(cluster: Cluster, module: str) -> str:
     try:
         kymas = cluster.list(kinds[0].gvk)
     except ForbiddenError as error:
-        return f"nobody knows whether a Kyma asks for {module}: {error}"
+        return f"it is unknown whether a Kyma requests {module}: {error}"
     for raw in kymas:
         spec, meta = JsonReader(raw).child("spec"), JsonReader(raw).child("metadata")
         entry = next((one for one in spec.children("modules") if one.text("name") == module), None)
         if entry is not None and entry.flag("managed", True):
             raise RefusedError(
-                f"{module} is installed by the Kyma {meta.text('namespace')}/{meta.text('name')}; nothing was written",
-                hint="disable it there, or set it unmanaged",
+                f"{module} is managed by the Kyma {meta.text('namespace')}/{meta.text('name')}; no changes made",
+                hint="disable it in the Kyma, or set it to unmanaged",
             )
     return ""

@@ -24,11 +24,22 @@ class ManagedBy(StrEnum):
     """The manager of the installed module, which also deletes it."""
 
     KYMA = "lifecycle-manager"
-    MANIFEST = "the owner of its Manifest"
+    MANIFEST = "the controller of its Manifest"
     DIRECT = "kymatui"
-    UNMANAGED = "nobody: the Kyma says that it is unmanaged"
-    SOMEBODY = "somebody else, who left no record of it"
-    NOBODY = "nobody"
+    UNMANAGED = "nothing (unmanaged in the Kyma)"
+    SOMEBODY = "an unknown installer"
+    NOBODY = "nothing"
+
+    @property
+    def words(self) -> str:
+        """Return the manager for a sentence or a title."""
+        match self:
+            case ManagedBy.NOBODY:
+                return "not managed"
+            case ManagedBy.UNMANAGED:
+                return "not managed (unmanaged in the Kyma)"
+            case _:
+                return f"managed by {self.value}"
 
 
 class ModuleCRHandling(StrEnum):
@@ -46,16 +57,16 @@ class ModuleCRHandling(StrEnum):
 class NextStep(StrEnum):
     """The next step of the deletion."""
 
-    REFUSED = "it cannot be deleted from here"
-    UNKNOWN = "nobody knows whether something is left"
-    IGNORE = "the Kyma is told to ignore the default resource"
-    UNMANAGE = "lifecycle-manager is told to let go"
-    CLEAR = "what the module manages is deleted"
-    LEAVE = "the module is taken out of the Kyma"
-    FOLLOW = "lifecycle-manager takes the module away"
-    MANIFEST = "its Manifest is deleted"
-    UNDEPLOY = "the module's own objects are deleted"
-    GONE = "nothing of it is left"
+    REFUSED = "cannot be deleted here"
+    UNKNOWN = "check which managed objects are left"
+    IGNORE = "set the policy to Ignore in the Kyma"
+    UNMANAGE = "set the module to unmanaged in the Kyma"
+    CLEAR = "delete the managed objects"
+    LEAVE = "remove the module from the Kyma"
+    FOLLOW = "lifecycle-manager uninstalls the module"
+    MANIFEST = "delete the Manifest"
+    UNDEPLOY = "delete the module's own objects"
+    GONE = "deleted completely"
 
 
 class StageStatus(StrEnum):
@@ -177,8 +188,8 @@ class DeletionState:
         if self.charge is not ManagedBy.NOBODY or not self.theirs:
             return ""
         return (
-            f"the manager of {self.module} is not there: nobody cleans up behind what is deleted, and nobody lets go "
-            f"of a finalizer. Install {self.module} again to let its manager do it, or delete what is left as it is"
+            f"the manager of {self.module} is missing, so finalizers are not removed and nothing is cleaned up. "
+            f"Install {self.module} again so that its manager does it, or delete what is left"
         )
 
     @property
@@ -188,9 +199,9 @@ class DeletionState:
             return ""
         assert self.default is not None
         return (
-            f"{self.default.ref} belongs to the module: while the Kyma asks for the module, lifecycle-manager may "
-            "create it again when it is deleted by hand. Let lifecycle-manager delete it, set the policy to Ignore "
-            "first, or unmanage the module"
+            f"{self.default.ref} is the default CR: while the Kyma requests the module, lifecycle-manager may create "
+            "it again after you delete it. Let lifecycle-manager delete it, set the policy to Ignore first, or "
+            "unmanage the module"
         )
 
 
@@ -205,19 +216,19 @@ def new_manager_since(agreed: DeletionState, seen: DeletionState, *, has_left: b
     `has_left` means that the deletion already removed the Kyma entry; a new entry is then a new request.
     """
     if seen.charge is ManagedBy.KYMA and seen.requested and (has_left or not agreed.requested):
-        return f"somebody has asked the Kyma for {seen.module} meanwhile"
+        return f"another client has enabled {seen.module} in the Kyma meanwhile"
     if seen.charge is ManagedBy.DIRECT and agreed.charge is not ManagedBy.DIRECT:
-        return f"somebody has installed {seen.module} {seen.installed}".rstrip() + " meanwhile"
+        return f"another client has installed {seen.module} {seen.installed}".rstrip() + " meanwhile"
     return ""
 
 
 def expected(seen: DeletionState) -> str:
     """Return which manager has to remove the finalizers, and whether it can."""
     if seen.manager is None:
-        return f"the manager of {seen.module} is not there, and nobody will remove its finalizers: bring it back first"
+        return f"the manager of {seen.module} is missing, so its finalizers stay: install the module again first"
     if not seen.runs:
-        return f"{seen.manager} has to remove the finalizers, and it is not ready: see to it first"
-    return f"{seen.manager} has to remove the finalizers, and it runs: see its log and events"
+        return f"{seen.manager} has to remove the finalizers and is not ready: repair it first"
+    return f"{seen.manager} has to remove the finalizers and is running: see its logs and events"
 
 
 def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -> tuple[DeletionStage, ...]:
@@ -229,10 +240,10 @@ def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -
     count = len(departure.remaining.unknown)
     unknown = f", {count} {'kinds' if count > 1 else 'kind'} unknown" if count else ""
     titles = [
-        ("What is installed", f"{departure.installed} by {departure.charge.value}".strip()),
-        ("Managed resources?", left + unknown),
+        ("Installed module", f"{departure.installed}, {departure.charge.words}".removeprefix(", ")),
+        ("Count managed objects", left + unknown),
         ("Delete them", f"{theirs - going} to delete" if theirs else ""),
-        ("Wait until gone", f"{going} being deleted" if going else ""),
+        ("Wait for their deletion", f"{going} being deleted" if going else ""),
         *_last_part(departure),
     ]
     skipped = {2, 3} if not theirs else set()
@@ -243,16 +254,16 @@ def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -
 
 def _last_part(departure: DeletionState) -> list[tuple[str, str]]:
     """Return the stages of the module's own deletion, which depend on its manager."""
-    definitions = f"{len(departure.definitions)} there" if departure.definitions else ""
+    definitions = f"{len(departure.definitions)} left" if departure.definitions else ""
     manager = departure.manager.name if departure.manager is not None else ""
     match departure.charge:
         case ManagedBy.KYMA:
-            first, second = "Remove from the Kyma", "Resource and Manifest"
+            first, second = "Remove from the Kyma", "Module CR and Manifest"
         case ManagedBy.MANIFEST:
-            first, second = "Delete the Manifest", "Resource and objects"
+            first, second = "Delete the Manifest", "Module CR and objects"
         case _:
-            first, second = "The module's resource", "Its objects, in reverse"
-    return [(first, ""), (second, departure.reported), ("Manager undeployed", manager), ("Definitions", definitions)]
+            first, second = "Delete the module CR", "Delete its objects"
+    return [(first, ""), (second, departure.reported), ("Module's manager", manager), ("CRDs", definitions)]
 
 
 def _at(turn: NextStep, theirs: int, going: int) -> int:

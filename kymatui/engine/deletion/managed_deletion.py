@@ -45,14 +45,14 @@ def require_consent(remaining: ManagedObjects, name: str, consent: DeletionConse
     if remaining.unknown and not consent.accept_unknown:
         said = ", ".join(f"{kind} ({reason})" for kind, reason in remaining.unknown)
         raise RefusedError(
-            f"nobody knows whether {name} still manages something: {said}",
-            hint="get the right to list them, or accept that they are not counted",
+            f"it is unknown whether {name} still manages objects of: {said}",
+            hint="get the right to list them, or accept that they are not counted (--accept-unknown)",
         )
     if remaining.theirs and not consent.cascade:
         raise RefusedError(
             f"{name} still manages {format_count(len(remaining.theirs), 'object')}: "
             f"{format_resources(remaining.theirs)}",
-            hint="delete them first, or ask for it with cascade",
+            hint="delete them first, or delete them with the module (--cascade)",
         )
     refuse_unplanned(remaining, name, consent.accepted)
 
@@ -61,9 +61,8 @@ def refuse_unplanned(remaining: ManagedObjects, name: str, accepted: AcceptedObj
     """Raise RefusedError that names the objects that the plan did not display."""
     if unseen := unplanned_resources(remaining.instances, accepted):
         raise RefusedError(
-            f"{name}: {summarize_names(one.ref for one in unseen)} was created after the plan was displayed, "
-            "and is not deleted",
-            hint="run it again to review the new plan",
+            f"{name}: not deleted: {summarize_names(one.ref for one in unseen)}, created after the plan was displayed",
+            hint="run the command again to review the new plan",
         )
 
 
@@ -102,12 +101,12 @@ def delete_managed_resources(
         _remove(run, some, gone)
     left = [one for one in count().instances if not one.shared and not one.applied and (own or not one.ours)]
     if left:
-        raise PartlyDoneError(f"somebody makes more of what {name} manages: {format_resources(left)}")
+        raise PartlyDoneError(f"another client keeps creating objects that {name} manages: {format_resources(left)}")
 
 
 def _remove(run: Run, some: Sequence[ManagedObject], gone: list[ObjectRef]) -> None:
     run_for_each(some, lambda one: _delete(run, one), run.cancel, run.limits.width)
-    require_deleted(run, {one.ref: one.uid for one in some}, "which its manager looks after", gone)
+    require_deleted(run, {one.ref: one.uid for one in some}, "managed objects", gone)
 
 
 def _delete(run: Run, one: ManagedObject) -> None:
@@ -119,7 +118,7 @@ def _delete(run: Run, one: ManagedObject) -> None:
             run.tell(Progress(f"deleting {one.ref}", one.ref))
 
 
-def require_deleted(run: Run, uids: dict[ObjectRef, str], why: str, gone: list[ObjectRef]) -> None:
+def require_deleted(run: Run, uids: dict[ObjectRef, str], what: str, gone: list[ObjectRef]) -> None:
     """Wait for the deletions. Raises PartlyDoneError that names who has to act after the time limit."""
     left = wait_until_deleted(run, uids, run.limits.gone, deletion_blocker, uids)
     gone += [ref for ref in uids if ref not in left]
@@ -127,7 +126,7 @@ def require_deleted(run: Run, uids: dict[ObjectRef, str], why: str, gone: list[O
         shown = sorted(left.items(), key=lambda pair: not _is_stuck(pair[1]))[:_SHOWN]
         said = "; ".join(f"{ref}{deletion_blocker(live)}" for ref, live in shown)
         more = f"; and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
-        raise PartlyDoneError(f"{said}{more}, {why}", hint=blocked_deletion_hint(left.values()))
+        raise PartlyDoneError(f"{what} not deleted yet: {said}{more}", hint=blocked_deletion_hint(left.values()))
 
 
 def _is_stuck(live: Object) -> bool:
@@ -139,9 +138,9 @@ def blocked_deletion_hint(left: Iterable[Object]) -> str:
     """Return the hint for objects whose deletion is blocked."""
     held = {name for live in left for name in live["metadata"].get("finalizers") or ()}
     if held and held <= CLUSTER_FINALIZERS:
-        return "the cluster's own controllers take it away, which may take half a minute; run it again to go on waiting"
+        return "Kubernetes deletes it within about half a minute; run the command again to keep waiting"
     return (
-        "whoever set the finalizers has to remove them: see whether that controller runs, then run it again"
+        "check that the controller that set the finalizers is running, then run the command again"
         if held
-        else "run it again to go on waiting"
+        else "run the command again to keep waiting"
     )

@@ -62,11 +62,11 @@ def uninstall_module(found: UninstallPlan, run: Run, consent: DeletionConsent) -
             deletion.run = alone
             return deletion.carry_out()
     except CancelledError as error:
-        raise CancelledError(f"{error}; {deletion.told()}", hint="run it again to go on") from error
+        raise CancelledError(f"{error}; {deletion.told()}", hint="run the command again to continue") from error
     except KymatuiError as error:
         if not deletion.gone:
             raise
-        hint = error.hint or "run it again to go on"
+        hint = error.hint or "run the command again to continue"
         raise PartlyDoneError(f"{error}; {deletion.told()}", hint=hint) from error
 
 
@@ -76,8 +76,8 @@ def refuse_replaced(then: Inventory, now: Inventory) -> None:
         return
     was, got = (f" {one.version}" if then.version != now.version else "" for one in (then, now))
     raise OutdatedError(
-        f"somebody installed another {now.name}{got} while the one that was there{was} was to be deleted",
-        hint="nothing of it was deleted; run it again to look at what would go now",
+        f"another client has installed {now.name}{got} again; the plan was to delete the previous installation{was}",
+        hint="nothing was deleted; run the command again to review a new plan",
     )
 
 
@@ -102,7 +102,7 @@ class _Deletion:
         keeper = self._keeper()
         inventory = keeper.read()
         if inventory is None:
-            self.run.tell(Progress(f"{self._inventory.name} is gone: somebody else deleted it"))
+            self.run.tell(Progress(f"{self._inventory.name} was already deleted by another client"))
             return DeletionOutcome((), ())
         refuse_replaced(self._inventory, inventory)
         self._inventory = inventory
@@ -127,7 +127,7 @@ class _Deletion:
         known = {*self.gone, *(step.ref for step in self._kept)}
         lost = (*self._found.lost, *(step.ref for step in self._found.deletions if step.ref not in known))
         for ref in lost:
-            self.run.tell(Progress(f"{ref} was gone already: somebody else deleted it"))
+            self.run.tell(Progress(f"{ref} was already deleted by another client"))
         return lost
 
     def _keeper(self) -> InventoryStore:
@@ -153,7 +153,7 @@ class _Deletion:
         self._kept += [step for step in steps if step.action is Action.KEEP]
         for number in sorted({step.wave for step in steps}):
             wave = [step for step in steps if step.wave == number and step.action is Action.DELETE]
-            self._remove(wave, "which is a part of the module")
+            self._remove(wave, "objects of the module")
 
     def _steps(self, part: BundlePart) -> tuple[Step, ...]:
         """Return the current steps of a part; objects that the plan did not display are kept."""
@@ -184,7 +184,7 @@ class _Deletion:
                 self._kept.append(replace(step, action=Action.KEEP, reason=reason))
                 return
             record.counted()
-            self._remove([step], "which has no instances", {step.ref: live})
+            self._remove([step], "CRD without objects", {step.ref: live})
             self._unplanned.append(record.unplanned())
 
     def _instances_of(self, definition: Object) -> int:
@@ -194,7 +194,7 @@ class _Deletion:
         )
         return len(found.instances) + len(found.unknown)
 
-    def _remove(self, steps: Sequence[Step], why: str, read: Mapping[ObjectRef, Object] = _NOTHING) -> None:
+    def _remove(self, steps: Sequence[Step], what: str, read: Mapping[ObjectRef, Object] = _NOTHING) -> None:
         """Delete in parallel and wait for the end. Raises PartlyDoneError that tells who has to act.
 
         Objects in `read`, which were just read and checked, are not read again.
@@ -204,7 +204,7 @@ class _Deletion:
         uids = run_for_each(steps, lambda step: self._delete(step, read), self.run.cancel, self.run.limits.width)
         waited = {step.ref: uid for step, uid in zip(steps, uids, strict=True) if uid}
         if waited:
-            require_deleted(self.run, waited, why, self.gone)
+            require_deleted(self.run, waited, what, self.gone)
 
     def _delete(self, step: Step, read: Mapping[ObjectRef, Object]) -> str:
         """Return the uid to wait for, "" if the object is gone, recreated, or has another owner."""
@@ -239,15 +239,17 @@ class _Deletion:
             others = self._others(step.ref.name) if step.action is Action.DELETE else ()
             if others:
                 more = f" and {len(others) - 5} more" if len(others) > 5 else ""
-                step = replace(step, action=Action.KEEP, reason=f"others are in it: {', '.join(others[:5])}{more}")
+                step = replace(
+                    step, action=Action.KEEP, reason=f"it contains other objects: {', '.join(others[:5])}{more}"
+                )
             if step.action is Action.KEEP:
                 self._kept.append(step)
             elif step.ref == own:
                 self._let_go()
-                self._remove([step], "which was made for the module")
+                self._remove([step], "the module's namespace")
                 return
             else:
-                self._remove([step], "which is a part of the module")
+                self._remove([step], "a namespace of the module")
         self._let_go()
         with self.run.step("forget", self._inventory.name):
             keeper.remove(self._inventory)

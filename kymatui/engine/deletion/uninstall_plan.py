@@ -149,18 +149,18 @@ def _step(item: InventoryItem, wave: int, live: Object, mine: Owner, inventory: 
     reason = _kept_because(item, live, mine, inventory)
     action = Action.KEEP if reason else Action.DELETE
     if not reason and is_namespace(item.ref):
-        reason = "at the end, unless something of others is in it"
+        reason = "last, and only if it contains no other objects"
     return Step(action, item.ref, wave, _part(item.ref), reason=reason, adopted=item.adopted, uid=uid_of(live))
 
 
 def _kept_because(item: InventoryItem, live: Object, mine: Owner, inventory: Inventory) -> str:
     if is_namespace(item.ref) and is_system_namespace(item.ref.name):
-        return "a namespace of the system"
+        return "a system namespace"
     if item.adopted:
-        return "it was there before the module"
+        return "it existed before the module"
     if item.ref == _place(inventory) and inventory.made_namespace:
         return ""
     annotations: dict[str, Any] = live["metadata"].get("annotations") or {}
     if annotations.get("helm.sh/resource-policy") == "keep":
-        return "it says that it is to be kept (helm.sh/resource-policy)"
+        return "kept by its annotation helm.sh/resource-policy"
     return foreign_claim(live, mine, item)

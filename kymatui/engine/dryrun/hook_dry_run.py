@@ -56,12 +56,12 @@ class _Trial:
     def step(self) -> Step:
         ref = read_ref(self.hook.body)
         if hook_key(self.event, self.hook) in self.stage.done:
-            return self._said(Action.SAME, "it has run already")
+            return self._said(Action.SAME, "has already run")
         if ref.namespace in self.stage.namespaces:
-            return self._later(f"the namespace {ref.namespace} comes with the plan")
+            return self._later(f"namespace {ref.namespace} is part of the plan")
         if self.cluster.kind(ref.kind) is None:
             if ref.kind in self.brought:
-                return self._later("its definition comes with the plan")
+                return self._later("its CRD is part of the plan")
             return self._said(Action.BLOCKED, f"the cluster does not serve {ref.kind}")
         if self.cluster.read_only:
             return self._later(COMPARED_LOCALLY)
@@ -89,8 +89,8 @@ class _Trial:
             return self._said(Action.BLOCKED, str(error))
         policies: Sequence[str] = self.hook.hook.delete_policies
         if not policies or BEFORE_CREATION in policies:
-            return self._said(Action.CREATE, "the one that is there is deleted before")
-        reason = "one is there already, and its delete policy does not let it go before"
+            return self._said(Action.CREATE, "the existing one is deleted first")
+        reason = "already exists, and its delete policy does not delete it first"
         return self._said(Action.CREATE if self.stage.unfinished else Action.BLOCKED, reason)
 
     def _later(self, reason: str) -> Step:

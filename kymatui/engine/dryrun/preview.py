@@ -34,7 +34,7 @@ _MANAGER: Final = re.compile(r'conflict with "((?:[^"\\]|\\.)*)"')
 
 NO_DRY_RUN: Final = "does not support dry run"  # the server's message about a webhook, with status 400
 WEBHOOK: Final = "failed calling webhook"
-COMPARED_LOCALLY: Final = "compared here: in read-only mode the server is not asked what it would do"
+COMPARED_LOCALLY: Final = "compared locally: read-only mode sends no dry run to the server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,12 @@ def preview_apply(
         other = read_owner(live)
         if other is not None and other != mine:
             if not (adopt and is_lifecycle_manager_mark(other)):
-                way = "; `kymatui adopt` takes over what that has let go of" if is_lifecycle_manager_mark(other) else ""
-                return ApplyPreview(Action.BLOCKED, live, reason=f"it belongs to the {other}{way}")
+                way = (
+                    "; after lifecycle-manager has released it, run `kymatui adopt`"
+                    if is_lifecycle_manager_mark(other)
+                    else ""
+                )
+                return ApplyPreview(Action.BLOCKED, live, reason=f"owned by the {other}{way}")
             return _taken_over(cluster, body, live, mine, manager)
         if adopt and other is None:
             return _adopted(cluster, body, live, mine, manager)
@@ -146,7 +150,7 @@ def _inherited(
     manager: str,
     gone: tuple[Path, ...],
     *,
-    reason: str = "what helm wrote of it is kymatui's then",
+    reason: str = "owner of helm's fields: helm → kymatui",
 ) -> ApplyPreview:
     """Return the preview of takeover plus application.
 
@@ -188,10 +192,12 @@ def dry_run(
         return ApplyPreview(Action.CREATE, None, after, diff_objects(None, body))
     changes = diff_objects(live, after)
     if conflicts and not is_yielding(conflicts, live, mine):
-        return ApplyPreview(Action.CONFLICT, live, after, changes, conflicts, "others own fields that it would change")
+        return ApplyPreview(
+            Action.CONFLICT, live, after, changes, conflicts, "other field managers own fields that would change"
+        )
     if not changes and _owned(live, manager) == _owned(after, manager):
         return ApplyPreview(Action.SAME, live, after)
-    reason = "" if changes else "who owns its fields changes, and nothing else"
+    reason = "" if changes else "only the owner of its fields changes"
     return ApplyPreview(Action.CHANGE, live, after, changes, conflicts, reason)
 
 
@@ -238,7 +244,7 @@ def conflicts_of(error: ConflictError) -> tuple[FieldConflict, ...]:
     for cause in field_conflicts(error):
         match = _MANAGER.search(str(cause.get("message") or ""))
         path = str(cause.get("field") or "").removeprefix(".")
-        found.append(FieldConflict(path, match[1] if match else "another manager"))
+        found.append(FieldConflict(path, match[1] if match else "another field manager"))
     return tuple(found)
 
 
@@ -267,5 +273,5 @@ def _owned(live: Mapping[str, Any], manager: str) -> object:
 
 def _being_deleted(live: Mapping[str, Any]) -> str:
     finalizers = live["metadata"].get("finalizers") or ()
-    held = f", held by {', '.join(finalizers)}" if finalizers else ""
+    held = f" (finalizers: {', '.join(finalizers)})" if finalizers else ""
     return f"it is being deleted{held}"

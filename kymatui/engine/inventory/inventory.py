@@ -125,8 +125,8 @@ def read_document(text: str | bytes, where: str) -> Inventory:
         if document.get("schema") != SCHEMA:
             raise ConfigurationError(
                 f"{where} is an inventory of another version of kymatui ({document.get('schema')!r})",
-                hint="use that version, or a newer one",
+                hint="use that version or a newer one",
             )
         return msgspec.convert(document, Inventory)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{where} holds no inventory that can be read: {error}") from error
+        raise ConfigurationError(f"{where} has no readable inventory: {error}") from error

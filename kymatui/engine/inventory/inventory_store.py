@@ -121,6 +121,6 @@ def refuse_other_kind(found: Inventory | None, *, chart: bool) -> None:
         return
     was, wanted = ("a Helm release", "none") if found.chart else ("no Helm release", "one")
     raise RefusedError(
-        f"{found.namespace}/{found.name} is installed as {was}, and this would be {wanted}",
-        hint="uninstall it first, or take another name",
+        f"{found.namespace}/{found.name} is installed as {was}; this installation would be {wanted}",
+        hint="delete it first, or use another name",
     )

@@ -85,9 +85,9 @@ class ReleaseStore:
         latest = history[-1]
         if latest.release.status.is_pending and latest.own is None:
             raise RefusedError(
-                f"helm is at work on the release {self._namespace}/{self._name} (or was cut off): revision"
+                f"helm is working on release {self._namespace}/{self._name}, or was interrupted: revision"
                 f" {latest.release.version} is {latest.release.status.value}",
-                hint=f"if it is not, roll it back with helm, or delete the Secret {latest.release.key}",
+                hint=f"if it was interrupted, roll back with helm, or delete Secret {latest.release.key}",
             )
         return self._read(history)
 
@@ -97,7 +97,7 @@ class ReleaseStore:
         if latest is not None and latest.release.status.is_pending and _digest(latest) == inventory.digest:
             return self._write(latest.release, replace(inventory, revision=latest.release.version))
         if latest is not None and latest.release.status.is_pending:
-            self._mark(latest, Status.FAILED, "cut off, and followed by another revision")
+            self._mark(latest, Status.FAILED, "interrupted, and superseded by another revision")
         self._make_room([one.release for one in history])
         release = self._new(history, bundle, inventory.rollback_to)
         return self._write(release, replace(inventory, revision=release.version))
@@ -151,8 +151,8 @@ class ReleaseStore:
         if not wanted:
             there = ", ".join(str(one.version) for one in ended) or "none"
             raise RefusedError(
-                f"{self._namespace}/{self._name} has no revision {revision or 'before this one'} to go back to",
-                hint=f"there are: {there}",
+                f"{self._namespace}/{self._name} has no revision {revision or 'before this one'} to roll back to",
+                hint=f"revisions: {there}",
             )
         release = wanted[-1]
         bodies = [load_exactly(text) for text in split_manifests(release.manifest)]
@@ -261,7 +261,7 @@ class ReleaseStore:
         if secret is None:
             raise RefusedError(
                 f"revision {inventory.revision} of the release {self._namespace}/{self._name} was deleted meanwhile",
-                hint="run it again",
+                hint="run the command again",
             )
         return from_secret(secret)
 

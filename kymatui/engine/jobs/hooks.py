@@ -50,7 +50,8 @@ def run_hooks(
             _delete(run, [one], FAILED)
             _delete(run, ordered[:number], SUCCEEDED)
             raise PartlyDoneError(
-                f"the {event} hook {read_ref(one.body)} failed: {error}", hint="look at its logs, and run it again"
+                f"the {event} hook {read_ref(one.body)} failed: {error}",
+                hint="see its logs, then run the command again",
             ) from error
         inventory = keeper.note(replace(inventory, done=(*inventory.done, hook_key(event, one))))
     _delete(run, ordered, SUCCEEDED)
@@ -63,7 +64,7 @@ def _run(run: Run, one: BundleHook, mark: str) -> None:
     if live is not None and not _is_of_this_run(run, live, mark):
         policies = one.hook.delete_policies
         if policies and BEFORE_CREATION not in policies:
-            raise PartlyDoneError(f"{ref} is there already, and its delete policy does not let it go before")
+            raise PartlyDoneError(f"{ref} already exists, and its delete policy does not delete it first")
         _remove(run, ref)
         live = None
     if live is None:
@@ -109,7 +110,8 @@ def _remove(run: Run, ref: ObjectRef) -> None:
     if live is None:
         return
     if not _is_a_hooks(live):
-        raise PartlyDoneError(f"{ref} exists, no hook created it, and it is not deleted", hint="rename or delete it")
+        message = f"{ref} already exists and was not created by a hook, so it is not deleted"
+        raise PartlyDoneError(message, hint="rename or delete it")
     uid = str(live["metadata"].get("uid") or "")
     try:
         run.cluster.delete(ref, uid=uid)
@@ -117,4 +119,4 @@ def _remove(run: Run, ref: ObjectRef) -> None:
         return
     if left := wait_until_deleted(run, [ref], run.limits.gone, lambda _: "", {ref: uid}):
         finalizers = left[ref]["metadata"].get("finalizers") or ()
-        raise NotReadyError(f"{ref} does not go, held by {', '.join(finalizers) or 'nobody who says so'}", [])
+        raise NotReadyError(f"{ref} is not deleted (finalizers: {', '.join(finalizers) or 'none'})", [])

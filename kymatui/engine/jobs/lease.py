@@ -116,11 +116,11 @@ class Lease:
         holder = _holder(found)
         if self._clock.now() - began >= self._terms.patience:
             raise RefusedError(
-                f"{holder} is at work on {self._ref.namespace}/{self._ref.name.partition('.')[2]}",
-                hint="wait until it is done; a lease whose holder is gone is taken over by itself",
+                f"{holder} is already changing {self._ref.namespace}/{self._ref.name.partition('.')[2]}",
+                hint="wait until it has finished; the lease of a holder that ended expires by itself",
             )
         self.waited = True
-        tell(f"waiting for {holder}, who is at work on it")
+        tell(f"waiting until {holder} has finished its change")
         self._clock.sleep(_LOOK, cancel)
 
     def _is_free(self, found: Object, unchanged_since: float) -> bool:
@@ -189,8 +189,8 @@ class Lease:
 
     def _advice(self) -> str:
         if self._taken_by:
-            return "somebody else is at work on it now; look, and run it again"
-        return "others may take it now; run it again when the cluster answers"
+            return "another client may be changing it now; check, then run the command again"
+        return "run the command again when the cluster answers"
 
     def _renew(self) -> None:
         """Renew the lease, and note another holder; an unreachable server may still answer in time."""
@@ -199,7 +199,7 @@ class Lease:
             found = self._cluster.get(self._ref)
             if found is not None:  # else this run is deleting the namespace
                 if _holder(found) != self._identity:
-                    self._taken_by = _holder(found) or "nobody"
+                    self._taken_by = _holder(found) or "an unknown holder"
                     return
                 self._version = _version(self._cluster.update(self._body(found)))
             self._renewed, self._trying_since = began, None

@@ -40,7 +40,9 @@ def delete_object(
             return _deleted(run, ref, uid, version, propagation)
         except ConflictError:
             version = ""
-    raise ConflictError(f"{ref} changed {_TRIES} times while it was saved and deleted", hint="run it again", status=409)
+    raise ConflictError(
+        f"{ref} changed {_TRIES} times during backup and deletion", hint="run the command again", status=409
+    )
 
 
 def uid_of(live: Object) -> str:

@@ -37,7 +37,7 @@ _INSTANT: Final = frozenset(
 )
 _INSTANT_GROUPS: Final = frozenset({"rbac.authorization.k8s.io", "admissionregistration.k8s.io"})
 _WORTH_A_LIST: Final = 3  # from this number of objects, one list is cheaper than single reads
-_AGAIN: Final = "the same again, planned anew, creates it"
+_AGAIN: Final = "run the command again to create it"
 _FINAL: Final = frozenset({("batch", "Job"), ("", "Pod")})
 
 
@@ -74,7 +74,7 @@ def wait_ready(
     `run.limits.absent` seconds count as deleted, which ends the wait. `labels` that select all of them, and few
     others, allow one list request for many.
     """
-    pending = {ref: Readiness(State.PROCESSING, "not looked at yet", ref) for ref in refs if has_readiness(ref)}
+    pending = {ref: Readiness(State.PROCESSING, "not checked yet", ref) for ref in refs if has_readiness(ref)}
     if not pending:
         return
     total = len(pending)
@@ -94,12 +94,12 @@ def wait_ready(
         if live is not None:
             absent.pop(ref, None)
         elif run.clock.now() - absent.setdefault(ref, run.clock.now()) >= run.limits.absent:
-            raise NotReadyError(f"{ref} is not there: somebody has deleted it", [found], hint=_AGAIN)
+            raise NotReadyError(f"{ref} is missing: another client has deleted it", [found], hint=_AGAIN)
 
     if not _follow(run, pending, consider, seconds, labels):
         waiting = list(pending.values())
         said = "; ".join(f"{ref} is not ready: {found.words}" for ref, found in pending.items())
-        raise NotReadyError(f"after {seconds:.0f} s {said}", waiting, hint="look at its events and logs, and go on")
+        raise NotReadyError(f"after {seconds:.0f} s {said}", waiting, hint="see its events and logs")
 
 
 CLUSTER_FINALIZERS: Final = frozenset(
@@ -128,8 +128,8 @@ def wait_until_deleted(
             pending.pop(ref, None)
             return
         if pending.get(ref) is None or words(live) != words(pending[ref] or {}):
-            said = f"waiting until {ref} is gone{words(live)}"
-            what = f"{ref}: still there{words(live)}"
+            said = f"waiting for the deletion of {ref}{words(live)}"
+            what = f"{ref}: not deleted yet{words(live)}"
             run.tell(Progress(said, ref, total - len(pending), total, _who_lets_go(live), what))
         pending[ref] = live
 
@@ -192,5 +192,5 @@ def _ready(live: Object | None, ref: ObjectRef, now: float, vanishing: bool) -> 
     if live is not None:
         return check_readiness(live, now)
     if vanishing:
-        return Readiness(State.READY, "it has ended, and is gone", ref)
-    return Readiness(State.PROCESSING, "it is not there", ref)
+        return Readiness(State.READY, "completed and deleted", ref)
+    return Readiness(State.PROCESSING, "missing", ref)

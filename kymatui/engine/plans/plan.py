@@ -162,6 +162,16 @@ class Plan:
         return tuple(step for step in self.steps if step.action in actions)
 
     @property
+    def deletion_count(self) -> int:
+        """Return the number of objects that the plan deletes, with all dependents."""
+        return sum(1 + len([uid for uid in step.takes if uid]) for step in self.of(Action.DELETE))
+
+    @property
+    def saved_count(self) -> int:
+        """Return the number of objects that are saved before the plan deletes them."""
+        return self.deletion_count if self.intent.backup else 0
+
+    @property
     def verb(self) -> str:
         """Return install, upgrade or rollback, as hooks name it."""
         return "rollback" if self.intent.rollback_to else "install" if self.first else "upgrade"

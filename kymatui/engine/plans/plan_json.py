@@ -28,12 +28,12 @@ def plan_from_json(text: bytes | str) -> Plan:
     try:
         document = msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"this is no plan: {error}") from error
+        raise ConfigurationError(f"this file is not a plan: {error}") from error
     schema = document.get("schema")
     if schema != PLAN_SCHEMA:
         raise ConfigurationError(
-            f"this is no plan of this version of kymatui: its schema is {schema!r}, wanted {PLAN_SCHEMA!r}",
-            hint="make the plan again",
+            f"this plan is of another version of kymatui: its schema is {schema!r}, expected {PLAN_SCHEMA!r}",
+            hint="plan again",
         )
     try:
         return msgspec.convert(document.get("plan"), Plan)

@@ -69,7 +69,7 @@ def with_images(images: Sequence[str]) -> Transform:
     for text in images:
         image = parse_image(text)
         if image is None:
-            raise ConfigurationError(f"{text!r} is no image", hint="write registry/repository:tag")
+            raise ConfigurationError(f"{text!r} is not an image", hint="write registry/repository:tag")
         known.setdefault((image.name, image.tag), _full(image))
 
     def found(text: Any) -> str | None:

@@ -115,7 +115,7 @@ def chart_bundle(
       include_crds  include the files below crds/ (False is Helm's --skip-crds)
       environment   clock, randomness and limits of the rendering; its `lookup` is the target's
 
-    Raises HelmError with file and line, in Helm's words; SourceError for a manifest that is no object.
+    Raises HelmError with file and line, in Helm's words; SourceError for a manifest that is not an object.
     """
     _check_installable(loaded.chart, name)
     given = (values or ValuesOptions()).merged()

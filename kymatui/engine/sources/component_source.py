@@ -87,9 +87,7 @@ class ModuleComponent:
 
     def _ref(self, layer: ModuleLayer) -> LayerRef:
         if not layer.repository:
-            raise SourceError(
-                f"{self._descriptor.name}: nothing tells where layer {layer.name} is", hint="name the registry"
-            )
+            raise SourceError(f"{self._descriptor.name}: the descriptor names no registry for layer {layer.name}")
         return LayerRef(layer.repository, layer.digest, self._insecure)
 
     def bundles(self, *, namespace: str = "default", target: RenderTarget | None = None) -> list[Bundle]:
@@ -104,7 +102,7 @@ class ModuleComponent:
         configs = self._configs() if self.layers.charts else {}
         made += [self._chart(one, namespace, configs.get(one.name), target) for one in self.layers.charts]
         if not made:
-            raise SourceError(f"{self._descriptor.name}:{self._descriptor.version} has no layer that can be installed")
+            raise SourceError(f"{self._descriptor.name}:{self._descriptor.version} has no installable layer")
         made[0] = replace(made[0], crds=(*self._definitions(), *made[0].crds))
         made[-1] = replace(made[-1], resource=self.default_resource())
         return made
@@ -123,7 +121,7 @@ class ModuleComponent:
     ) -> Bundle:
         found = oci_layers.read_layer(self.content(layer), str(self._ref(layer)))
         if found.shape is not Shape.CHART or found.files is None:
-            raise SourceError(f"{self._ref(layer)} is no chart")
+            raise SourceError(f"{self._ref(layer)} is not a chart")
         chart = Chart.from_files(dict(found.files))
         config = config or InstallConfig()
         return chart_source.chart_bundle(
@@ -150,7 +148,5 @@ class ModuleComponent:
         where = str(self._ref(layer))
         found = read_objects(oci_layers.raw_manifest(self.content(layer), where, archive=layer.is_archive), where)
         if len(found) != 1:
-            raise SourceError(
-                f"{where} holds {format_count(len(found), 'object')}, and should hold the one default resource"
-            )
+            raise SourceError(f"{where} has {format_count(len(found), 'object')}; expected one, the default CR")
         return found[0]

@@ -57,12 +57,12 @@ def read_configs(data: bytes, where: str) -> dict[str, InstallConfig]:
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise SourceError(f"{where}: a config layer is a map with `configs`")
+        raise SourceError(f"{where}: a config layer must be a map with `configs`")
     entries = document.get("configs")
     if entries is None:
         return {}
     if not isinstance(entries, list):
-        raise SourceError(f"{where}: configs is no list", hint="write `configs: [{name, clientConfig, overrides}]`")
+        raise SourceError(f"{where}: configs is not a list", hint="write `configs: [{name, clientConfig, overrides}]`")
     found: dict[str, InstallConfig] = {}
     for number, entry in enumerate(entries, 1):
         name, config = _entry(entry, f"{where}: configs[{number - 1}]")
@@ -72,15 +72,15 @@ def read_configs(data: bytes, where: str) -> dict[str, InstallConfig]:
 
 def _entry(entry: Any, where: str) -> tuple[str, InstallConfig]:
     if not isinstance(entry, dict):
-        raise SourceError(f"{where} is no map")
+        raise SourceError(f"{where} is not a map")
     texts: dict[str, str] = {}
     for key in ("name", "clientConfig", "overrides"):
         value = entry.get(key)
         if value is not None and not isinstance(value, str):
-            raise SourceError(f"{where}: {key} is no text", hint="quote it, as Helm's --set takes it: 'a=1,b.c=2'")
+            raise SourceError(f"{where}: {key} is not a string", hint="quote it, as Helm's --set takes it: 'a=1,b.c=2'")
         texts[key] = value or ""
     if not texts["name"]:
-        raise SourceError(f"{where} has no name", hint="it is that of the install it is for")
+        raise SourceError(f"{where} has no name", hint="use the name of the install that it configures")
     _parse(texts["overrides"], f"{where}: overrides")
     return texts["name"], InstallConfig(_flags(texts["clientConfig"], f"{where}: clientConfig"), texts["overrides"])
 
@@ -103,7 +103,7 @@ def _flags(line: str, where: str) -> dict[str, bool | int | str]:
             continue
         if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
             words = {bool: "true or false", int: "a whole number", str: "text"}[expected]
-            raise SourceError(f"{where}: unsupported flag value: {name} is {_shown(value)}, and should be {words}")
+            raise SourceError(f"{where}: unsupported flag value: {name} is {_shown(value)}, expected {words}")
         flags[name] = expected(value)
     return flags
 

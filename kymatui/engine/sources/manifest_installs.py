@@ -104,8 +104,8 @@ class InstallReader:
                 return self._from_kustomization(install.name, url, path)
             case UnknownSource(kind):
                 raise SourceError(
-                    f"install {install.name} has a source of type {kind!r}",
-                    hint="known are oci-ref, oci-dir, helm-chart and kustomize",
+                    f"install {install.name} has the unknown source type {kind!r}",
+                    hint="use oci-ref, oci-dir, helm-chart or kustomize",
                 )
 
     # kustomizations
@@ -115,11 +115,11 @@ class InstallReader:
         if url:
             return build.from_address(url, self._blobs, name=name)
         if not path:
-            raise SourceError(f"install {name}: a kustomization has a url or a path")
+            raise SourceError(f"install {name}: a kustomization needs a url or a path")
         if self._folder is None:
             raise SourceError(
-                f"install {name}: the kustomization {path} of this machine may not be read",
-                hint="only below a folder that whoever reconciles has named (--kustomizations)",
+                f"install {name}: the kustomization {path} is outside the allowed folders of this machine",
+                hint="allow its folder with --kustomizations",
             )
         return build.from_path(self._folder / path, name=name, boundary=self._folder)
 
@@ -165,7 +165,7 @@ class InstallReader:
 
     def _from_repository(self, name: str, url: str, chart: str, version: str) -> Bundle:
         if not url or not chart:
-            raise SourceError(f"install {name}: a chart has a repository and a name")
+            raise SourceError(f"install {name}: a chart needs a repository and a name")
         config = self.config(name)
         repository = config.text("RepoURL") or url
         loaded = chart_source.fetch_chart(
@@ -188,7 +188,7 @@ class InstallReader:
             made = replace(made, hooks=())
         if config.flags.get("CreateNamespace") is False:
             made = replace(made, create_namespace=False)
-        unused = tuple(f"clientConfig of {name}: {one} changes nothing here." for one in config.unused)
+        unused = tuple(f"clientConfig of {name}: {one} has no effect here." for one in config.unused)
         return replace(made, notes=(*made.notes, *unused))
 
     def config(self, name: str) -> InstallConfig:

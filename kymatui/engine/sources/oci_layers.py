@@ -46,14 +46,14 @@ class LayerRef:
         """
         scheme, found, rest = repo.rpartition("://")
         if found and scheme.lower() not in ("http", "https", "oci"):
-            raise SourceError(f"{repo!r} is no registry", hint="write a host, or http://host where it has no TLS")
+            raise SourceError(f"{repo!r} is not a registry", hint="use a host, or http://host if it has no TLS")
         parts = [rest.strip("/"), name.strip("/")]
         if folder and folder not in parts[0].split("/") and folder not in parts[1].split("/"):
             parts.insert(1, folder)
         if not _DIGEST.fullmatch(ref):
-            raise SourceError(f"{ref!r} is no digest of a layer", hint="write sha256: and 64 digits")
+            raise SourceError(f"{ref!r} is not a layer digest", hint="use sha256: and 64 hexadecimal digits")
         if not rest.strip("/") or not name.strip("/"):
-            raise SourceError("a layer has a repo and a name", hint="e.g. repo: reg.example/modules, name: component")
+            raise SourceError("a layer needs a repo and a name", hint="e.g. repo: reg.example/modules, name: component")
         return cls("/".join(parts), ref, scheme.lower() == "http")
 
 
@@ -80,9 +80,7 @@ def fetch(ref: LayerRef, blobs: Blobs) -> bytes:
     algorithm, _, wanted = ref.digest.partition(":")
     found = hashlib.new(algorithm, data).hexdigest()
     if found != wanted:
-        raise RegistryError(
-            f"{ref} arrived as {algorithm}:{found}", hint="it was changed or cut off; nothing of it was used"
-        )
+        raise RegistryError(f"{ref} arrived as {algorithm}:{found}", hint="it was changed or truncated; not used")
     return data
 
 
@@ -101,7 +99,7 @@ def raw_manifest(data: bytes, where: str, *, archive: bool = False) -> bytes:
     for name, content in read_tar(plain, where).items():
         if not name.rpartition("/")[2].startswith("._"):
             return content
-    raise SourceError(f"{where} is an archive without a manifest", hint="there are only files of macOS in it")
+    raise SourceError(f"{where} is an archive without a manifest", hint="it has only files of macOS")
 
 
 def read_layer(data: bytes, where: str) -> Layer:
@@ -128,8 +126,8 @@ def _classified(found: dict[str, bytes], where: str) -> Layer:
     if len(texts) == 1:
         return Layer(Shape.MANIFEST, files[texts[0]])
     raise SourceError(
-        f"{where} is no chart, no kustomization and no manifest: it has {len(texts)} YAML files",
-        hint="there should be Chart.yaml, kustomization.yaml or exactly one YAML file at its root",
+        f"{where} is neither a chart, a kustomization nor a manifest: it has {len(texts)} YAML files",
+        hint="expected Chart.yaml, kustomization.yaml or exactly one YAML file at its root",
     )
 
 
@@ -143,5 +141,5 @@ def definitions(data: bytes, where: str) -> list[Object]:
     texts = sorted((name, text) for name, text in files.items() if name.endswith(YAML) or name == where)
     found = unique_documents(one for name, text in texts for one in read_objects(text, f"{where}: {name}", only=CRD))
     if not found:
-        raise SourceError(f"{where} holds no CustomResourceDefinition")
+        raise SourceError(f"{where} has no CRD")
     return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cmp_to_key
 from urllib.parse import urljoin, urlsplit
 
-from kymatui.errors import HelmError
+from kymatui.errors import HelmError, nearest_names
 from kymatui.helm.semver.constraints import Constraint, parse_constraint
 from kymatui.helm.semver.versions import SemanticVersion, SemverError, parse_version
 from kymatui.helm.yaml.reading import load_yaml
@@ -133,7 +133,5 @@ def _constraint(name: str, version: str) -> Constraint:
 
 
 def _near(name: str, charts: Mapping[str, object]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, charts, n=3)
+    near = nearest_names(name, charts)
     return f"did you mean {', '.join(near)}?" if near else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.terminal.file_saving import save_file
 from kymatui.ui.terminal.themes import THEMES
@@ -26,10 +26,12 @@ def commands(app: FlowApp) -> tuple[ScreenCommand, ...]:
 
 
 def _places(app: FlowApp) -> Iterator[ScreenCommand]:
-    yield ScreenCommand("modules", "the catalog", lambda _: app.ways.climb_to_catalog(), aliases=("mod", "catalog"))
+    yield ScreenCommand(
+        "modules", "open the catalog", lambda _: app.ways.climb_to_catalog(), aliases=("mod", "catalog")
+    )
     yield ScreenCommand(
         "module",
-        "one module, on one of its tabs",
+        "open a module, or one of its tabs",
         lambda words: _module(app, words),
         aliases=("m",),
         usage=f"module NAME [{'|'.join(TABS)}]",
@@ -37,21 +39,21 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
     )
     yield ScreenCommand(
         "tree",
-        "the resources of a module and their readiness",
+        "show the resources of a module as a tree",
         lambda words: _module(app, [*words[:1], "resources"]),
         aliases=("xray",),
         usage="tree NAME",
         arguments=lambda: _modules(app),
     )
     for kind, text, alias in (
-        ("channels", "all channels side by side", "matrix"),
-        ("problems", "everything that is wrong", "errors"),
-        ("changes", "what changed while kymatui was open", "history"),
-        ("jobs", "what is under way, and what came of the rest", "job"),
+        ("channels", "compare the channels", "matrix"),
+        ("problems", "list all problems", "errors"),
+        ("changes", "list the changes since kymatui started", "history"),
+        ("jobs", "list running and finished jobs", "job"),
     ):
         yield ScreenCommand(kind, text, partial(_place, app, kind), aliases=(alias,))
-    yield ScreenCommand("back", "where you were before", lambda _: app.ways.back())
-    yield ScreenCommand("forward", "forward again", lambda _: app.ways.forward())
+    yield ScreenCommand("back", "return to the previous view", lambda _: app.ways.back())
+    yield ScreenCommand("forward", "move forward in history", lambda _: app.ways.forward())
 
 
 def _place(app: FlowApp, kind: str, words: Sequence[str]) -> None:
@@ -67,9 +69,9 @@ def _module(app: FlowApp, words: Sequence[str]) -> None:
     names = _modules(app)
     tab = words[1] if len(words) > 1 else TABS[0]
     if not words or words[0] not in names:
-        app.problem(f"which module? {', '.join(names)}")
+        app.problem(unknown_name("module", words[0] if words else "", names, f"module NAME [{'|'.join(TABS)}]"))
     elif tab not in TABS:
-        app.problem(f"which tab? {', '.join(TABS)}")
+        app.problem(unknown_name("tab", tab, TABS, f"module NAME [{'|'.join(TABS)}]"))
     else:
         app.ways.open(ScreenStep("module", words[0], tab))
 
@@ -79,18 +81,18 @@ def _table(app: FlowApp) -> Iterator[ScreenCommand]:
     if app.shown is not None:
         yield ScreenCommand(
             "save",
-            "write what is shown to a file",
+            "save this view to a file",
             lambda words: _save(app, words),
             usage=f"save FILE.{'|'.join(app.shown.exports())}",
         )
     if table is None:
         return
-    yield ScreenCommand("filter", "show only some lines", lambda words: _filter(app, " ".join(words)))
+    yield ScreenCommand("filter", "filter the lines", lambda words: _filter(app, " ".join(words)))
     if table.order is not None:
         columns = tuple(column.id for column in table.columns)
         yield ScreenCommand(
             "sort",
-            "order the lines",
+            "sort the lines by a column",
             lambda words: _sort(app, words),
             usage="sort COLUMN[:desc]",
             arguments=lambda: tuple(f"{column}{way}" for column in columns for way in ("", ":desc")),
@@ -117,8 +119,10 @@ def _sort(app: FlowApp, words: Sequence[str]) -> None:
     table = app.shown.filter_line.table if app.shown is not None else None
     column, _, way = (words[0] if words else "").partition(":")
     known = [one.id for one in table.columns] if table is not None else []
-    if table is None or column not in known or way not in ("", "asc", "desc"):
-        app.problem(f"sort by which column? {', '.join(known)}; `:desc` behind it turns the order")
+    if column in known and way not in ("", "asc", "desc"):
+        app.problem(unknown_name("order", way, ("asc", "desc"), "sort COLUMN[:desc]"))
+    elif table is None or column not in known:
+        app.problem(unknown_name("column", column, known, "sort COLUMN[:desc]"))
     else:
         table.set_order(SortOrder(column, descending=way == "desc"))
 
@@ -126,19 +130,20 @@ def _sort(app: FlowApp, words: Sequence[str]) -> None:
 def _program(app: FlowApp) -> Iterator[ScreenCommand]:
     names = tuple(theme.name.removeprefix("kymatui-") for theme in THEMES)
     yield ScreenCommand(
-        "theme", "change the look", lambda words: _theme(app, words), usage="theme NAME", arguments=lambda: names
+        "theme", "change the colours", lambda words: _theme(app, words), usage="theme NAME", arguments=lambda: names
     )
-    yield ScreenCommand("refresh", "ask the server again", lambda _: app.action_reconnect())
-    yield ScreenCommand("help", "every key and command", lambda _: _help(app))
-    yield ScreenCommand("quit", "leave kymatui", lambda _: app.leave(), aliases=("q", "q!"))
+    yield ScreenCommand("refresh", "read the cluster again", lambda _: app.action_reconnect())
+    yield ScreenCommand("help", "list all keys and commands", lambda _: _help(app))
+    yield ScreenCommand("quit", "quit kymatui", lambda _: app.leave(), aliases=("q", "q!"))
 
 
 def _theme(app: FlowApp, words: Sequence[str]) -> None:
-    name = f"kymatui-{words[0]}" if words else ""
-    if name in {theme.name for theme in THEMES}:
-        app.theme = name
+    names = [theme.name.removeprefix("kymatui-") for theme in THEMES]
+    name = words[0] if words else ""
+    if name in names:
+        app.theme = f"kymatui-{name}"
     else:
-        app.problem("which theme? " + ", ".join(theme.name.removeprefix("kymatui-") for theme in THEMES))
+        app.problem(unknown_name("theme", name, names, "theme NAME"))
 
 
 def _help(app: FlowApp) -> None:

@@ -71,10 +71,12 @@ def _keys(screen: FramedScreen) -> Iterator[PaletteEntry]:
         seen.add(binding.description)
         off = screen.why_off(binding.action.partition("(")[0].rpartition(".")[2])
         doing = partial(screen.app.run_action, binding.action, active.node)
-        run: Callable[[], object] = partial(screen.kymatui.problem, f"off: {off}") if off else doing
+        run: Callable[[], object] = (
+            partial(screen.kymatui.problem, f"{binding.description} is disabled: {off}") if off else doing
+        )
         yield PaletteEntry(
             binding.description,
-            f"{key_name(key)}{f'   off: {off}' if off else ''}",
+            f"{key_name(key)}{f'   disabled: {off}' if off else ''}",
             run,
             first=not off and not binding.id.startswith(_MOVING),
         )

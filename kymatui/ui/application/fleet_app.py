@@ -17,7 +17,7 @@ from kymatui.ui.connection.connection_status import connection_banner
 from kymatui.ui.connection.fleet_view import FleetReading, FleetSource, FleetView, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.flow_app import FleetFlowApp
-from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.screens.fleet_screen import FleetScreen
 from kymatui.ui.widgets.top_line import FrameFacts
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 FLEET = ScreenStep("fleet")
 PLACES = {
-    "matrix": "versions of modules, counted over the fleet",
-    "waits": "what waits for whom, over the fleet",
-    "recent": "what changed in the fleet in the last hour",
+    "matrix": "count module versions over the fleet",
+    "waits": "list what the fleet waits for, and who acts",
+    "recent": "list the fleet's changes of the last hour",
 }
 AT_RUNTIME = {
-    "compare": "this runtime and its control plane, side by side",
-    "sync": "which templates and release metas this runtime gets, which it has, and why not",
+    "compare": "compare this runtime with its control plane",
+    "sync": "show which ModuleTemplates and ModuleReleaseMetas this runtime should have and has, with the reasons",
 }
 ANYWHERE = {
-    "windows": "the next maintenance windows, and the upgrades that wait for them",
-    "watchers": "whether what changes in a runtime reaches the control plane",
+    "windows": "show the next maintenance windows and the upgrades that wait for them",
+    "watchers": "check whether changes in a runtime reach the control plane",
 }
 
 
@@ -116,7 +116,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
                 self.look_at(seen.straight_to)
         elif seen.picture.feeds[KYMA_FEED].state is FeedState.LIVE:
             self._went_straight = True
-            self.problem(f"this control plane has no runtime {sanitize(seen.wanted)}, or several of that name")
+            self.problem(f'no runtime "{sanitize(seen.wanted)}" on this control plane, or several with that name')
 
     def look_at(self, key: RuntimeKey, module: str = "") -> None:
         """Open the catalog of a runtime with the cursor on a module."""
@@ -142,10 +142,10 @@ class FleetApp(KymatuiApp, FleetFlowApp):
             return replace(facts, counts=counts, banner=connection_banner(self.connection, self.failure))
         feed = self.runtime_feed
         if feed is not None and feed.state is FeedState.FAILED:
-            words = f"▲ the runtime cannot be looked at: {sanitize(feed.message)}; this is what its control plane says"
+            words = f"▲ cannot read the runtime: {sanitize(feed.message)}; the data is from its control plane"
             return replace(facts, banner=words, connection="control plane only", tone="warning")
         if feed is not None and feed.state is FeedState.SYNCING:
-            return replace(facts, connection="dialling", tone="processing")
+            return replace(facts, connection="connecting", tone="processing")
         return facts
 
     @property
@@ -156,9 +156,9 @@ class FleetApp(KymatuiApp, FleetFlowApp):
         if self.runtime_key is None:
             return self.why_no_fleet_writes
         if feed is None:
-            return "the runtime is not connected yet"
+            return "runtime not connected yet"
         if feed.state is not FeedState.LIVE:
-            return "the runtime cannot be looked at"
+            return "cannot read the runtime"
         return super().why_no_writes
 
     @property
@@ -167,19 +167,19 @@ class FleetApp(KymatuiApp, FleetFlowApp):
         if self.read_only:
             return self.why_read_only
         if not self.may_edit_fleet:
-            return "many runtimes are edited only with --allow-fleet-writes; enter opens one"
+            return "needs the option --allow-fleet-writes; enter opens one runtime"
         if self.connection.stale_since or self.failure is not None:
-            return "what is shown is not current"
-        return "" if self.fleet is not None else "the control plane has not answered yet"
+            return "the data is out of date"
+        return "" if self.fleet is not None else "still loading"
 
     def commands(self) -> Sequence[ScreenCommand]:
         """Return the commands of the fleet, then those of every screen."""
-        own = [ScreenCommand("fleet", "all runtimes", lambda _: self.ways.climb_to(0))]
+        own = [ScreenCommand("fleet", "list all runtimes", lambda _: self.ways.climb_to(0))]
         own += [ScreenCommand(kind, text, partial(self._place_of, kind)) for kind, text in PLACES.items()]
         own.append(
             ScreenCommand(
                 "runtime",
-                "the catalog of one runtime",
+                "open the catalog of a runtime",
                 self._runtime,
                 aliases=("rt",),
                 usage="runtime NAME",
@@ -193,7 +193,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
     def _at_runtime(self, kind: str, words: Sequence[str]) -> None:
         del words
         if self.runtime_key is None:
-            self.problem("which runtime? enter opens one")
+            self.problem("open a runtime first (enter)")
         else:
             self.ways.open(ScreenStep(kind))
 
@@ -212,7 +212,13 @@ class FleetApp(KymatuiApp, FleetFlowApp):
     def _runtime(self, words: Sequence[str]) -> None:
         found = self.fleet.picture.named(words[0]) if self.fleet is not None and words else None
         if found is None:
-            self.problem(f"there is no runtime {' '.join(words)}" if words else "which runtime?")
+            name, known = " ".join(words), self._names()
+            several = list(known).count(name) > 1
+            self.problem(
+                f'several runtimes have the name "{name}"; type NAMESPACE/NAME'
+                if several
+                else unknown_name("runtime", name, known, "runtime NAME")
+            )
             return
         self.ways.climb_to(0)
         self.look_at((found.ref.namespace, found.name))

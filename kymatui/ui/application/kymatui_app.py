@@ -64,9 +64,9 @@ class KymatuiApp(FlowApp):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "Quit", id="app.quit"),
-        Binding("ctrl+r", "reconnect", "Ask the server again", show=False, id="app.refresh"),
+        Binding("ctrl+r", "reconnect", "Read the cluster again", show=False, id="app.refresh"),
         Binding("ctrl+p", "command_palette", "Command palette", show=False, id="app.palette"),
-        Binding("ctrl+c", "interrupt", "Quit (twice)", show=False, id="app.interrupt", priority=True),
+        Binding("ctrl+c", "interrupt", "Quit (press twice)", show=False, id="app.interrupt", priority=True),
     ]
 
     HOME: ClassVar[ScreenStep] = HOME
@@ -286,7 +286,7 @@ class KymatuiApp(FlowApp):
         """Return why this session never writes; "" where it may. No other reason precedes this reason."""
         if not self.read_only:
             return ""
-        return "kymatui runs as an audit, which only reads" if self._audit else "kymatui runs read-only"
+        return "an audit only reads" if self._audit else "kymatui runs read-only"
 
     @property
     def why_no_writes(self) -> str:
@@ -294,8 +294,8 @@ class KymatuiApp(FlowApp):
         if self.read_only:
             return self.why_read_only
         if self.connection.stale_since or self.failure is not None:
-            return "what is shown is not current"
-        return "" if self.catalog is not None else "the cluster has not answered yet"
+            return "the data is out of date"
+        return "" if self.catalog is not None else "still loading"
 
     def commands(self) -> Sequence[ScreenCommand]:
         """Return the commands that work on every screen."""
@@ -314,7 +314,7 @@ class KymatuiApp(FlowApp):
         Paging through a list without room would end the program.
         """
         if self.size.height < _PALETTE_LINES:
-            self.problem("the terminal is too low for the palette; `:` takes commands")
+            self.problem("the terminal is too small for the palette; type : for commands")
         else:
             super().action_command_palette()
 
@@ -330,7 +330,7 @@ class KymatuiApp(FlowApp):
             self.exit(130, return_code=130)
             return
         self._interrupted_at = now
-        stops = f", which stops {format_count(len(self.desk.going), 'job')}" if self.desk.going else ""
+        stops = f" and stop {format_count(len(self.desk.going), 'job')}" if self.desk.going else ""
         self.notify(f"press ctrl-c again to quit{stops}", timeout=2)
 
     async def action_quit(self) -> None:

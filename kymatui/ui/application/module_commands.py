@@ -11,6 +11,7 @@ from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.errors import nearest_names
 from kymatui.ui.flows import manifest
 from kymatui.ui.flows.deletion import start_deletion
 from kymatui.ui.flows.direct_install import adopt, install, install_several, upgrade, upgrade_all
@@ -18,7 +19,7 @@ from kymatui.ui.flows.kyma_edit import OWN, SAME, edit_modules
 from kymatui.ui.flows.module_actions import Flow, open_action_menu, run_label_command
 from kymatui.ui.flows.restore import run_restore_command
 from kymatui.ui.flows.resume import resume_job
-from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.screens.module_action_screen import ModuleActionScreen
 
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 
 _HELP = {
     EditVerb.ENABLE: ("enable modules in the Kyma", "enable NAME… [CHANNEL]"),
-    EditVerb.DISABLE: ("take modules out of the Kyma", "disable NAME…"),
+    EditVerb.DISABLE: ("disable modules in the Kyma (uninstalls them)", "disable NAME…"),
     EditVerb.CHANNEL: ("move modules to another channel", "channel NAME… [CHANNEL]"),
     EditVerb.MANAGE: ("let lifecycle-manager manage modules", "manage NAME…"),
-    EditVerb.UNMANAGE: ("keep modules, and let nobody update them", "unmanage NAME…"),
-    EditVerb.POLICY: ("what becomes of default resources", f"policy NAME… [{'|'.join(Policy)}]"),
+    EditVerb.UNMANAGE: ("keep modules installed, stop their updates", "unmanage NAME…"),
+    EditVerb.POLICY: ("set who creates and deletes the default CR", f"policy NAME… [{'|'.join(Policy)}]"),
 }
 
 
@@ -42,7 +43,7 @@ def commands(app: FlowApp) -> Iterator[ScreenCommand]:
         yield ScreenCommand(verb.value, text, partial(_toggle, app, verb), usage=usage, arguments=names)
     yield ScreenCommand(
         "label",
-        "allow beta or internal modules to the Kyma, or no longer",
+        "allow beta or internal modules in the Kyma, or stop it",
         lambda words: app.desk.flow(run_label_command(app, words)),
         usage=f"label {'|'.join(LABELS)} on|off",
         arguments=lambda: [f"{name} {word}" for name in LABELS for word in ("on", "off")],
@@ -56,47 +57,47 @@ def commands(app: FlowApp) -> Iterator[ScreenCommand]:
     )
     yield ScreenCommand(
         "manifest",
-        "install or move a module by a Manifest",
+        "install a module, or change its version, with a Manifest",
         partial(_several, app, manifest.start_manifest_job, "manifest NAME…"),
         usage="manifest NAME…",
         arguments=partial(_names, app),
     )
     yield ScreenCommand(
         "adopt",
-        "take over what somebody else installed",
+        "adopt modules that another tool installed",
         partial(_several, app, adopt, "adopt NAME…"),
         usage="adopt NAME…",
         arguments=partial(_names, app),
     )
     yield ScreenCommand(
         "upgrade",
-        "upgrade what was installed directly",
+        "upgrade modules that were installed directly",
         partial(_upgrade, app),
         usage="upgrade NAME…|all",
         arguments=lambda: [*_names(app), "all"],
     )
     yield ScreenCommand(
         "delete",
-        "the guided deletion of modules",
+        "delete modules step by step",
         partial(_delete, app),
         usage="delete NAME…",
         arguments=partial(_names, app),
     )
     yield ScreenCommand(
         "restore",
-        "create again what a deletion kept",
+        "restore deleted objects from a backup",
         lambda words: app.desk.flow(run_restore_command(app, words)),
         usage="restore [NAME|FILE]",
         arguments=partial(_names, app),
     )
     yield ScreenCommand(
         "resume",
-        "go on with what was cut off",
+        "resume an interrupted job",
         lambda words: app.desk.flow(resume_job(app, words)),
         usage="resume [NAME]",
     )
     yield ScreenCommand(
-        "act", "everything that can be done with modules", partial(_menu, app), arguments=partial(_names, app)
+        "act", "open the menu of actions on modules", partial(_menu, app), arguments=partial(_names, app)
     )
 
 
@@ -115,22 +116,46 @@ def target_modules(app: FlowApp, words: Sequence[str]) -> list[str]:
     return list(app.shown.targets) if isinstance(app.shown, ModuleActionScreen) else []
 
 
+def _no_module(app: FlowApp, words: Sequence[str], usage: str) -> None:
+    """Report the first word that is no module, else that the line and the screen name none."""
+    known = _names(app)
+    wrong = next((word for word in words if word not in known), "")
+    app.problem(unknown_name("module", wrong, known, usage) if wrong else f"no module selected; type `:{usage}`")
+
+
 def _toggle(app: FlowApp, verb: EditVerb, words: Sequence[str]) -> None:
     known = set(_names(app))
     last = words[-1] if len(words) > 1 and words[-1] not in known else ""
     names = target_modules(app, words[:-1] if last else words)
     if not names:
-        app.problem(f"which module? {', '.join(sorted(known))}")
+        _no_module(app, words[:-1] if last else words, _HELP[verb][1])
         return
     given: dict[str, str] | None = None
+    if misspelled := _misspelled_channel(app, verb, last):
+        app.problem(misspelled)
+        return
     if last and verb in (EditVerb.ENABLE, EditVerb.CHANNEL):
         given = {"channel": OWN if last == "default" else last, "policy": SAME}
     elif last and verb is EditVerb.POLICY and last in set(Policy):
         given = {"policy": last}
+    elif last and verb is EditVerb.POLICY:
+        app.problem(unknown_name("policy", last, Policy, _HELP[verb][1]))
+        return
     elif last:
-        app.problem(f"`{last}` is no module, and {verb.value} takes nothing else; {_HELP[verb][1]}")
+        _no_module(app, words, _HELP[verb][1])
         return
     app.desk.flow(edit_modules(app, verb, names, given))
+
+
+def _misspelled_channel(app: FlowApp, verb: EditVerb, name: str) -> str:
+    """Return that a name is no channel but spelled like one, or like a module; "" else, since the plan checks it."""
+    if verb not in (EditVerb.ENABLE, EditVerb.CHANNEL) or app.catalog is None:
+        return ""
+    channels = dict.fromkeys(channel for row in app.catalog.rows for channel in row.channels)
+    known = [*channels, "default", *_names(app)]
+    if not name or name in known or not nearest_names(name, known):
+        return ""
+    return unknown_name("channel or module", name, known, _HELP[verb][1])
 
 
 def _install(app: FlowApp, words: Sequence[str]) -> None:
@@ -140,7 +165,7 @@ def _install(app: FlowApp, words: Sequence[str]) -> None:
     elif names := target_modules(app, words):
         app.desk.flow(install(app, names[0]) if len(names) == 1 else install_several(app, names))
     else:
-        app.problem("which module? install NAME…, or install NAME CHART [NAMESPACE]")
+        _no_module(app, words, "install NAME…` or `:install NAME CHART [NAMESPACE]")
 
 
 def _one(app: FlowApp, start: Callable[[FlowApp, str], Flow], usage: str, words: Sequence[str]) -> None:
@@ -148,7 +173,7 @@ def _one(app: FlowApp, start: Callable[[FlowApp, str], Flow], usage: str, words:
     if len(names) == 1:
         app.desk.flow(start(app, names[0]))
     else:
-        app.problem(f"which module? {usage}")
+        _no_module(app, words, usage)
 
 
 def _several(app: FlowApp, start: Callable[[FlowApp, Sequence[str]], Flow], usage: str, words: Sequence[str]) -> None:
@@ -156,7 +181,7 @@ def _several(app: FlowApp, start: Callable[[FlowApp, Sequence[str]], Flow], usag
     if names:
         app.desk.flow(start(app, names))
     else:
-        app.problem(f"which modules? {usage}")
+        _no_module(app, words, usage)
 
 
 def _upgrade(app: FlowApp, words: Sequence[str]) -> None:
@@ -167,7 +192,7 @@ def _upgrade(app: FlowApp, words: Sequence[str]) -> None:
     ):  # a chart's release is no module of the catalog
         app.desk.flow(upgrade(app, names))
     else:
-        app.problem("which modules? upgrade NAME…|all")
+        _no_module(app, words, "upgrade NAME…|all")
 
 
 def _delete(app: FlowApp, words: Sequence[str]) -> None:
@@ -177,7 +202,7 @@ def _delete(app: FlowApp, words: Sequence[str]) -> None:
     elif names:
         app.desk.flow(start_deletion(app, names))
     else:
-        app.problem("which modules? delete NAME…")
+        _no_module(app, words, "delete NAME…")
 
 
 def _menu(app: FlowApp, words: Sequence[str]) -> None:
@@ -185,4 +210,4 @@ def _menu(app: FlowApp, words: Sequence[str]) -> None:
     if names:
         app.desk.flow(open_action_menu(app, names))
     else:
-        app.problem(f"which module? {', '.join(_names(app))}")
+        _no_module(app, words, "act NAME…")

@@ -153,6 +153,6 @@ class CommandLine:
         command, words = found
         refusal = self._app.why_no_writes if command.writes else ""
         if refusal:
-            self._app.problem(f"`{command.name}` is off: {refusal}")
+            self._app.problem(f"`:{command.name}` is disabled: {refusal}")
         else:
             command.run(words)

@@ -32,14 +32,14 @@ class FramedScreen(DisabledKeysScreen[None]):
         Binding("colon", "command", "Command", id="app.command", priority=True),
         Binding("question_mark", "help", "Help", id="app.help", key_display="?"),
         Binding("escape", "back", "Back", id="app.back"),
-        Binding("left_square_bracket", "history_back", "Where you were before", show=False, id="app.history-back"),
-        Binding("right_square_bracket", "history_forward", "Forward again", show=False, id="app.history-forward"),
-        Binding("minus", "history_toggle", "Where you were last", show=False, id="app.history-toggle"),
-        Binding("M", "open('channels')", "Channels side by side", show=False, id="app.channels"),
+        Binding("left_square_bracket", "history_back", "Back in history", show=False, id="app.history-back"),
+        Binding("right_square_bracket", "history_forward", "Forward in history", show=False, id="app.history-forward"),
+        Binding("minus", "history_toggle", "Switch to last view", show=False, id="app.history-toggle"),
+        Binding("M", "open('channels')", "Compare channels", show=False, id="app.channels"),
         Binding("P", "open('problems')", "Problems", show=False, id="app.problem-list"),
-        Binding("H", "open('changes')", "What changed", show=False, id="app.changes"),
+        Binding("H", "open('changes')", "Changes", show=False, id="app.changes"),
         Binding("J,ctrl+o", "open('jobs')", "Jobs", show=False, id="app.jobs"),
-        Binding("ctrl+s", "save", "Save what is shown", show=False, id="app.save"),
+        Binding("ctrl+s", "save", "Save to a file", show=False, id="app.save"),
     ]
 
     WRITES: ClassVar[frozenset[str]] = frozenset()
@@ -84,7 +84,7 @@ class FramedScreen(DisabledKeysScreen[None]):
             return self.kymatui.why_no_writes
         table = self.filter_line.table
         if action in ("sort_next", "sort_turn") and (table is None or table.order is None):
-            return "this list has an order of its own"
+            return "fixed order"
         return ""
 
     def exports(self) -> Mapping[str, Callable[[], str]]:

@@ -25,5 +25,5 @@ class ListScreen(FramedScreen):
         if catalog is not None and catalog.row(name) is not None:
             self.kymatui.ways.open(ScreenStep("module", name, tab))
         else:
-            said = f"{sanitize(name)} is not a module of this catalog" if name else "this line is about no module"
+            said = f"{sanitize(name)} is not in this catalog" if name else "this line has no module"
             self.notify(said, markup=False, timeout=3)

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 def why_no_step(visits: VisitHistory, action: str) -> str:
     """Return why a history step is impossible; "" where it is possible or `action` is no such step."""
     if action == "history_back":
-        return "" if visits.can_go(-1) else "there is nothing before this"
+        return "" if visits.can_go(-1) else "no earlier view"
     if action == "history_forward":
-        return "" if visits.can_go(1) else "you did not go back"
+        return "" if visits.can_go(1) else "no later view"
     if action == "history_toggle":
-        return "" if visits.can_toggle else "you were nowhere else"
+        return "" if visits.can_toggle else "no other view yet"
     return ""
 
 

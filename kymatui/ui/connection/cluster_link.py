@@ -230,7 +230,7 @@ class ClusterLink(ConnectionLink[ClusterSession]):
 def as_defect_error(error: Exception) -> KymatuiError:
     """Return an unexpected exception as an error that names a defect of kymatui."""
     text = f"{type(error).__name__}: {error}"
-    return KymatuiError(text, hint="this is a defect of kymatui; please report it")
+    return KymatuiError(text, hint="this is a bug in kymatui; please report it")
 
 
 def _place(session: ConnectionSource) -> ClusterConnection:

@@ -52,9 +52,9 @@ def describe_connection(feeds: Mapping[str, Feed], now: float, failure: KymatuiE
 def connection_banner(connection: ConnectionStatus, failure: KymatuiError | None) -> str:
     """Return the banner for data that may be outdated; "" where it is current."""
     if failure is not None:
-        return sanitize(f"▲ what you see is not current: {failure}")
+        return sanitize(f"▲ the data is out of date: {failure}")
     if connection.stale_since:
         age = connection.word.removeprefix("stale ")
         why = sanitize(connection.why) or "the server does not answer"
-        return f"▲ what you see is {age} old: {why}; kymatui keeps asking, ctrl-r asks now"
+        return f"▲ the data is {age} old: {why}; kymatui retries, ctrl-r retries now"
     return ""

@@ -124,7 +124,7 @@ class FleetView(ClusterView):
 
 
 def _no_cluster() -> ClusterSession:
-    raise AssertionError("a fleet is no cluster")
+    raise AssertionError("a fleet is not a cluster")
 
 
 class RuntimeView(ClusterView):

@@ -43,7 +43,7 @@ class MenuScreen(FirstPaintModal[str | None]):
     """Menu that returns the id of the chosen action, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "take", "Choose", id="menu.take"),
+        Binding("enter", "take", "Run", id="menu.take"),
         Binding("escape,q,a", "dismiss(None)", "Back", id="menu.cancel"),
     ]
 
@@ -56,7 +56,7 @@ class MenuScreen(FirstPaintModal[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="menu") as box:
             box.border_title = sanitize(self._title)
-            box.border_subtitle = "enter chooses, esc leaves"
+            box.border_subtitle = "enter run · esc back"
             yield Static(with_tone(sanitize(self._words), "muted"), id="menu-words")
             yield PlanTable(_columns(self._items.values()), id="menu-items")
             yield Static("", id="menu-off")
@@ -87,7 +87,7 @@ class MenuScreen(FirstPaintModal[str | None]):
         """Display the whole reason, which the list may clip."""
         item = self._chosen
         said = (
-            with_tone(as_screen_commands(sanitize(f"off: {item.off}")), "warning")
+            with_tone(as_screen_commands(sanitize(f"disabled: {item.off}")), "warning")
             if item is not None and item.off
             else Content()
         )
@@ -108,6 +108,4 @@ def _columns(items: Iterable[MenuItem]) -> tuple[Column, ...]:
 def _row(item: MenuItem) -> Row:
     tone = "muted" if item.off else ""
     cells = {"key": Cell(item.key, tone or "accent"), "label": Cell(item.label, tone)}
-    return Row(
-        item.id, {**cells, "off": Cell(as_screen_commands(sanitize(f"off: {item.off}")) if item.off else "", "muted")}
-    )
+    return Row(item.id, {**cells, "off": Cell(as_screen_commands(sanitize(item.off)), "muted")})

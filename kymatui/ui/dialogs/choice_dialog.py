@@ -27,9 +27,9 @@ class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
     """Dialog that returns the chosen values by question id, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "take", "Go on", id="choice.take"),
+        Binding("enter", "take", "Continue", id="choice.take"),
         Binding("tab", "other(1)", "Next question", id="choice.next"),
-        Binding("shift+tab", "other(-1)", "Question before", id="choice.before"),
+        Binding("shift+tab", "other(-1)", "Previous question", id="choice.before"),
         Binding("escape,q", "dismiss(None)", "Back", id="choice.cancel"),
     ]
 
@@ -41,8 +41,8 @@ class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="choice") as box:
             box.border_title = sanitize(self._title)
-            several = "tab next question, " if len(self._questions) > 1 else ""
-            box.border_subtitle = f"j and k choose, {several}enter goes on"
+            several = " · tab next question" if len(self._questions) > 1 else ""
+            box.border_subtitle = f"j k select{several} · enter continue · esc back"
             for question in self._questions:
                 yield PlanTable(_columns(question), id=f"choice-{question.id}")
             yield Static("", id="choice-note")

@@ -24,8 +24,8 @@ class ConfirmScreen(FirstPaintModal[bool]):
     """`await app.push_screen_wait(ConfirmScreen("Quit?", "1 job is running"))`: True only for y."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "Yes", id="confirm.yes"),
-        Binding("n,escape", "answer(False)", "No", id="confirm.no"),
+        Binding("y", "answer(True)", "Confirm", id="confirm.yes"),
+        Binding("n,escape", "answer(False)", "Cancel", id="confirm.no"),
     ]
 
     def __init__(
@@ -40,7 +40,7 @@ class ConfirmScreen(FirstPaintModal[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(id="confirm", classes="-alarming" if self._alarming else "") as box:
             box.border_title = sanitize(self._question)
-            box.border_subtitle = "y goes on, any other key goes back"
+            box.border_subtitle = "y confirm · any other key cancel"
             yield TargetLine(*self._targets)
             yield Static(Content("\n".join(map(sanitize, self._words.splitlines()))), id="confirm-words")
 

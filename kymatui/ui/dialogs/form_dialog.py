@@ -28,10 +28,10 @@ class FormScreen(FirstPaintModal[Json | None]):
     """Form that returns the edited document; it reports errors while you type and blocks until fixed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+g", "take", "Go on", id="form.take"),
-        Binding("ctrl+y", "turn", "Form or YAML", id="form.turn", priority=True),
+        Binding("ctrl+g", "take", "Continue", id="form.take"),
+        Binding("ctrl+y", "turn", "Switch form or YAML", id="form.turn", priority=True),
         Binding("tab", "app.focus_next", "Next field", id="form.next"),
-        Binding("shift+tab", "app.focus_previous", "Field before", id="form.before"),
+        Binding("shift+tab", "app.focus_previous", "Previous field", id="form.before"),
         Binding("escape", "dismiss(None)", "Back", id="form.cancel", priority=True),
     ]
 
@@ -45,8 +45,8 @@ class FormScreen(FirstPaintModal[Json | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="form") as box:
             box.border_title = sanitize(self._title)
-            ways = "tab next field, ctrl-y form or YAML, " if self._fields else ""
-            box.border_subtitle = f"{ways}ctrl-g goes on, esc leaves"
+            ways = "tab next field · ctrl-y form or YAML · " if self._fields else ""
+            box.border_subtitle = f"{ways}ctrl-g continue · esc back"
             with VerticalScroll(id="form-fields", can_focus=False):
                 for field in self._fields.values():
                     with Horizontal(classes="form-row"):
@@ -79,9 +79,7 @@ class FormScreen(FirstPaintModal[Json | None]):
     def _tell(self) -> None:
         """Display the error, else the description of the field under the cursor."""
         said = self._wrong()
-        about = (
-            "" if said else self._about() if self._fields else "its schema declares no fields: it is filled in as YAML"
-        )
+        about = "" if said else self._about() if self._fields else "the schema has no fields; edit the YAML"
         self.query_one("#form-about", Static).update(with_tone(sanitize(said or about), "error" if said else "muted"))
 
     def _about(self) -> str:
@@ -116,12 +114,12 @@ class FormScreen(FirstPaintModal[Json | None]):
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
-            raise ValueError(f"no YAML: {where}{getattr(error, 'problem', None) or error}") from None
+            raise ValueError(f"invalid YAML: {where}{getattr(error, 'problem', None) or error}") from None
         if made is not None and not isinstance(made, dict):
-            raise ValueError("this is no map of names and values")
+            raise ValueError("not a YAML mapping (name: value)")
         for name in ("apiVersion", "kind"):
             if name in self._document and (made or {}).get(name) != self._document[name]:
-                raise ValueError(f"{name} stays {self._document[name]}")
+                raise ValueError(f"{name} must stay {self._document[name]}")
         return made or {}
 
     @on(Input.Changed)

@@ -43,15 +43,15 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
     """Plan dialog; it polls `outdated` for the reason why the plan is no longer valid, "" while it is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "accept", "Carry out (asks)", id="plan.accept", priority=True),
+        Binding("enter", "accept", "Apply", id="plan.accept", priority=True),
         Binding("n", "change(1)", "Next change", id="plan.next"),
-        Binding("N", "change(-1)", "Change before", show=False, id="plan.before"),
-        Binding("o", "only_changes", "Only changes", id="plan.only-changes"),
-        Binding("tab", "pane(1)", "Other pane", id="plan.pane", priority=True),
-        Binding("shift+tab", "pane(-1)", "Pane before", show=False, id="plan.pane-before", priority=True),
+        Binding("N", "change(-1)", "Previous change", show=False, id="plan.before"),
+        Binding("o", "only_changes", "Show only changes", id="plan.only-changes"),
+        Binding("tab", "pane(1)", "Next pane", id="plan.pane", priority=True),
+        Binding("shift+tab", "pane(-1)", "Previous pane", show=False, id="plan.pane-before", priority=True),
         Binding("space", "agree", "Agree", id="plan.agree"),
-        Binding("e", "edit", "Choose anew", id="plan.edit"),
-        Binding("ctrl+s", "save", "Save the plan", id="plan.save", priority=True),
+        Binding("e", "edit", "Change options", id="plan.edit"),
+        Binding("ctrl+s", "save", "Save plan", id="plan.save", priority=True),
         Binding("question_mark", "help", "Help", id="plan.help", key_display="?"),
         Binding("escape", "cancel", "Back", id="plan.cancel"),
     ]
@@ -94,8 +94,8 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
                 yield Static(self._notes(), id="plan-words")
             yield from map(Tick, ticks)
             for one in typed:
-                yield Static(Content(sanitize(f"{one.words}: type {one.typed}")), classes="plan-ask")
-                yield Input(placeholder="type it here", name=one.id, classes="typing plan-typed", compact=True)
+                yield Static(Content(sanitize(f"Type {one.typed} to confirm: {one.words}")), classes="plan-ask")
+                yield Input(placeholder="type here", name=one.id, classes="typing plan-typed", compact=True)
             yield Static("", id="plan-off")
         yield KeyBar(id="keys")
 
@@ -118,18 +118,15 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
 
     def _head(self) -> Content:
         parts = [with_tone(sanitize(self.preview.charge), "muted"), Content("\n")] if self.preview.charge else []
-        for mark, number in self.preview.counts:
-            parts.append(
-                with_tone(f"{mark.value} {mark.word} {number}   ", TONES[mark] if number else "muted", bold=number > 0)
-            )
-        return Content.assemble(*parts)
+        summary = [with_tone(sanitize(text), TONES[mark], bold=True) for mark, text in self.preview.summary_parts]
+        return Content.assemble(*parts, Content(", ").join(summary))
 
     def _notes(self) -> Content:
         preview = self.preview
         said = [("refused: ", as_screen_commands(text), "error") for text in preview.refusals]
-        said += [("you lack the right to ", text, "error") for text in preview.missing]
+        said += [("missing permission: ", text, "error") for text in preview.missing]
         said += [("▲ ", text, "warning") for text in preview.warnings]
-        said += [("▲ new rights: ", text, "warning") for text in preview.grants]
+        said += [("▲ grants new permissions: ", text, "warning") for text in preview.grants]
         return Content("\n").join([with_tone(before + sanitize(text), tone) for before, text, tone in said])
 
     def _draw(self) -> None:
@@ -146,7 +143,11 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self._why_outdated = self._outdated()
         off = self.why_off("accept")
         asked = next(self.preview.not_agreed(self.ticked, self.typed), None) if self._asked else None
-        said = with_tone(sanitize(f"off: {off}"), "error") if off else with_tone(sanitize(_asking(asked)), "warning")
+        said = (
+            with_tone(sanitize(f"cannot apply: {off}"), "error")
+            if off
+            else with_tone(sanitize(_asking(asked)), "warning")
+        )
         self.query_one("#plan-off", Static).update(said)
         self.query_one("#plan-off").display = bool(said.plain)
         self.refresh_bindings()
@@ -157,19 +158,19 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
             if self.kymatui.read_only:
                 return self.kymatui.why_read_only
             if self.preview.is_refused:
-                return "the plan is refused; nothing was changed"
+                return "plan refused; no changes made"
             if self.preview.missing:
-                return "you lack a right that it needs; nothing was changed"
+                return "permissions missing; no changes made"
             if self._why_outdated:
-                again = "; e plans anew" if self.preview.editable else "; go back and plan anew"
+                again = "; press e to plan again" if self.preview.editable else "; press esc and plan again"
                 return f"{self._why_outdated}{again}"
             return self.kymatui.why_no_writes
         if action == "edit" and not self.preview.editable:
-            return "there is nothing to choose"
+            return "no options"
         if action == "agree" and not self.query(Tick):
-            return "there is nothing to agree to"
+            return "nothing to agree to"
         if action == "save" and self.preview.document is None:
-            return "this plan cannot be kept"
+            return "cannot save this plan"
         return ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -192,9 +193,8 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         for one in self.preview.not_agreed(self.ticked, self.typed):
             self._ask_for(one)
             return
-        words = "  ".join(f"{mark.value} {mark.word} {number}" for mark, number in self.preview.counts)
         destroys = any(line.mark is PlannedChange.DELETE for line in self.preview.lines)
-        question = ConfirmScreen(self.preview.question, words, alarming=destroys, targets=self._targets)
+        question = ConfirmScreen(self.preview.question, self.preview.summary, alarming=destroys, targets=self._targets)
         if await self.app.push_screen_wait(question) and not self.why_off("accept"):
             self.dismiss(PreviewAnswer(PreviewVerdict.ACCEPTED, frozenset(one.id for one in self.preview.consents)))
 
@@ -260,7 +260,11 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
 
         keys = [
             KeyHelp(
-                "Plan", key_name(key), active.binding.description, self.why_off(active.binding.action.partition("(")[0])
+                "Plan",
+                key_name(key),
+                active.binding.description,
+                self.why_off(active.binding.action.partition("(")[0]),
+                active.binding.id,
             )
             for key, active in self.active_bindings.items()
             if active.binding.id and active.binding.description and not active.binding.system
@@ -272,4 +276,4 @@ def _asking(one: Consent | None) -> str:
     """Return the text of the next missing consent."""
     if one is None:
         return ""
-    return f"before that: type {one.typed} to agree" if one.typed else "before that: agree with space"
+    return f"Type {one.typed} to confirm first" if one.typed else "Tick the box first (space)"

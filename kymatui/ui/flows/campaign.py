@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 FLEET_JOB_KEY = "fleet"
 _OWN = "the Kyma's own"
-_STAYS = "runtimes that are edited stay so; the same again goes on with the others"
+_STAYS = "edited runtimes stay edited; plan again to continue with the others"
 _WORDS = {
-    EditVerb.CHANNEL: "move it to another channel",
-    EditVerb.ENABLE: "ask for it",
-    EditVerb.DISABLE: "uninstall it",
-    EditVerb.MANAGE: "let lifecycle-manager manage it",
-    EditVerb.UNMANAGE: "keep it, updates end",
-    EditVerb.POLICY: "who makes the default resource",
+    EditVerb.CHANNEL: "change the channel of a module",
+    EditVerb.ENABLE: "enable a module in the Kyma",
+    EditVerb.DISABLE: "disable a module (uninstalls it)",
+    EditVerb.MANAGE: "let lifecycle-manager manage a module",
+    EditVerb.UNMANAGE: "keep a module installed, stop its updates",
+    EditVerb.POLICY: "set who creates the default CR",
 }
 _KEEP, _CASCADE = "keep", "cascade"
 _LEFT = (
-    ChoiceOption(_KEEP, "leave those runtimes out", "where users created objects that the module manages"),
-    ChoiceOption(_CASCADE, "delete it first", "the plan counts the objects; they are saved to a backup"),
+    ChoiceOption(_KEEP, "skip these runtimes", "where user-created objects block the deletion"),
+    ChoiceOption(_CASCADE, "delete user-created objects first", "the plan counts them; a backup is saved"),
 )
 _PACES = ((1, 1), (1, 4), (2, 4), (5, MAX_PARALLEL))
 
@@ -69,9 +69,9 @@ async def plan_runtimes(
     """Plan every runtime in threads, display one table, and start the job once it is accepted."""
     source = app.fleet_view.fleet_link.session
     if source is None:
-        raise ConfigurationError("there is no connection to the control plane yet")
+        raise ConfigurationError("not connected to the control plane yet")
     campaign = open_campaign(source.options, toggle, pace, consent)
-    app.notify(f"planning {format_count(len(runtimes), 'runtime')}, {MAX_PARALLEL} at once", timeout=3)
+    app.notify(f"planning {format_count(len(runtimes), 'runtime')}, {MAX_PARALLEL} in parallel", timeout=3)
     legs = await app.desk.aside(lambda: campaign.plan(runtimes))
     answer = await app.push_screen_wait(PlanScreen(preview_campaign(legs, toggle, pace.canaries, pace.at_once)))
     if answer.is_yes:
@@ -105,7 +105,7 @@ def _carry_out(campaign: Campaign, legs: Sequence[CampaignStep], pace: CampaignP
         nonlocal done
         with lock:
             done += 1
-            words = f"{leg.outcome.value}: {leg.words}" if leg.words else leg.outcome.value
+            words = f"{leg.outcome.label}: {leg.words}" if leg.words else leg.outcome.label
             report.say(words, done=done, total=total, about=leg.runtime)
 
     def begins(wave: Sequence[CampaignStep]) -> None:
@@ -127,7 +127,7 @@ def _carry_out(campaign: Campaign, legs: Sequence[CampaignStep], pace: CampaignP
 async def _choose_verb(app: FleetFlowApp, number: int) -> EditVerb | None:
     options = tuple(ChoiceOption(verb.value, verb.value, words) for verb, words in _WORDS.items())
     chosen = await app.push_screen_wait(
-        ChoiceScreen(f"edit {format_count(number, 'runtime')}", [Question("verb", "what", options)])
+        ChoiceScreen(f"Edit {format_count(number, 'runtime')}", [Question("verb", "action", options)])
     )
     return EditVerb(chosen["verb"]) if chosen is not None else None
 
@@ -135,22 +135,23 @@ async def _choose_verb(app: FleetFlowApp, number: int) -> EditVerb | None:
 async def _choose(app: FleetFlowApp, verb: EditVerb, runtimes: Sequence[str]) -> dict[str, str] | None:
     modules = _modules(app, runtimes, installed=verb is not EditVerb.ENABLE)
     if not modules:
-        raise RefusedError("no module is known of these runtimes")
+        raise RefusedError("these runtimes report no modules")
     questions = [Question("module", "module", modules)]
     if verb in (EditVerb.ENABLE, EditVerb.CHANNEL):
-        channels = [ChoiceOption(_OWN, _OWN), *(ChoiceOption(name, name) for name in _channels(app))]
+        channels = [ChoiceOption(_OWN, "the Kyma's channel"), *(ChoiceOption(name, name) for name in _channels(app))]
         questions.append(Question("channel", "channel", tuple(channels), _OWN))
     if verb is EditVerb.POLICY:
-        questions.append(Question("policy", "default resource", tuple(ChoiceOption(one, one) for one in Policy)))
+        questions.append(Question("policy", "default CR", tuple(ChoiceOption(one, one) for one in Policy)))
     if verb is EditVerb.DISABLE:
-        questions.append(Question("left", "what blocks the deletion", _LEFT, _KEEP))
-    questions.append(Question("pace", "how many", tuple(_pace(*pace) for pace in _PACES), "1/4"))
-    return await app.push_screen_wait(ChoiceScreen(f"{verb.value} which module?", questions))
+        questions.append(Question("left", "blocking objects", _LEFT, _KEEP))
+    questions.append(Question("pace", "batches", tuple(_pace(*pace) for pace in _PACES), "1/4"))
+    return await app.push_screen_wait(ChoiceScreen(f"{verb.value}: choose a module", questions))
 
 
 def _pace(canaries: int, at_once: int) -> ChoiceOption:
-    words = f"{canaries} first" if canaries == 1 else f"{canaries} first, one by one"
-    return ChoiceOption(f"{canaries}/{at_once}", f"{words}, then {at_once} at once", "no further after a failure")
+    first = format_count(canaries, "canary", "canaries") + (" one by one" if canaries > 1 else "")
+    rest = "one by one" if at_once == 1 else f"{at_once} in parallel"
+    return ChoiceOption(f"{canaries}/{at_once}", f"{first}, then {rest}", "stop on failure")
 
 
 def _modules(app: FleetFlowApp, runtimes: Sequence[str], *, installed: bool) -> tuple[ChoiceOption, ...]:
@@ -165,7 +166,9 @@ def _modules(app: FleetFlowApp, runtimes: Sequence[str], *, installed: bool) -> 
     if not installed:
         names |= picture.offered
     have = {name: sum(runtime.module(name) is not None for runtime in chosen) for name in names}
-    return tuple(ChoiceOption(name, name, f"{have[name]} of {len(chosen)} have it") for name in sorted(names))
+    return tuple(
+        ChoiceOption(name, name, f"on {have[name]} of {format_count(len(chosen), 'runtime')}") for name in sorted(names)
+    )
 
 
 def _channels(app: FleetFlowApp) -> list[str]:

@@ -14,6 +14,7 @@ from kymatui.actions.plans import DeletionPlan, DeletionRequest
 from kymatui.adapters.files.backups import backup_path
 from kymatui.composition.sessions.deletion_port import SessionDeletions
 from kymatui.composition.sessions.kyma_edits import deletions_of
+from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, join_previews
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
     from kymatui.ui.connection.cluster_link import ConnectionLink
     from kymatui.ui.flows.flow_app import FlowApp
 
-STAYS = "what is deleted is gone; what is left stays, its manager too, and the deletion can be entered again"
+STAYS = "deleted objects stay deleted; the module's manager and the other objects stay; delete again to continue"
 
-_QUEUE = "the turn to delete"
-_KEPT = "its own file"
-_ALONE = "look at it alone: ctrl-d"
+_QUEUE = "the deletion queue"
+_BACKUP_MARK = "<backup>"
+_ALONE = "delete it alone (ctrl-d) to decide"
 
 
 def delete_action(app: FlowApp) -> SessionDeletions:
@@ -44,7 +45,7 @@ def delete_action(app: FlowApp) -> SessionDeletions:
     """
     session = app.view.writing
     if session is None:
-        raise ConfigurationError("there is no connection to the cluster yet")
+        raise ConfigurationError("not connected to the cluster yet")
     return deletions_of(session)
 
 
@@ -61,7 +62,7 @@ def why_not_installed(app: FlowApp, names: Sequence[str]) -> str:
     """Return why there is nothing to delete; "" where there is."""
     rows = [app.catalog.row(name) for name in names] if app.catalog is not None else []
     gone = all(row is not None and row.presence is Presence.NOT_INSTALLED for row in rows)
-    return "it is not installed" if rows and gone else ""
+    return "not installed" if rows and gone else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,8 @@ async def delete_modules(app: FlowApp, names: Sequence[str]) -> None:
     departing = delete_action(app)
     plans, left_out = await app.desk.aside(lambda: _planned(app, departing, names))
     if not plans:
-        raise RefusedError("; ".join(left_out), hint="nothing was deleted")
-    parts = {plan.module: preview_deletion(plan.seen, accept_unknown=False, backup=_KEPT) for plan in plans}
+        raise RefusedError("; ".join(left_out), hint="no changes made")
+    parts = {plan.module: preview_deletion(plan.seen, accept_unknown=False, backup=_BACKUP_MARK) for plan in plans}
     assert plans[0].request.backup is not None
     await _accepted(app, departing, plans, _joined(parts, left_out, str(plans[0].request.backup.parent)))
 
@@ -113,10 +114,10 @@ def _planned(app: FlowApp, departing: SessionDeletions, names: Sequence[str]) ->
             left_out.append(f"{name}: {error}")
             continue
         if plan.turn in (NextStep.GONE, NextStep.REFUSED):
-            words = plan.seen.refusal or "nothing of it is left"
+            words = plan.seen.refusal or "already deleted"
             left_out.append(words if words.startswith(name) else f"{name}: {words}")
         elif plan.turn is NextStep.UNKNOWN:
-            left_out.append(f"{name}: nobody knows whether something is left of what may not be listed; {_ALONE}")
+            left_out.append(f"{name}: some kinds cannot be listed, so remaining objects are unknown; {_ALONE}")
         else:
             made.append(plan)
     return made, left_out
@@ -128,10 +129,10 @@ def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> 
     count = names if len(parts) == 1 else f"{len(parts)} modules"
     made = join_previews(f"delete {count}", parts, left_out)
     ticks = tuple(one for one in made.consents if not one.typed)
-    words = f"{names} is deleted" if len(parts) == 1 else f"{names} are deleted, one after the other"
+    words = f"delete {names}" if len(parts) == 1 else f"delete {names}, one after the other"
     typed = Consent("names", words, typed=count)
-    kept = f"what is deleted is kept first, a file for each, in {folder}"
-    warnings = (*(one for one in made.warnings if not one.endswith(_KEPT)), kept)
+    kept = f"deleted objects are saved first, one backup per module, in {folder}"
+    warnings = (*(one for one in made.warnings if _BACKUP_MARK not in one), kept)
     return replace(made, consents=(*ticks, typed), warnings=warnings)
 
 
@@ -170,8 +171,8 @@ def run_deletion_job(
         ended = run_deletion(departing, plan, RunControls(report.tell, report.cancel, changed, turned))
     finally:
         link.forget(changed)
-    kept = f"; kept: {', '.join(f'{ref} ({reason})' for ref, reason in ended.kept)}" if ended.kept else ""
-    return f"{ended.words or 'it is gone'}, {len(ended.gone)} deleted{kept}"
+    kept = f"; not deleted: {', '.join(f'{ref} ({reason})' for ref, reason in ended.kept)}" if ended.kept else ""
+    return f"{ended.words or f'{plan.module} is deleted'}, {format_count(len(ended.gone), 'object')} deleted{kept}"
 
 
 # the last resort
@@ -185,9 +186,9 @@ async def remove_one_finalizer(app: FlowApp, module: str) -> None:
     seen = await app.desk.aside(lambda: departing.look(module))
     found = await app.desk.aside(lambda: blocked_objects(seen, departing.cluster))
     if not found:
-        app.problem(f"nothing of {module} is held by finalizers any more")
+        app.problem(f"no object of {module} is blocked by finalizers")
         return
-    chosen = await app.push_screen_wait(ChoiceScreen("the last resort: which finalizer?", [_question(found)]))
+    chosen = await app.push_screen_wait(ChoiceScreen("Last resort: remove a finalizer", [_question(found)]))
     if chosen is None:
         return
     number, _, finalizer = chosen["finalizer"].partition(" ")
@@ -195,12 +196,12 @@ async def remove_one_finalizer(app: FlowApp, module: str) -> None:
     answer = await app.push_screen_wait(PlanScreen(_last_resort(one, finalizer)))
     if answer.is_yes:
         gone = await app.desk.aside(lambda: remove_finalizer(departing.cluster, one, finalizer, one.typed))
-        app.notify(f"{one.ref} {'is gone' if gone else 'is still held by other finalizers'}", markup=False)
+        app.notify(f"{one.ref} {'is deleted' if gone else 'is still blocked by other finalizers'}", markup=False)
 
 
 def _question(found: tuple[BlockedObject, ...]) -> Question:
     options = tuple(
-        ChoiceOption(f"{number} {name}", str(one.ref), f"{name} (set by {owner or 'nobody known'})")
+        ChoiceOption(f"{number} {name}", str(one.ref), f"{name} (set by {owner or 'unknown'})")
         for number, one in enumerate(found)
         for name, owner in one.finalizers
     )
@@ -209,12 +210,12 @@ def _question(found: tuple[BlockedObject, ...]) -> Question:
 
 def _last_resort(one: BlockedObject, finalizer: str) -> Preview:
     return Preview(
-        f"last resort: {finalizer} of {one.ref}",
+        f"last resort: remove {finalizer} from {one.ref}",
         lines=(PreviewLine(PlannedChange.DELETE, f"{one.ref}", f"finalizer {finalizer}", (f"- {finalizer}",)),),
         warnings=(
             one.expected,
-            "without the finalizer the object goes at once, and what was to be cleaned up for it elsewhere stays",
+            "the object is deleted without its finalizer's cleanup; related resources elsewhere may stay",
         ),
-        consents=(Consent("name", "nobody will do what the finalizer stands for", typed=one.typed),),
-        question=f"Take {finalizer} away?",
+        consents=(Consent("name", "the finalizer's cleanup does not run", typed=one.typed),),
+        question=f"Remove {finalizer} from {one.ref}?",
     )

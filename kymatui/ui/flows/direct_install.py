@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kymatui.ui.flows.flow_app import FlowApp
     from kymatui.ui.flows.job_controller import JobRestart
 
-_STAYS = "what is written stays; the same again finishes it"
+_STAYS = "applied objects stay; run it again to finish"
 _CREATE, _IGNORE, _EDIT = "create", "ignore", "edit"
 _KEEP, _DELETE = "keep", "delete"
 
@@ -38,7 +38,7 @@ def install_action(app: FlowApp) -> InstallAction:
     """
     session = app.view.writing
     if session is None:
-        raise ConfigurationError("there is no connection to the cluster yet")
+        raise ConfigurationError("not connected to the cluster yet")
     return InstallAction(SessionInstallPort(session))
 
 
@@ -55,14 +55,14 @@ def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) ->
                 return ""
             said.append(found.left_out[0].removeprefix(f"{name}: "))
         elif upgrade and not standing.known_chart and not newest_version(standing):
-            said.append("the newest version is installed")
+            said.append("newest version installed")
         elif not upgrade and not standing.versions:
-            said.append("no catalog offers it")
+            said.append("not in any catalog")
         elif not upgrade and len(names) > 1 and standing.known is not None:
-            said.append("it is installed already")
+            said.append("already installed")
         else:
             return ""
-    return said[0] if said else "there is no module"
+    return said[0] if said else "no module selected"
 
 
 # one module
@@ -73,7 +73,7 @@ async def install(app: FlowApp, name: str, first: InstallRequest | None = None) 
     directing, start = install_action(app), first or InstallRequest(name)
     standing = await app.desk.aside(lambda: directing.standing(name, start.namespace))
     if standing.refusals:
-        raise RefusedError("; ".join(standing.refusals), hint="nothing was changed")
+        raise RefusedError("; ".join(standing.refusals), hint="no changes made")
     while True:
         wanted = await _choose(app, directing, standing, start)
         if wanted is None:
@@ -105,7 +105,7 @@ async def _choose(
     questions.append(_values(standing) if first.source.chart else _resource(standing))
     if standing.known is not None:
         questions.append(_definitions())
-    chosen = await app.push_screen_wait(ChoiceScreen(f"install {standing.module} directly", questions))
+    chosen = await app.push_screen_wait(ChoiceScreen(f"Install {standing.module} directly", questions))
     if chosen is None:
         return None
     wanted = replace(
@@ -121,7 +121,7 @@ async def _choose(
     if chosen["resource"] != _EDIT:
         return wanted
     fields, document = await app.desk.aside(lambda: directing.form(wanted))
-    what = "values" if first.source.chart else "default resource"
+    what = "values" if first.source.chart else "default CR"
     filled = await app.push_screen_wait(FormScreen(f"{what} of {standing.module}", fields, document))
     return replace(wanted, document=filled) if filled is not None else None
 
@@ -135,32 +135,32 @@ def _version(standing: InstallStatus) -> Question:
 
 
 def _values(standing: InstallStatus) -> Question:
-    given = (ChoiceOption(_CREATE, "values as the chart has them"), ChoiceOption(_EDIT, "fill in the values…"))
+    given = (ChoiceOption(_CREATE, "use chart defaults"), ChoiceOption(_EDIT, "edit values…"))
     if not standing.known_chart:
         return Question("resource", "values", given, _CREATE)
-    kept = ChoiceOption(_KEEP, "keep its values", "those that it was given, over the chart's own")
+    kept = ChoiceOption(_KEEP, "keep current values", "they override the chart's defaults")
     return Question("resource", "values", (kept, *given), _KEEP)
 
 
 def _resource(standing: InstallStatus) -> Question:
     if standing.known is not None:
         return Question(
-            "resource", "default resource", (ChoiceOption(_CREATE, "as it is", "never applied again"),), _CREATE
+            "resource", "default CR", (ChoiceOption(_CREATE, "keep", "it is never applied again"),), _CREATE
         )
     options = (
-        ChoiceOption(_CREATE, "create it", "on the first installation only"),
-        ChoiceOption(_EDIT, "fill it in…", "a form, and YAML"),
-        ChoiceOption(_IGNORE, "leave it out", "the module is installed, and not configured"),
+        ChoiceOption(_CREATE, "create", "only on the first installation"),
+        ChoiceOption(_EDIT, "edit…", "as a form or YAML"),
+        ChoiceOption(_IGNORE, "do not create", "the module is installed without configuration"),
     )
-    return Question("resource", "default resource", options, _CREATE)
+    return Question("resource", "default CR", options, _CREATE)
 
 
 def _definitions() -> Question:
     options = (
         ChoiceOption(_KEEP, "keep them"),
-        ChoiceOption(_DELETE, "delete them", "and everything that was made of them"),
+        ChoiceOption(_DELETE, "delete them", "and all objects of these kinds"),
     )
-    return Question("definitions", "definitions it no longer has", options, _KEEP)
+    return Question("definitions", "CRDs not in the new version", options, _KEEP)
 
 
 # several modules

@@ -68,7 +68,7 @@ class JobDesk:
             self._again[job.number] = again
         if self.target is not None:
             self._targets[job.number] = self.target
-        self._app.notify(f"#{job.number} {sanitize(work.title)}   J shows the jobs", markup=False, timeout=3)
+        self._app.notify(f"#{job.number} {sanitize(work.title)}   J shows jobs", markup=False, timeout=3)
         return job
 
     def _placed(self, work: JobSpec) -> JobSpec:
@@ -155,7 +155,7 @@ class JobDesk:
         """Run a flow unless another flow is asking."""
         if self._busy:
             made.close()
-            self._app.notify("one thing at a time: the last one still asks the server, or you", timeout=3)
+            self._app.notify("another action is still loading or waits for your answer", timeout=3)
             return
         self._busy = True
         self._flow_place, self._flow_target = self._app.view.place, self._app.view.target
@@ -177,9 +177,7 @@ class JobDesk:
         except KymatuiError as error:
             self._app.problem(as_screen_commands(sanitize(f"{error}. {error.hint}" if error.hint else str(error))))
         except Exception as error:  # noqa: BLE001 (a flow that dies in silence would leave a person waiting)
-            self._app.problem(
-                sanitize(f"{type(error).__name__}: {error}; this is a defect of kymatui, please report it")
-            )
+            self._app.problem(sanitize(f"{type(error).__name__}: {error}; this is a bug in kymatui, please report it"))
 
     async def aside(self, call: Callable[[], JobRecord]) -> JobRecord:
         """Run a slow call in a thread."""
@@ -195,12 +193,12 @@ class JobDesk:
 
             words = "\n\n".join(f"#{job.number} {job.title}\n{cancel_consequences(job)}" for job in self.going)
             count = len(self.going)
-            title = f"Quit, and stop {format_count(count, 'job')}?"
+            title = f"Quit and stop {format_count(count, 'job')}?"
             if not await self._app.push_screen_wait(
                 ConfirmScreen(title, words, alarming=True, targets=self.targets(*self.going))
             ):
                 return
-            self._app.notify("stopping; the steps in flight are finished", timeout=_PATIENCE)
+            self._app.notify("stopping after the current steps", timeout=_PATIENCE)
             self.close()
             await self.aside(self._rest)
         self._app.exit(status)

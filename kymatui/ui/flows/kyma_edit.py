@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from kymatui.ui.flows.job_controller import JobRestart
 
 EDIT = "edit the Kyma"
-_FOLLOW = "follow all of them"
-_STAYS = "an edit that is made stays, and lifecycle-manager goes on with it"
+_FOLLOW = "wait for lifecycle-manager"
+_STAYS = "the Kyma edit stays; lifecycle-manager continues"
 _TICKED = UninstallConsent(cascade=True)
 OWN = "the Kyma's own"
 SAME = "as it is"
 _POLICIES = {
-    Policy.CREATE_AND_DELETE: "the default resource comes and goes with the module",
-    Policy.IGNORE: "the default resource is left to you",
+    Policy.CREATE_AND_DELETE: "lifecycle-manager creates and deletes the default CR",
+    Policy.IGNORE: "you create and delete the default CR",
 }
 
 
@@ -53,7 +53,7 @@ def kyma_edit_action(app: FlowApp) -> ClusterKymaEdits:
     """
     session = app.view.writing
     if session is None:
-        raise ConfigurationError("there is no connection to the cluster yet")
+        raise ConfigurationError("not connected to the cluster yet")
     return edits_of(session)
 
 
@@ -93,7 +93,7 @@ async def resume_edit(app: FlowApp, verb: EditVerb, modules: Sequence[str], give
     work = _work(proposals, edits, app.view.link, chosen)
     keeps = frozenset(map(module_key, modules))
     run = partial(_follow_all, proposals, [0] * len(proposals), edits, app.view.link)
-    made = replace(work, title=f"follow again: {work.title}", run=run, keeps=keeps, steps=work.steps[1:])
+    made = replace(work, title=f"resume: {work.title}", run=run, keeps=keeps, steps=work.steps[1:])
     app.desk.start(made, partial(resume_edit, app, verb, modules, given))
 
 
@@ -149,11 +149,11 @@ def _outdated(app: FlowApp, proposals: Sequence[EditProposal]) -> str:
             continue
         kyma = next((raw for raw in app.view.kymas if read_ref(raw) == one.edit.kyma), None)
         if kyma is None:
-            return f"{one.edit.kyma} is gone"
+            return f"{one.edit.kyma} was deleted"
         entries = [found.raw for found in JsonReader(kyma).child("spec").children("modules")]
         now = next((entry for entry in entries if entry.get("name") == one.edit.module), None)
         if now != one.edit.before:
-            return f"somebody else has changed the entry of {one.edit.module} in {one.edit.kyma}"
+            return f"the entry of {one.edit.module} in {one.edit.kyma} has changed"
     return ""
 
 
@@ -201,7 +201,7 @@ def _carry_out(
             failed.append(error)
             continue
         made.append(one)
-        report.say(f"spec.modules[{one.toggle.module}] is edited", done=number + 1, total=len(proposals))
+        report.say(f"edited spec.modules[{one.toggle.module}]", done=number + 1, total=len(proposals))
     report.let_go(KYMA_KEY)
     if not made:
         raise failed[0]
@@ -243,7 +243,7 @@ def _follow_all(
         raise errors[0]
     if errors:
         said = "; ".join(map(str, errors))
-        raise PartlyDoneError("; ".join([*ends, f"{len(errors)} not done: {said}"]), hint="plan it again to go on")
+        raise PartlyDoneError("; ".join([*ends, f"{len(errors)} failed: {said}"]), hint="plan again to continue")
     return "; ".join(ends)
 
 
@@ -277,7 +277,7 @@ async def _choose(app: FlowApp, verb: EditVerb, modules: Sequence[str]) -> dict[
     if not questions:
         return {}
     what = modules[0] if len(modules) == 1 else f"{len(modules)} modules"
-    return await app.push_screen_wait(ChoiceScreen(f"{verb.value} {what}", questions))
+    return await app.push_screen_wait(ChoiceScreen(f"{verb.value.capitalize()} {what}", questions))
 
 
 def _questions(app: FlowApp, verb: EditVerb, modules: Sequence[str]) -> Iterator[Question]:
@@ -285,23 +285,20 @@ def _questions(app: FlowApp, verb: EditVerb, modules: Sequence[str]) -> Iterator
         yield Question("channel", "channel", tuple(_channels(app, modules)), _present_channel(app, modules))
     if verb in (EditVerb.ENABLE, EditVerb.POLICY):
         same = (
-            (ChoiceOption(SAME, SAME, "CreateAndDelete where nobody has said otherwise"),)
+            (ChoiceOption(SAME, "keep the current policy", "CreateAndDelete unless the Kyma says otherwise"),)
             if verb is EditVerb.ENABLE
             else ()
         )
         options = tuple(ChoiceOption(policy.value, policy.value, words) for policy, words in _POLICIES.items())
-        yield Question(
-            "policy", "default resource", (*same, *options), _present_policy(app, modules) if not same else SAME
-        )
+        yield Question("policy", "default CR", (*same, *options), _present_policy(app, modules) if not same else SAME)
 
 
 def _channels(app: FlowApp, modules: Sequence[str]) -> Iterator[ChoiceOption]:
     """Yield the Kyma's own channel, then every channel that has all modules, with their versions."""
     rows = [row for name in modules if app.catalog is not None and (row := app.catalog.row(name)) is not None]
     own = app.catalog.kyma.channel if app.catalog is not None and app.catalog.kyma is not None else ""
-    yield ChoiceOption(
-        OWN, f"{OWN} ({own})" if own else OWN, _versions([row.channels.get(own, "none") for row in rows])
-    )
+    label = f"the Kyma's channel ({own})" if own else "the Kyma's channel"
+    yield ChoiceOption(OWN, label, _versions([row.channels.get(own, "none") for row in rows]))
     for channel in rows[0].channels if rows else ():
         if all(channel in row.channels for row in rows):
             yield ChoiceOption(channel, channel, _versions([row.channels[channel] for row in rows]))
@@ -337,7 +334,7 @@ async def edit_labels(app: FlowApp, name: str, wanted: bool) -> None:
         if answer.verdict is not PreviewVerdict.EDITED:
             break
     if answer.is_yes and proposal.edit is not None:
-        words = f"{'allow' if wanted else 'no longer allow'} {name} modules"
+        words = f"{'allow' if wanted else 'stop allowing'} {name} modules"
         run = partial(_carry_out_label, proposal, edits, found)
         desk.start(
             JobSpec(words, run, keeps=frozenset({KYMA_KEY}), steps=(EDIT,)), partial(edit_labels, app, name, wanted)
@@ -355,7 +352,8 @@ def _carry_out_label(
     report.step(EDIT)
     edits.carry_out_labels(proposal, report.cancel, planned, report.tell)
     assert proposal.edit is not None
-    return ", ".join(f"{change.label} is {change.after or 'gone'}" for change in proposal.edit.changes)
+    changes = proposal.edit.changes
+    return ", ".join(f"{one.label} set to {one.after}" if one.after else f"{one.label} removed" for one in changes)
 
 
 # reasons of disabled verbs
@@ -367,12 +365,12 @@ def why_edit_disabled(edits: ClusterKymaEdits, verb: EditVerb, modules: Sequence
     policies = list(Policy) if verb is EditVerb.POLICY else [None]
     said = []
     if verb is EditVerb.ENABLE and all(edits.propose(ModuleEdit(verb, module)).is_done for module in modules):
-        return "the Kyma asks for it already"
+        return "already enabled"
     for module in modules:
         for channel in ways:
             for policy in policies:
                 proposal = edits.propose(ModuleEdit(verb, module, channel, policy))
                 if not proposal.is_refused and not proposal.is_done:
                     return ""
-                said.append("; ".join(proposal.refusals) or "the Kyma says so already")
-    return said[0] if said else "there is no module"
+                said.append("; ".join(proposal.refusals) or "already set")
+    return said[0] if said else "no module selected"

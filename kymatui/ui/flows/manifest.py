@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from kymatui.ui.connection.cluster_link import ConnectionLink
     from kymatui.ui.flows.flow_app import FlowApp
 
-WRITE, FOLLOW = "write the Manifest", "the operator reconciles it"
-_STAYS = "a Manifest that is written stays, and the operator goes on with it"
+WRITE, FOLLOW = "write the Manifest", "wait for kymatui's operator"
+_STAYS = "the Manifest stays; kymatui's operator continues"
 
 
 def manifest_action(app: FlowApp) -> ManifestAction:
@@ -34,7 +34,7 @@ def manifest_action(app: FlowApp) -> ManifestAction:
     """
     session = app.view.writing
     if session is None:
-        raise ConfigurationError("there is no connection to the cluster yet")
+        raise ConfigurationError("not connected to the cluster yet")
     return ManifestAction(session)
 
 
@@ -42,7 +42,7 @@ def why_no_manifest(app: FlowApp, names: Sequence[str]) -> str:
     """Return why no module can be installed or changed by a Manifest; "" where one can."""
     manifesting = manifest_action(app)
     said = ["; ".join(manifesting.refusals(name)) for name in names]
-    return "" if "" in said else next(iter(said), "there is no module")
+    return "" if "" in said else next(iter(said), "no module selected")
 
 
 async def start_manifest_job(app: FlowApp, names: Sequence[str]) -> None:
@@ -55,9 +55,11 @@ async def install_manifest(app: FlowApp, name: str) -> None:
     manifesting = manifest_action(app)
     refused = await app.desk.aside(lambda: list(manifesting.refusals(name)))
     if refused:
-        raise RefusedError(f"{name}: {'; '.join(refused)}", hint="nothing was changed")
+        raise RefusedError(f"{name}: {'; '.join(refused)}", hint="no changes made")
     while True:
-        chosen = await app.push_screen_wait(ChoiceScreen(f"{name} by a Manifest", [_question(manifesting, name)]))
+        chosen = await app.push_screen_wait(
+            ChoiceScreen(f"Install {name} with a Manifest", [_question(manifesting, name)])
+        )
         if chosen is None:
             return
         version = chosen["version"]
@@ -77,10 +79,10 @@ async def install_manifests(app: FlowApp, names: Sequence[str]) -> None:
     manifesting = manifest_action(app)
     proposals, left_out = await app.desk.aside(lambda: manifesting.propose_newest(names))
     if not proposals:
-        raise RefusedError("; ".join(left_out), hint="nothing was changed")
+        raise RefusedError("; ".join(left_out), hint="no changes made")
     charge = str(app.view.charge) if app.view.charge is not None else ""
     parts = {one.module: preview_manifest(one, charge) for one in proposals}
-    shown = join_previews(f"{format_count(len(proposals), 'module')} by Manifests", parts, left_out)
+    shown = join_previews(f"{format_count(len(proposals), 'module')} with Manifests", parts, left_out)
     outdated = partial(_any_outdated, app, proposals)
     if (await app.push_screen_wait(PlanScreen(shown, outdated))).is_yes:
         for one in proposals:
@@ -118,9 +120,9 @@ def _outdated(app: FlowApp, proposal: ManifestProposal) -> str:
     live = index_cluster(app.snapshot).manifests.get(proposal.module) if app.snapshot is not None else None
     before = proposal.live
     if (live is None) != (before is None):
-        return f"{proposal.ref} is {'gone' if live is None else 'there by now'}: somebody else was faster"
+        return f"{proposal.ref} was {'deleted' if live is None else 'created'} meanwhile"
     if live is not None and before is not None and live.raw.get("spec") != before.raw.get("spec"):
-        return f"somebody else has changed {proposal.ref}"
+        return f"{proposal.ref} has changed"
     return ""
 
 
@@ -135,7 +137,7 @@ def _carry_out(
         report.wait(now.words, now.actor)
 
     def wrote(proposal: ManifestProposal) -> None:
-        report.say(f"{proposal.ref} is written")
+        report.say(f"wrote {proposal.ref}")
         report.step(FOLLOW)
 
     controls = ManifestControls(report.cancel, tell, FOLLOW_SECONDS, changed=changed, wrote=wrote)

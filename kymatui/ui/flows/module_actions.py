@@ -2,7 +2,7 @@
 
 An action that is added here is in the menu of the catalog and of the module screen:
 
-    ModuleAction("install", "install directly…", "i", start=lambda app, names: install(app, names[0]), why_off=…)
+    ModuleAction("install", "Install directly…", "i", start=lambda app, names: install(app, names[0]), why_off=…)
 
 `start` returns a flow (see `job_controller`); `why_off` runs in a thread and may be slow.
 """
@@ -29,6 +29,7 @@ from kymatui.ui.flows.direct_install import (
     why_not_installable,
 )
 from kymatui.ui.flows.kyma_edit import edit_labels, edit_modules, kyma_edit_action, why_edit_disabled
+from kymatui.ui.navigation.command_table import unknown_name
 
 if TYPE_CHECKING:
     from kymatui.ui.flows.flow_app import FlowApp
@@ -50,12 +51,12 @@ class ModuleAction:
 
 
 _VERBS = {
-    EditVerb.ENABLE: "enable in the Kyma…",
-    EditVerb.DISABLE: "disable (uninstalls)…",
-    EditVerb.CHANNEL: "change the channel…",
-    EditVerb.MANAGE: "let lifecycle-manager manage it",
-    EditVerb.UNMANAGE: "unmanage: keep it, updates end",
-    EditVerb.POLICY: "policy of the default resource…",
+    EditVerb.ENABLE: "Enable in the Kyma…",
+    EditVerb.DISABLE: "Disable (uninstalls)…",
+    EditVerb.CHANNEL: "Change channel…",
+    EditVerb.MANAGE: "Manage (lifecycle-manager updates it)",
+    EditVerb.UNMANAGE: "Unmanage (keep installed, stop updates)",
+    EditVerb.POLICY: "Set policy of the default CR…",
 }
 
 
@@ -84,36 +85,36 @@ ACTIONS: tuple[ModuleAction, ...] = (
     ),
     ModuleAction(
         "install",
-        "install directly…",
+        "Install directly…",
         "i",
         lambda app, names: install(app, names[0]) if len(names) == 1 else install_several(app, names),
         lambda app, names: why_not_installable(app, names, upgrade=False),
     ),
     ModuleAction(
         "manifest",
-        "install or move by a Manifest…",
+        "Install with a Manifest…",
         "",
         manifest.start_manifest_job,
         manifest.why_no_manifest,
     ),
     ModuleAction(
         "adopt",
-        "take over what is there…",
+        "Adopt…",
         "",
         adopt,
         why_not_adoptable,
     ),
     ModuleAction(
         "upgrade",
-        "upgrade what is outdated…",
+        "Upgrade…",
         "u",
         upgrade,
         lambda app, names: why_not_installable(app, names, upgrade=True),
     ),
-    ModuleAction("delete", "delete, guided…", "ctrl-d", start_deletion, why_not_installed, destroys=True),
+    ModuleAction("delete", "Delete step by step…", "ctrl-d", start_deletion, why_not_installed, destroys=True),
     ModuleAction(
         "restore",
-        "restore what was deleted of it…",
+        "Restore from a backup…",
         "",
         lambda app, names: restore.choose_backup(app, names[0]),
         restore.why_not_restorable,
@@ -131,7 +132,7 @@ async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
     items = await app.desk.aside(lambda: list(_items(app, names)))
     title = names[0] if len(names) == 1 else f"{len(names)} modules"
     if app.screen is not asked_on or (app.shown is not None and app.shown.command_line.is_typing):
-        app.notify(f"Actions of {title} are ready; press a to open them", markup=False, timeout=5)
+        app.notify(f"Actions for {title} are ready; press a to open", markup=False, timeout=5)
         return
     words = ", ".join(names) + "\n" if len(names) > 1 else ""
     charge = str(app.view.charge) if app.view.charge is not None else ""
@@ -154,7 +155,7 @@ def _off(action: ModuleAction, app: FlowApp, names: Sequence[str]) -> str:
     except KymatuiError as error:
         return str(error)
     except Exception as error:  # noqa: BLE001
-        return f"{type(error).__name__}: {error}; this is a defect of kymatui, please report it"
+        return f"{type(error).__name__}: {error}; this is a bug in kymatui, please report it"
 
 
 async def switch_management(app: FlowApp, names: Sequence[str]) -> None:
@@ -166,7 +167,10 @@ async def switch_management(app: FlowApp, names: Sequence[str]) -> None:
 
 async def run_label_command(app: FlowApp, words: Sequence[str]) -> None:
     """Run `label beta on|off`."""
-    if len(words) != 2 or words[0] not in LABELS or words[1] not in ("on", "off"):
-        app.problem(f"which label? {', '.join(LABELS)}, and on or off")
+    usage = f"label {'|'.join(LABELS)} on|off"
+    if words and words[0] not in LABELS:
+        app.problem(unknown_name("label", words[0], LABELS, usage))
+    elif len(words) != 2 or words[1] not in ("on", "off"):
+        app.problem(f"on or off missing; type `:{usage}`" if words else f"label missing; type `:{usage}`")
     else:
         await edit_labels(app, words[0], words[1] == "on")

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from kymatui.ui.flows.flow_app import FlowApp
 
 Object = dict[str, Any]
-_STEP = "create what is missing"
-_STAYS = "what is created stays; the same again creates the rest"
+_STEP = "create missing objects"
+_STAYS = "created objects stay; restore again to create the rest"
 _PATIENCE = 300.0  # seconds for CRDs, namespaces and objects that are still being deleted
 
 
@@ -40,7 +40,7 @@ def why_not_restorable(app: FlowApp, names: Sequence[str]) -> str:
     """Return why no module can be restored; "" where this machine has a backup of one."""
     del app
     kept = {one.module for one in list_backups()}
-    return "" if kept.intersection(names) else "no backup of it is on this machine"
+    return "" if kept.intersection(names) else "no backup on this machine"
 
 
 async def run_restore_command(app: FlowApp, words: Sequence[str]) -> None:
@@ -59,12 +59,12 @@ async def choose_backup(app: FlowApp, module: str = "") -> None:
     found = [one for one in await app.desk.aside(list_backups) if module in ("", one.module)]
     if not found:
         of_it = f" of {module}" if module else ""
-        hint = "a guided deletion (ctrl-d) makes one"
-        raise ConfigurationError(f"there is no backup{of_it} below {backups_folder()}", hint=hint)
+        hint = "ctrl-d deletes a module step by step and saves a backup"
+        raise ConfigurationError(f"no backup{of_it} in {backups_folder()}", hint=hint)
     identity = await app.desk.aside(lambda: cluster_identity(cluster))
     asked = backup_question(found, cluster.name, identity)
     while True:
-        chosen = await app.push_screen_wait(ChoiceScreen("restore what was deleted", [asked]))
+        chosen = await app.push_screen_wait(ChoiceScreen("Restore from a backup", [asked]))
         if chosen is None:
             return
         backup = next(one for one in found if str(one.path) == chosen["backup"])
@@ -108,11 +108,11 @@ def _carry_out(
         report.wait(words, Actor.YOU)
 
     ended = restore(objects, cluster, plan, tell=tell, wait=wait, cancel=report.cancel, timeout=_PATIENCE)
-    words = f"{len(ended.made)} created, {len(ended.there)} were there already"
+    words = ended.summary
     if ended.made and module and was_installed_here(objects):
-        words = f"{words}; `:adopt {module}` makes it kymatui's again"
+        words = f"{words}; run `:adopt {module}` so that kymatui manages it again"
     if ended.failed:
         said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
-        hint = "install the module (or its definitions and namespaces) first, then restore again"
-        raise PartlyDoneError(f"{words}, {len(ended.failed)} could not be created: {said}", hint=hint)
+        hint = "install the module (or its CRDs and namespaces) first, then restore again"
+        raise PartlyDoneError(f"{words}: {said}", hint=hint)
     return words

@@ -10,6 +10,7 @@ from kymatui.adapters.files.campaign_journal import interrupted_campaigns
 from kymatui.adapters.files.interrupted_runs import InterruptedRun, interrupted_runs, runtimes_with_interrupted_runs
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.module_edit import EditVerb
+from kymatui.ui.navigation.command_table import unknown_name
 
 if TYPE_CHECKING:
     from kymatui.ui.flows.flow_app import FlowApp
@@ -22,8 +23,7 @@ _TOLD = 30.0
 async def look_back(app: FlowApp, context: str) -> None:
     """Report the interrupted jobs on this cluster."""
     for one in await app.desk.aside(lambda: interrupted_runs(context)):
-        how = "follows it again" if one.kind in set(EditVerb) else "looks at what is left, and goes on"
-        app.problem(sanitize(f"{_words(one)}; `:resume {one.name}` {how}"), seconds=_TOLD)
+        app.problem(sanitize(f"{_words(one)}; type `:resume {one.name}` to continue"), seconds=_TOLD)
 
 
 async def look_around(app: FlowApp, control: str) -> None:
@@ -33,14 +33,12 @@ async def look_around(app: FlowApp, control: str) -> None:
         more = f" and {len(edit.runtimes) - 3} more" if len(edit.runtimes) > 3 else ""
         app.problem(
             sanitize(
-                f"“{edit.verb} {edit.module}” over many runtimes was cut off at {names}{more}: mark the runtimes again "
-                "(space) and plan it (p), it goes on where it stopped"
+                f"“{edit.verb} {edit.module}” on several runtimes was interrupted at {names}{more}; "
+                "mark the runtimes (space) and plan it again (p) to continue"
             )
         )
     for name in await app.desk.aside(lambda: runtimes_with_interrupted_runs(control)):
-        app.problem(
-            sanitize(f"something was cut off on the runtime {name}: open it, there it is told and gone on with")
-        )
+        app.problem(sanitize(f"a job on runtime {name} was interrupted; open the runtime (enter) to resume it"))
 
 
 def _words(one: InterruptedRun) -> str:
@@ -48,7 +46,7 @@ def _words(one: InterruptedRun) -> str:
     what = f"“{one.title}”" if one.title else f"the {verb} of {one.name}"
     moment = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(one.began))
     where = f" at: {', '.join(one.steps[:3])}" if one.steps else ""
-    return f"{what}, begun {moment}, was cut off{where}"
+    return f"{what}, started {moment}, was interrupted{where}"
 
 
 async def resume_job(app: FlowApp, words: Sequence[str]) -> None:
@@ -57,9 +55,9 @@ async def resume_job(app: FlowApp, words: Sequence[str]) -> None:
     found = {one.name: one for one in await app.desk.aside(lambda: interrupted_runs(context))}
     name = " ".join(words) or next(iter(found), "")
     if not found:
-        app.problem("nothing was cut off on this cluster")
+        app.problem("no interrupted job on this cluster")
     elif name not in found:
-        app.problem(f"which? {', '.join(found)}")
+        app.problem(unknown_name("interrupted job", name, found, "resume NAME"))
     else:
         await _go_on(app, found[name])
 

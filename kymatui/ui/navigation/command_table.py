@@ -6,6 +6,10 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kymatui.errors import did_you_mean, nearest_names
+
+_MOST_NAMES = 14  # that a message lists
+
 
 @dataclass(frozen=True, slots=True)
 class ScreenCommand:
@@ -22,14 +26,14 @@ class ScreenCommand:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCommand:
-    """Unknown command; `near` has the commands with the same prefix."""
+    """Unknown command; `near` has the commands with the same beginning, else those spelled alike."""
 
     word: str
     near: tuple[str, ...]
 
     def __str__(self) -> str:
-        hint = f"; did you mean {', '.join(self.near)}?" if self.near else "; `:help` lists the commands"
-        return f"no command `{self.word}`{hint}"
+        hint = did_you_mean(self.near) or "; `:help` lists the commands"
+        return f'no command "{self.word}"{hint}'
 
 
 def help_lines(command: ScreenCommand) -> Iterator[str]:
@@ -70,9 +74,23 @@ def find_command(commands: Sequence[ScreenCommand], line: str) -> tuple[ScreenCo
 
 
 def _alike(word: str, commands: Sequence[ScreenCommand]) -> tuple[str, ...]:
-    from difflib import get_close_matches
+    known = {name: command.name for command in commands for name in (*command.aliases, command.name)}
+    return tuple(dict.fromkeys(known[name] for name in nearest_names(word, known)))[:2]
 
-    return tuple(get_close_matches(word, [command.name for command in commands], n=2))
+
+def unknown_name(kind: str, word: str, known: Iterable[str], usage: str) -> str:
+    """Return that `word` is no `kind`, or missing if "", with what to type instead.
+
+    That is the nearest of the known names, else all of them, else the usage where they are many.
+    """
+    names = list(dict.fromkeys(known))
+    near = nearest_names(word, names) or [one for one in names if word and one.casefold().startswith(word.casefold())]
+    said = f'no {kind} "{word}"' if word else f"{kind} missing"
+    if near:
+        return f"{said}{did_you_mean(near[:3])}"
+    if 0 < len(names) <= _MOST_NAMES:
+        return f"{said}; choose {', '.join(names)}"
+    return f"{said}; type `:{usage}`"
 
 
 def _split(line: str) -> list[str]:

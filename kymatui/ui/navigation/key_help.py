@@ -1,4 +1,4 @@
-"""Help texts of keys: bindings with the same action share one line."""
+"""Help texts of keys, in groups by task; bindings with the same action share one line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,58 @@ NAMES = {
     "pageup": "page up",
 }
 
-GROUPS = {"table": "Moving and marking", "app": "Everywhere"}
+MOVE, FIND, LOOK, CHANGE = "Move", "Find", "Inspect a module", "Change modules"
+FLEET, OPEN, VIEW, KEEP, LEAVE = "Fleet", "Open another screen", "View", "Mark, copy and save", "Leave"
+
+_IDS = {
+    "app.command": FIND,
+    "app.filter": FIND,
+    "app.help": FIND,
+    "app.palette": FIND,
+    "app.channels": OPEN,
+    "app.problem-list": OPEN,
+    "app.changes": OPEN,
+    "app.jobs": OPEN,
+    "app.refresh": VIEW,
+    "app.save": KEEP,
+    "table.mark": KEEP,
+    "table.mark-range": KEEP,
+    "table.unmark": KEEP,
+    "table.copy": KEEP,
+    "table.copy-table": KEEP,
+    "table.sort-next": VIEW,
+    "table.sort-turn": VIEW,
+    "document.next": FIND,
+    "document.before": FIND,
+    "catalog.columns": VIEW,
+    "catalog.problems": FIND,
+    "channels.differences": FIND,
+    "compare.whole": VIEW,
+    "compare.sync": FLEET,
+    "fleet.problems": FIND,
+    "fleet.edit": CHANGE,
+    "module.act": CHANGE,
+    "module.manage": CHANGE,
+    "module.install": CHANGE,
+    "module.upgrade": CHANGE,
+    "module.delete": CHANGE,
+    "module.copy-yaml": KEEP,
+    "object.copy": KEEP,
+}
+_BEGINNINGS = {  # the longest beginning of an id decides
+    "app.": LEAVE,
+    "table.": MOVE,
+    "document.": MOVE,
+    "matrix.": MOVE,
+    "catalog.": LOOK,
+    "catalog.view-": VIEW,
+    "catalog.sort-": VIEW,
+    "module.": LOOK,
+    "fleet.": FLEET,
+    "fleet.sort-": VIEW,
+    "fleet.group": VIEW,
+}
+_ORDER = (MOVE, FIND, LOOK, CHANGE, FLEET, OPEN, VIEW, KEEP, LEAVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +97,15 @@ def join_keys(names: list[str]) -> str:
 
 
 def group_of(binding_id: str | None, screen: str) -> str:
-    prefix = (binding_id or "").partition(".")[0]
-    return GROUPS.get(prefix, screen)
+    """Return the group of a binding: its task, or `screen` for the keys of one screen alone."""
+    known = binding_id or ""
+    found = [begins for begins in _BEGINNINGS if known.startswith(begins)]
+    return _IDS.get(known) or (_BEGINNINGS[max(found, key=len)] if found else screen)
 
 
 def group_keys(keys: Iterable[KeyHelp]) -> list[tuple[str, list[KeyHelp]]]:
-    """Return the groups: the keys of the screen first, then movement, then global keys."""
+    """Return the groups: the keys of the screen alone first, then the tasks in a fixed order."""
     groups: dict[str, list[KeyHelp]] = {}
     for key in keys:
         groups.setdefault(key.group, []).append(key)
-    last = (GROUPS["table"], GROUPS["app"])
-    return sorted(groups.items(), key=lambda item: last.index(item[0]) + 1 if item[0] in last else 0)
+    return sorted(groups.items(), key=lambda item: _ORDER.index(item[0]) + 1 if item[0] in _ORDER else 0)

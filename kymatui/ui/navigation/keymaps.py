@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from textual.binding import Binding
 
+from kymatui.errors import did_you_mean, nearest_names
 from kymatui.ui.navigation.key_help import key_name
 
 KeyScope = Mapping[str, tuple[str, ...]]
@@ -35,11 +36,8 @@ def keymap_problems(keys: Mapping[str, str], scopes: Iterable[KeyScope]) -> Iter
     scopes = list(scopes)
     known = {name for one in scopes for name in one}
     for name in keys.keys() - known:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, sorted(known), n=1)
-        hint = f"; did you mean {near[0]}?" if near else "; the help shows the ids of keys with i"
-        yield f"keys: there is no binding {name}{hint}"
+        hint = did_you_mean(nearest_names(name, known, 1)) or "; press i in the help (?) to see the ids"
+        yield f'keys: no binding "{name}"{hint}'
     told = set()
     for one in scopes:
         for clash in _clashes(keys, one):
@@ -55,4 +53,4 @@ def _clashes(keys: Mapping[str, str], one: KeyScope) -> Iterator[str]:
             wanted.setdefault(key, []).append(name)
     for key, names in wanted.items():
         if len(names) > 1 and any(name in keys for name in names):
-            yield f"keys: {key_name(key)} is wanted by {' and '.join(sorted(names))}; only one of them gets it"
+            yield f"keys: {key_name(key)} is assigned to both {' and '.join(sorted(names))}; only one of them works"

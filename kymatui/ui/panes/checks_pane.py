@@ -32,11 +32,11 @@ class ChecksPane(Pane):
     LISTS_OBJECTS: ClassVar[bool] = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s", "mode", "klm or strict", id="module.mode"),
-        Binding("o", "other", "Next resource", show=False, id="module.other-resource"),
+        Binding("s", "mode", "Mode: klm or strict", id="module.mode"),
+        Binding("o", "other", "Next module CR", show=False, id="module.other-resource"),
         Binding("enter", "try_rule", "Evaluate this path", id="module.try-rule"),
-        Binding("w", "try_path", "What stands at a path", id="module.try"),
-        Binding("escape", "leave_path", "Leave the line", show=False, id="module.leave-path"),
+        Binding("w", "try_path", "Evaluate a path", id="module.try"),
+        Binding("escape", "leave_path", "Leave the path field", show=False, id="module.leave-path"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -49,7 +49,7 @@ class ChecksPane(Pane):
         yield Facts(id="headline")
         yield LiveTable(state_check_lines.COLUMNS, id="rules", opens=self.TABLE_OPENS)
         yield Facts(id="order")
-        yield Input(placeholder="w: a path to look at, as in status.state", id="path", classes="typing", compact=True)
+        yield Input(placeholder="w: path to evaluate, such as status.state", id="path", classes="typing", compact=True)
         yield Facts(id="found")
 
     def target(self) -> Widget:
@@ -58,7 +58,7 @@ class ChecksPane(Pane):
     @property
     def note(self) -> str:
         count = len(self._row.checked) if self._row is not None else 0
-        return f"o: resource {self._number % count + 1} of {count}" if count > 1 else ""
+        return f"o: module CR {self._number % count + 1} of {count}" if count > 1 else ""
 
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         del snapshot
@@ -133,6 +133,6 @@ class ChecksPane(Pane):
         body = self.kymatui.locations.find(checked.resource) if checked is not None else None
         facts = []
         if path:
-            nothing = Fact("found", "there is no resource to look at", "muted")
+            nothing = Fact("found", "no module CR to evaluate", "muted")
             facts = [state_check_lines.format_trial(evaluate_path(path, body)) if body is not None else nothing]
         self.query_one("#found", Facts).show(facts)

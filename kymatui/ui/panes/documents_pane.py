@@ -25,8 +25,8 @@ class DocumentsPane(Pane):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("o", "other(1)", "Next object", id="module.other"),
-        Binding("O", "other(-1)", "Object before", show=False, id="module.other-before"),
-        Binding("c", "copy", "Copy the YAML", show=False, id="module.copy-yaml"),
+        Binding("O", "other(-1)", "Previous object", show=False, id="module.other-before"),
+        Binding("c", "copy", "Copy YAML", show=False, id="module.copy-yaml"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -36,7 +36,7 @@ class DocumentsPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield ObjectView(id="yaml-view")
-        yield Static("No object of this module is known.", id="no-yaml", classes="nothing")
+        yield Static("No objects of this module found.", id="no-yaml", classes="nothing")
 
     def target(self) -> Widget:
         return self.query_one(Document)

@@ -34,7 +34,7 @@ class HistoryPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield LiveTable(MODULE_COLUMNS, id="history", sort=SortOrder("time", descending=True))
-        yield Static(Content("Nothing changed since kymatui was opened."), id="no-history", classes="nothing")
+        yield Static(Content("No changes since kymatui started."), id="no-history", classes="nothing")
         yield Static("", id="history-words")
 
     def target(self) -> Widget:

@@ -95,7 +95,7 @@ class ObjectView(Vertical):
         try:
             session = app.view.session
             if session is None:
-                raise UnreachableError("there is no connection to the cluster yet")
+                raise UnreachableError("not connected to the cluster yet")
             body = await app.desk.aside(lambda: session.read(ref))
         except KymatuiError as failure:
             error = failure

@@ -21,7 +21,7 @@ from kymatui.ui.widgets.scrolling import TextScroll
 from kymatui.ui.widgets.tone_styles import with_tone
 
 SIDE_BY_SIDE = {"declared": "declared", "observed": "observed", "reported": "reported by"}
-CONDITIONS = {"manifest-says": "conditions of the Manifest", "resource-says": "conditions of the resource"}
+CONDITIONS = {"manifest-says": "conditions of the Manifest", "resource-says": "conditions of the module CR"}
 BELOW = {
     "tail": "newest events",
     "resources": "resources, worst first",
@@ -82,5 +82,5 @@ class OverviewPane(Pane):
         if reason.actor:
             parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))
         if gone:
-            parts.insert(0, with_tone("not in the catalog any more: ", "warning", bold=True))
+            parts.insert(0, with_tone("no longer in the catalog: ", "warning", bold=True))
         self.query_one("#why", Static).update(Content.assemble(*parts))

@@ -53,7 +53,7 @@ class Pane(Vertical):
         """Open the object under the cursor on a screen of its own."""
         ref = self.entry()
         if ref is None:
-            self.notify("this line is about no object", timeout=3)
+            self.notify("this line has no object", timeout=3)
         else:
             self.kymatui.ways.open(object_step(ref))
 

@@ -33,9 +33,9 @@ class VersionsPane(Pane):
     LISTS_OBJECTS: ClassVar[bool] = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b,enter", "base", "Compare with this one", id="module.base"),
-        Binding("J", "scroll_changes(5)", "Further down in the changes", show=False, id="module.changes-down"),
-        Binding("K", "scroll_changes(-5)", "Further up in the changes", show=False, id="module.changes-up"),
+        Binding("b,enter", "base", "Compare with this version", id="module.base"),
+        Binding("J", "scroll_changes(5)", "Scroll changes down", show=False, id="module.changes-down"),
+        Binding("K", "scroll_changes(-5)", "Scroll changes up", show=False, id="module.changes-up"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:

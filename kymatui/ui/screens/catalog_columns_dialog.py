@@ -20,7 +20,7 @@ from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Cell, Row
 from kymatui.ui.widgets.row_table import RowTable
 
-_LIST = (Column("shown", "", 3), Column("column", "COLUMN", 12), Column("help", "WHAT IT TELLS", 30, flex=1))
+_LIST = (Column("shown", "", 3), Column("column", "COLUMN", 12), Column("help", "MEANING", 30, flex=1))
 
 
 class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
@@ -28,11 +28,11 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "show_or_hide", "Show or hide", id="columns.toggle", priority=True),
-        Binding("K,shift+up", "shift(-1)", "Further left", id="columns.left"),
-        Binding("J,shift+down", "shift(1)", "Further right", id="columns.right"),
-        Binding("enter", "take", "Take them", id="columns.take", priority=True),
-        Binding("ctrl+s", "keep", "Keep them", id="columns.keep", priority=True),
-        Binding("escape,q", "dismiss(None)", "Leave as it was", id="columns.cancel"),
+        Binding("K,shift+up", "shift(-1)", "Move left", id="columns.left"),
+        Binding("J,shift+down", "shift(1)", "Move right", id="columns.right"),
+        Binding("enter", "take", "Apply", id="columns.take", priority=True),
+        Binding("ctrl+s", "keep", "Apply and save", id="columns.keep", priority=True),
+        Binding("escape,q", "dismiss(None)", "Cancel", id="columns.cancel"),
     ]
 
     def __init__(self, shown: Sequence[str]) -> None:
@@ -43,9 +43,9 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="columns-box") as box:
             box.border_title = "Columns"
-            box.border_subtitle = "esc leaves all as it was"
+            box.border_subtitle = "esc cancel"
             yield RowTable(_LIST, id="columns-list")
-            keys = (("space", "show or hide"), ("K J", "move"), ("enter", "take"), ("ctrl-s", "take and keep"))
+            keys = (("space", "show or hide"), ("K J", "move"), ("enter", "apply"), ("ctrl-s", "apply and save"))
             words = (Content.assemble((key, "bold $accent"), f" {text}") for key, text in keys)
             yield Static(Content("   ").join(words), id="columns-keys")
 
@@ -102,5 +102,5 @@ class ColumnsScreen(FirstPaintModal[tuple[str, ...] | None]):
         except KymatuiError as error:
             self.notify(f"{error}. {error.hint}", severity="warning", markup=False)
             return
-        self.notify(f"kept in {path}", markup=False, timeout=3)
+        self.notify(f"saved in {path}", markup=False, timeout=3)
         self.dismiss(self.chosen)

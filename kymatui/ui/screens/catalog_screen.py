@@ -14,7 +14,7 @@ from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.notice_box import show_notice
-from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.catalog.catalog_columns import (
     ALL_MODULES,
@@ -41,7 +41,13 @@ class CatalogScreen(ModuleActionScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(str(n), f"view({n})", "All, one channel, or the community's", show=False, id=f"catalog.view-{n}")
+            Binding(
+                str(n),
+                f"view({n})",
+                "Show all modules, one channel, or community modules",
+                show=False,
+                id=f"catalog.view-{n}",
+            )
             for n in range(10)
         ),
         Binding("x", "detail('checks')", "Explain", id="catalog.explain"),
@@ -50,8 +56,8 @@ class CatalogScreen(ModuleActionScreen):
         Binding("d", "detail('overview')", "Overview", show=False, id="catalog.overview"),
         Binding("e", "detail('events')", "Events", show=False, id="catalog.events"),
         Binding("y", "detail('yaml')", "YAML", show=False, id="catalog.yaml"),
-        Binding("h", "detail('history')", "History of the module", show=False, id="catalog.history"),
-        Binding("C", "columns", "Choose the columns", show=False, id="catalog.columns"),
+        Binding("h", "detail('history')", "History", show=False, id="catalog.history"),
+        Binding("C", "columns", "Choose columns", show=False, id="catalog.columns"),
         Binding("ctrl+z", "problems", "Only problems", id="catalog.problems"),
         Binding("N", "sort('name')", "Sort by name", show=False, id="catalog.sort-name"),
         Binding("S", "sort('state')", "Sort by state", show=False, id="catalog.sort-state"),
@@ -203,7 +209,7 @@ class CatalogScreen(ModuleActionScreen):
 
     def why_off(self, action: str) -> str:
         if action == "detail" and self.is_mounted and self.main_widget().cursor_key is None:
-            return "there is no module under the cursor"
+            return "no module selected"
         if action == "back" and not self._narrowed and not self._runtime:
             return "this is the first screen"
         return super().why_off(action)
@@ -236,11 +242,17 @@ class CatalogScreen(ModuleActionScreen):
     def commands(self) -> Sequence[ScreenCommand]:
         labels = tuple(view.label for view in catalog_views(self.kymatui.catalog))
         return (
-            ScreenCommand("view", "show one channel", self._command_view, usage="view NAME", arguments=lambda: labels),
-            ScreenCommand("bad", "only modules with a problem, or all", lambda _: self.action_problems()),
+            ScreenCommand(
+                "view",
+                "show all modules, one channel, or community modules",
+                self._command_view,
+                usage="view NAME",
+                arguments=lambda: labels,
+            ),
+            ScreenCommand("bad", "show only modules with problems, or all", lambda _: self.action_problems()),
             ScreenCommand(
                 "columns",
-                "choose the columns",
+                "choose the columns and their order",
                 self._command_columns,
                 usage="columns NAME…",
                 arguments=lambda: COLUMN_NAMES,
@@ -252,12 +264,12 @@ class CatalogScreen(ModuleActionScreen):
         if words and words[0] in offered:
             self.action_view(offered[words[0]])
         else:
-            self.kymatui.problem(f"which view? {', '.join(offered)}")
+            self.kymatui.problem(unknown_name("view", words[0] if words else "", offered, "view NAME"))
 
     def _command_columns(self, words: Sequence[str]) -> None:
         unknown = [word for word in words if word not in COLUMN_NAMES]
         if unknown:
-            self.kymatui.problem(f"which columns? {', '.join(COLUMN_NAMES)}")
+            self.kymatui.problem(unknown_name("column", unknown[0], COLUMN_NAMES, "columns NAME…"))
         elif words:
             self._choose_columns(words)
         else:

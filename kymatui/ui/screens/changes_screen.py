@@ -29,7 +29,7 @@ class ChangesScreen(ListScreen):
 
     def body(self) -> ComposeResult:
         yield LiveTable(COLUMNS, id="changes-list", sort=SortOrder("time", descending=True))
-        yield Static(Content("Nothing changed since kymatui was opened."), id="nothing", classes="nothing")
+        yield Static(Content("No changes since kymatui started."), id="nothing", classes="nothing")
         yield StatusLine(id="reason")
 
     def show_catalog(self) -> None:

@@ -27,10 +27,10 @@ class CompareScreen(ListScreen):
     """Comparison above the catalog of a runtime."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("w", "whole", "What is the same, too", id="compare.whole"),
+        Binding("w", "whole", "Show equal lines too", id="compare.whole"),
         Binding("s", "open('sync')", "Catalog sync", id="compare.sync"),
     ]
-    name_in_help: ClassVar[str] = "Both sides"
+    name_in_help: ClassVar[str] = "Comparison"
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class CompareScreen(ListScreen):
             return
         rows = runtime_comparison.comparison_rows(self._found, whole=self._whole)
         self.query_one("#counts", Static).update(Content(runtime_comparison.count_differences(self._found)))
-        self.query_one("#nothing", Static).update(Content("" if rows else "Nothing differs."))
+        self.query_one("#nothing", Static).update(Content("" if rows else "No differences."))
         self.main_widget().show(rows)
         self.set_class(not rows, "-empty")
         self._tell()

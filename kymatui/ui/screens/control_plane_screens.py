@@ -70,7 +70,7 @@ class ReportScreen(ListScreen):
     def body(self) -> ComposeResult:
         yield Static("", id="counts", classes="counts")
         yield LiveTable(self.COLUMNS, id="explained", sort=self.SORT, copied=self.COPIED, opens=self.OPENS)
-        yield Static("Loading …", id="nothing", classes="nothing")
+        yield Static("Loading…", id="nothing", classes="nothing")
         yield StatusLine(id="reason")
 
     def on_mount(self) -> None:
@@ -154,7 +154,7 @@ class WindowsScreen(ReportScreen):
     COLUMNS = control_plane_reports.WINDOW_COLUMNS
     SORT = SortOrder("")
     COPIED = "runtime"
-    EMPTY = "There is no runtime."
+    EMPTY = "No runtimes."
     KIND = "windows"
     name_in_help: ClassVar[str] = "Maintenance windows"
 

@@ -41,12 +41,12 @@ class DeletionScreen(FramedScreen):
     """Stepper, table of remaining objects, and notes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d,ctrl+d", "go_on", "Go on: the plan", id="delete.go-on"),
+        Binding("d,ctrl+d", "go_on", "Review plan", id="delete.go-on"),
         Binding("f", "finalizer", "Finalizers…", id="delete.finalizer"),
-        Binding("w", "way", "Another way out", id="delete.way"),
-        Binding("b", "backup", "Keep a backup", id="delete.backup"),
-        Binding("ctrl+x", "cancel_job", "Stop the job", id="delete.cancel"),
-        Binding("u", "unknown", "Take unknown for none", show=False, id="delete.unknown"),
+        Binding("w", "way", "Next option", id="delete.way"),
+        Binding("b", "backup", "Backup on or off", id="delete.backup"),
+        Binding("ctrl+x", "cancel_job", "Cancel job", id="delete.cancel"),
+        Binding("u", "unknown", "Assume that unlisted kinds have no objects", show=False, id="delete.unknown"),
     ]
 
     WRITES: ClassVar[frozenset[str]] = frozenset({"finalizer"})
@@ -141,7 +141,9 @@ class DeletionScreen(FramedScreen):
         self.query_one(TargetLine).show_targets(*((target,) if target is not None else ()))
         if seen is None:
             text = (
-                f"cannot look: {self._error}" if self._error else f"looking at everything that {self.module} manages…"
+                f"cannot read the cluster: {self._error}"
+                if self._error
+                else f"loading the objects that {self.module} manages…"
             )
             self.query_one("#departing-title", Static).update(
                 with_tone(sanitize(text), "error" if self._error else "muted")
@@ -157,23 +159,23 @@ class DeletionScreen(FramedScreen):
 
     def _title(self, seen: DeletionState) -> Content:
         count = len(seen.theirs)
-        left = f"{format_count(count, 'managed resource')} still {'exists' if count == 1 else 'exist'}"
-        text = left if count else "no managed resources are left"
+        left = f"{format_count(count, 'managed object')} still {'exists' if count == 1 else 'exist'}"
+        text = left if count else "no managed objects remain"
         if seen.remaining.unknown and not self.accept_unknown:
-            text += f", and {format_count(len(seen.remaining.unknown), 'kind')} may not be listed"
+            text += f", and {format_count(len(seen.remaining.unknown), 'kind')} cannot be listed"
         return with_tone(text, "warning" if count or seen.remaining.unknown else "ready", bold=True)
 
     def _notes(self, seen: DeletionState) -> Content:
         said = words.deletion_notes(seen, accept_unknown=self.accept_unknown)
         if self._error:
-            said.insert(0, (f"what is shown is not current: {sanitize(self._error)}", "error"))
+            said.insert(0, (f"the data is out of date: {sanitize(self._error)}", "error"))
         job = self._job
         if job:
             said.insert(0, (job, "processing"))
         said += words.full_row_text(seen, self.main_widget().cursor_key)
         if self.turn is not NextStep.GONE:
             said.append(
-                (f"b backup: {'what is deleted is kept as YAML first' if self.keeps_backup else 'off'}", "muted")
+                (f"b backup: {'on, deleted objects are saved as YAML first' if self.keeps_backup else 'off'}", "muted")
             )
         return Content("\n").join([with_tone(line, tone) for line, tone in said])
 
@@ -193,18 +195,18 @@ class DeletionScreen(FramedScreen):
         turn = self.turn
         if action == "go_on":
             if turn is None:
-                return "the cluster has not answered yet"
-            return "a job works on it" if self._job else "nothing of it is left" if turn is NextStep.GONE else ""
+                return "still loading"
+            return "a job is running" if self._job else "already deleted" if turn is NextStep.GONE else ""
         if action == "cancel_job":
-            return "" if self._own_job is not None else "no job works on it"
+            return "" if self._own_job is not None else "no job is running"
         if action == "backup" and turn is NextStep.GONE:
-            return "nothing of it is left"
+            return "already deleted"
         if action == "way" and (self.seen is None or not self._has_ways):
-            return "there is one way only"
+            return "no other option"
         if action == "unknown" and (self.seen is None or not self.seen.remaining.unknown):
-            return "all kinds may be listed"
+            return "all kinds can be listed"
         if action == "finalizer" and (self.seen is None or not self.seen.stuck):
-            return "nothing is held by finalizers"
+            return "no finalizers block it"
         return super().why_off(action)
 
     @property

@@ -99,8 +99,8 @@ class WaitingScreen(FleetListScreen):
 
     COLUMNS = fleet_reports.WAIT_COLUMNS
     SORT = SortOrder("state")
-    EMPTY = "Nothing waits: all modules of all runtimes are ready."
-    name_in_help: ClassVar[str] = "Waits"
+    EMPTY = "Nothing is waiting: all modules of all runtimes are ready."
+    name_in_help: ClassVar[str] = "Waiting"
 
     def needs(self, picture: FleetSnapshot) -> Iterator[tuple[str, UnknownFact | None]]:
         yield from super().needs(picture)
@@ -124,7 +124,7 @@ class RecentChangesScreen(FleetListScreen):
 
     COLUMNS = fleet_reports.CHANGE_COLUMNS
     SORT = SortOrder("time", descending=True)
-    EMPTY = "Nothing changed in the last hour."
+    EMPTY = "No changes in the last hour."
     name_in_help: ClassVar[str] = "Last hour"
 
     def needs(self, picture: FleetSnapshot) -> Iterator[tuple[str, UnknownFact | None]]:
@@ -153,7 +153,7 @@ class VersionMatrixScreen(FleetListScreen):
     ]
     COLUMNS = (Column("name", "MODULE", 18, flex=1),)
     SORT = SortOrder("name")
-    EMPTY = "No runtime reports a module."
+    EMPTY = "No runtime reports modules."
     name_in_help: ClassVar[str] = "Versions"
 
     def __init__(self) -> None:

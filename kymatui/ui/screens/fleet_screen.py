@@ -16,7 +16,7 @@ from textual.widgets import Static
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.notice_box import show_notice
-from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet.fleet_notices import fleet_notice
 from kymatui.ui.viewmodels.row_list import Row
@@ -52,17 +52,23 @@ class FleetScreen(FramedScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "group", "Group", id="fleet.group"),
         Binding("m", "open('matrix')", "Versions", id="fleet.matrix"),
-        Binding("w", "open('waits')", "Waits", id="fleet.waits"),
+        Binding("w", "open('waits')", "Waiting", id="fleet.waits"),
         Binding("h", "open('recent')", "Last hour", id="fleet.recent"),
         Binding("d", "compare", "Compare", id="fleet.compare"),
-        Binding("a,p", "edit_runtimes", "Edit marked", id="fleet.edit"),
+        Binding("a,p", "edit_runtimes", "Edit marked runtimes", id="fleet.edit"),
         Binding("ctrl+z", "problems", "Only problems", id="fleet.problems"),
         Binding("N", "sort('name')", "Sort by name", show=False, id="fleet.sort-name"),
         Binding("S", "sort('state')", "Sort by state", show=False, id="fleet.sort-state"),
         Binding("A", "sort('age')", "Sort by age", show=False, id="fleet.sort-age"),
         Binding("D", "sort('drift')", "Sort by drift", show=False, id="fleet.sort-drift"),
         *(
-            Binding(str(n), f"group_by({n})", "No groups, by plan, region …", show=False, id=f"fleet.group-{n}")
+            Binding(
+                str(n),
+                f"group_by({n})",
+                "List runtimes, or group them by plan, region …",
+                show=False,
+                id=f"fleet.group-{n}",
+            )
             for n in range(len(GROUPS))
         ),
     ]
@@ -270,10 +276,10 @@ class FleetScreen(FramedScreen):
             return "this is the first screen"
         if action == "edit_runtimes":
             if self._group or not self.frame.is_whole or not self.main_widget().marked:
-                return "mark runtimes first, with space"
+                return "mark runtimes first (space)"
             return "" if self.fleet_app.read_only else self.fleet_app.why_no_fleet_writes
         if action == "compare" and (self._group or not self.frame.is_whole or self.main_widget().cursor_key is None):
-            return "there is no runtime under the cursor"
+            return "no runtime selected"
         return super().why_off(action)
 
     @property
@@ -296,12 +302,12 @@ class FleetScreen(FramedScreen):
         return (
             ScreenCommand(
                 "group",
-                "count runtimes by something, or list them",
+                "group the runtimes and count them, or list them",
                 self._command_group,
                 usage="group WHAT",
                 arguments=lambda: [name or "none" for name in GROUPS],
             ),
-            ScreenCommand("bad", "only runtimes with a problem, or all", lambda _: self.action_problems()),
+            ScreenCommand("bad", "show only runtimes with problems, or all", lambda _: self.action_problems()),
         )
 
     def _command_group(self, words: Sequence[str]) -> None:
@@ -309,4 +315,4 @@ class FleetScreen(FramedScreen):
         if words and words[0] in names:
             self.action_group_by(names[words[0]])
         else:
-            self.kymatui.problem(f"by what? {', '.join(names)}")
+            self.kymatui.problem(unknown_name("group", words[0] if words else "", names, "group WHAT"))

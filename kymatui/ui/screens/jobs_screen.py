@@ -42,8 +42,8 @@ class JobListing(ListScreen):
     """Base of both screens: the current job can be cancelled or planned again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+x", "cancel_job", "Cancel the job", id="jobs.cancel"),
-        Binding("r", "again", "Plan it anew", id="jobs.again"),
+        Binding("ctrl+x", "cancel_job", "Cancel job", id="jobs.cancel"),
+        Binding("r", "again", "Plan again", id="jobs.again"),
     ]
 
     LEADING_KEYS: ClassVar[frozenset[str]] = frozenset({"cancel_job", "again"})
@@ -62,9 +62,9 @@ class JobListing(ListScreen):
     def why_off(self, action: str) -> str:
         job = self.job if self.frame.is_whole else None
         if action == "cancel_job":
-            return "there is no job" if job is None else "it has ended" if job.is_over else ""
+            return "no job selected" if job is None else "already finished" if job.is_over else ""
         if action == "again" and (job is None or flow_app(self).desk.again(job.number) is None):
-            return "there is nothing to plan anew"
+            return "cannot be planned again"
         return super().why_off(action)
 
     def action_cancel_job(self) -> None:
@@ -77,7 +77,7 @@ class JobListing(ListScreen):
             flow_app(self).desk.flow(again())
 
     def commands(self) -> Sequence[ScreenCommand]:
-        return (ScreenCommand("cancel", "stop the job", lambda _: self.action_cancel_job()),)
+        return (ScreenCommand("cancel", "cancel the job", lambda _: self.action_cancel_job()),)
 
 
 class JobsScreen(JobListing):
@@ -98,7 +98,7 @@ class JobsScreen(JobListing):
         yield TargetLine()
         yield Static("", id="job-counts")
         yield LiveTable(words.COLUMNS, id="jobs", sort=SortOrder("number", descending=True))
-        yield Static(Content("Nothing was begun since kymatui was opened."), id="nothing", classes="nothing")
+        yield Static(Content("No jobs since kymatui started."), id="nothing", classes="nothing")
         yield StatusLine(id="reason")
 
     def show_catalog(self) -> None:
@@ -116,7 +116,7 @@ class JobsScreen(JobListing):
         self.show_target()
         job = self.job
         said = (
-            f"#{job.number} {job.title}: {'waits for ' * bool(job.waits_for)}"
+            f"#{job.number} {job.title}: {'waiting for ' * bool(job.waits_for)}"
             f"{words.job_status_line(job)} {self._advice(job)}"
             if job is not None
             else ""
@@ -178,7 +178,7 @@ class JobScreen(JobListing):
         tone = words.TONES[job.state]
         head = [with_tone(f"#{job.number} {sanitize(job.title)}", "", bold=True), Content("   ")]
         head += [with_tone(f"{job.state.value}   {words.progress_bar(job.share)}", tone)]
-        waits = "waits for " if job.waits_for else ""
+        waits = "waiting for " if job.waits_for else ""
         head += [with_tone(f"\n{waits}{sanitize(words.job_status_line(job))}", "accent" if job.waits_for else tone)]
         hint, quiet = job.hint, words.stalled_hint(job, now)
         head += [with_tone(f"\n{sanitize(quiet or hint)}", "warning" if quiet else "muted")] if quiet or hint else []

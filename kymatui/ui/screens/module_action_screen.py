@@ -15,11 +15,11 @@ class ModuleActionScreen(FramedScreen):
     """Screen with actions on modules; it writes nothing itself, each action displays a plan first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "act", "Act", id="module.act"),
+        Binding("a", "act", "Actions", id="module.act"),
         Binding("m", "manage", "Manage or unmanage", show=False, id="module.manage"),
         Binding("i", "install", "Install directly", show=False, id="module.install"),
-        Binding("u,p", "upgrade", "Upgrade what is outdated", show=False, id="module.upgrade"),
-        Binding("ctrl+d", "delete", "Delete, guided", show=False, id="module.delete"),
+        Binding("u,p", "upgrade", "Upgrade", show=False, id="module.upgrade"),
+        Binding("ctrl+d", "delete", "Delete step by step", show=False, id="module.delete"),
     ]
 
     @property
@@ -29,7 +29,7 @@ class ModuleActionScreen(FramedScreen):
 
     def why_off(self, action: str) -> str:
         if action in ("act", "manage", "upgrade", "install", "delete") and not (self.frame.is_whole and self.targets):
-            return "there is no module under the cursor"
+            return "no module selected"
         return super().why_off(action)
 
     def action_delete(self) -> None:

@@ -45,16 +45,16 @@ class ModuleScreen(ModuleActionScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(tab.key, f"tab('{tab.label}')", "One of the tabs", show=False, id=f"module.tab-{tab.key}")
+            Binding(tab.key, f"tab('{tab.label}')", "Open a tab", show=False, id=f"module.tab-{tab.key}")
             for tab in TABS
         ),
         *(
             Binding(key, f"tab('{title}')", title.capitalize(), show=False, id=f"module.{title}")
             for key, title in _KEYS.items()
         ),
-        Binding("y", "yaml", "YAML, of the object under the cursor where there is one", show=False, id="module.yaml"),
+        Binding("y", "yaml", "YAML of the selected object or of the module", show=False, id="module.yaml"),
         Binding("tab", "next_tab(1)", "Next tab", show=False, id="module.next-tab"),
-        Binding("shift+tab", "next_tab(-1)", "Tab before", show=False, id="module.previous-tab"),
+        Binding("shift+tab", "next_tab(-1)", "Previous tab", show=False, id="module.previous-tab"),
     ]
 
     name_in_help: ClassVar[str] = "Module"
@@ -171,7 +171,7 @@ class ModuleScreen(ModuleActionScreen):
 
     def why_off(self, action: str) -> str:
         if action == "filter" and self.is_mounted and self.filter_line.target is None:
-            return "there is nothing to filter on this tab"
+            return "nothing to filter here"
         return super().why_off(action)
 
     def exports(self) -> Mapping[str, Callable[[], str]]:

@@ -20,7 +20,7 @@ class ObjectScreen(FramedScreen):
     """Screen that follows a watched object; ctrl-r reads an unwatched object again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "copy", "Copy the YAML", id="object.copy"),
+        Binding("c", "copy", "Copy YAML", id="object.copy"),
     ]
 
     name_in_help: ClassVar[str] = "Object"

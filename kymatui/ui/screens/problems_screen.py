@@ -11,7 +11,13 @@ from textual.widgets import Static
 
 from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.navigation.history import ScreenStep, object_step
-from kymatui.ui.presenters.catalog.problem_rows import COLUMNS, problem_of, problem_rows, summarize_problems
+from kymatui.ui.presenters.catalog.problem_rows import (
+    COLUMNS,
+    lost_server_row,
+    problem_of,
+    problem_rows,
+    summarize_problems,
+)
 from kymatui.ui.viewmodels.sorting import SortOrder
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
@@ -34,9 +40,10 @@ class ProblemsScreen(ListScreen):
 
     def show_catalog(self) -> None:
         if self.query(LiveTable):
-            catalog = self.kymatui.catalog
-            self.main_widget().show(problem_rows(catalog))
-            self.query_one("#counts", Static).update(Content(summarize_problems(catalog)))
+            catalog, failure = self.kymatui.catalog, self.kymatui.failure
+            lost = [lost_server_row(failure)] if catalog is None and failure is not None else []
+            self.main_widget().show(lost or problem_rows(catalog))
+            self.query_one("#counts", Static).update(Content("No connection" if lost else summarize_problems(catalog)))
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:

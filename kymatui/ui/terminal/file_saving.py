@@ -16,15 +16,15 @@ def save_file(name: str, exports: Mapping[str, Callable[[], str]]) -> str:
     ending = path.suffix.removeprefix(".").lower()
     form = {"markdown": "md", "yml": "yaml"}.get(ending, ending)
     if not name or form not in exports:
-        raise ValueError(f"save under which name? its ending chooses the format: {', '.join(exports)}")
+        raise ValueError(f"file name needs one of these endings: {', '.join(f'.{one}' for one in exports)}")
     body = exports[form]()
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(body)
     except FileExistsError:
-        raise ValueError(f"{name} is there already; nothing was overwritten") from None
+        raise ValueError(f"{name} already exists; not overwritten") from None
     except OSError as error:
-        raise ValueError(f"{name} cannot be written: {error.strerror or error}") from error
+        raise ValueError(f"cannot write {name}: {error.strerror or error}") from error
     return str(path)
 
 
@@ -38,7 +38,7 @@ def save_new_file(name: str, content: bytes) -> str:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(content)
     except FileExistsError:
-        raise ValueError(f"{name} is there already; nothing was overwritten") from None
+        raise ValueError(f"{name} already exists; not overwritten") from None
     except OSError as error:
-        raise ValueError(f"{name} cannot be written: {error.strerror or error}") from error
+        raise ValueError(f"cannot write {name}: {error.strerror or error}") from error
     return str(path)

@@ -16,6 +16,4 @@ def styles_dir() -> Path:
     for folder in (packaged, packaged.parents[1] / "styles"):
         if (folder / "app.tcss").is_file():
             return folder
-    raise ConfigurationError(
-        f"kymatui's stylesheets are not in {packaged}", hint="the installation is incomplete; install kymatui again"
-    )
+    raise ConfigurationError(f"no stylesheets in {packaged}", hint="reinstall kymatui")

@@ -46,7 +46,7 @@ def _pattern(text: str, pattern: str, inverse: bool) -> RowFilter:
     try:
         expression = re.compile(pattern, re.IGNORECASE)
     except re.error as error:
-        return RowFilter(text, _everything, f"not a regular expression: {error}")
+        return RowFilter(text, _everything, f"invalid regular expression: {error}")
     return RowFilter(text, lambda line, labels: bool(expression.search(line)) != inverse)
 
 
@@ -61,7 +61,7 @@ def _fuzzy(letters: str) -> Predicate:
 
 def _labels(text: str, selector: str) -> RowFilter:
     if not selector:
-        return RowFilter(text, _everything, "-l wants a label, as in -l app=web")
+        return RowFilter(text, _everything, "-l needs a label, such as -l app=web")
     wanted = [_requirement(part.strip()) for part in selector.split(",") if part.strip()]
     return RowFilter(text, lambda line, labels: all(accepts(labels) for accepts in wanted))
 

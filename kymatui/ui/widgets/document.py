@@ -29,7 +29,7 @@ class Document(ScrollView, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         *SCROLL_KEYS,
         Binding("n", "next(1)", "Next match", show=False, id="document.next"),
-        Binding("N", "next(-1)", "Match before", show=False, id="document.before"),
+        Binding("N", "next(-1)", "Previous match", show=False, id="document.before"),
     ]
 
     class Moved(Message):
@@ -71,7 +71,7 @@ class Document(ScrollView, can_focus=True):
         try:
             self._pattern = re.compile(text, re.IGNORECASE) if text else None
         except re.error as error:
-            return f"not a regular expression: {error}"
+            return f"invalid regular expression: {error}"
         self._current = -1
         self._search()
         if self._matches:

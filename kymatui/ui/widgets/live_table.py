@@ -23,10 +23,10 @@ class LiveTable(RowTable):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "copy", "Copy the line, or those that are marked", show=False, id="table.copy"),
+        Binding("c", "copy", "Copy the line or the marked lines", show=False, id="table.copy"),
         Binding("Y", "copy_table", "Copy the table", show=False, id="table.copy-table"),
         Binding("O", "sort_next", "Sort by the next column", show=False, id="table.sort-next"),
-        Binding("R", "sort_turn", "Turn the sorting round", show=False, id="table.sort-turn"),
+        Binding("R", "sort_turn", "Reverse order", show=False, id="table.sort-turn"),
     ]
 
     class Arranged(OfTable):

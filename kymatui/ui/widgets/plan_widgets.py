@@ -40,7 +40,7 @@ def line_columns(lines: Sequence[PreviewLine]) -> tuple[Column, ...]:
     return (
         Column("mark", "", 1),
         Column("name", "OBJECT", min(name, 24), flex=max(name - 24, 0)),
-        Column("note", "WHAT", min(note, 12), flex=max(note - 12, 0), priority=1),
+        Column("note", "CHANGE", min(note, 12), flex=max(note - 12, 0), priority=1),
     )
 
 

@@ -12,8 +12,8 @@ SCROLL_KEYS: tuple[Binding, ...] = (
     Binding("k,up", "scroll_up", "Up", show=False, id="document.up"),
     Binding("ctrl+f,pagedown,space", "page_down", "Page down", show=False, id="document.page-down"),
     Binding("ctrl+b,pageup", "page_up", "Page up", show=False, id="document.page-up"),
-    Binding("g,home", "scroll_home", "Begin", show=False, id="document.begin"),
-    Binding("G,end", "scroll_end", "End", show=False, id="document.end"),
+    Binding("g,home", "scroll_home", "First line", show=False, id="document.begin"),
+    Binding("G,end", "scroll_end", "Last line", show=False, id="document.end"),
 )
 
 

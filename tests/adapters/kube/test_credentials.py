@@ -145,10 +145,13 @@ FAILING: dict[str, tuple[str, str]] = {
     "it fails": ("print('log in first', file=sys.stderr); sys.exit(7)", "exit status 7: log in first"),
     "it says nothing": ("", "did not answer with JSON"),
     "it says something else": ("print('{}')", "did not answer with an ExecCredential"),
-    "it speaks another version": (answering({"token": "t"}, "client.authentication.k8s.io/v1beta1"), "asked for was"),
+    "it speaks another version": (
+        answering({"token": "t"}, "client.authentication.k8s.io/v1beta1"),
+        "expected client.authentication.k8s.io/v1",
+    ),
     "it gives nothing": (answering({}), "neither a token nor a certificate"),
     "it gives half a certificate": (answering({"clientCertificateData": "C"}), "neither a token nor a certificate"),
-    "its end is no time": (answering({"token": "t", "expirationTimestamp": "soon"}), "which is no time"),
+    "its end is no time": (answering({"token": "t", "expirationTimestamp": "soon"}), "which is not a time"),
 }
 
 
@@ -175,7 +178,7 @@ def test_a_plugin_that_hangs_is_given_up(tmp_path: Path) -> None:
         ({"apiVersion": API, "command": "no-such-plugin-here", "installHint": "brew install it"}, "cannot be run"),
         ({"apiVersion": API}, "no command"),
         ({"apiVersion": "client.authentication.k8s.io/v1alpha1", "command": "x"}, "apiVersion"),
-        ({"apiVersion": API, "command": "x", "interactiveMode": "Always"}, "wants to ask"),
+        ({"apiVersion": API, "command": "x", "interactiveMode": "Always"}, "needs a terminal"),
         ("text", "no command"),
     ],
 )
@@ -263,7 +266,7 @@ def test_nothing_secret_is_shown() -> None:
         ({"token": "t"}, "a token"),
         ({"exec": {"command": "kubelogin"}}, "the plugin kubelogin"),
         ({"client-certificate-data": "x"}, "a client certificate"),
-        ({}, "nothing: the request is anonymous"),
+        ({}, "no credentials"),
     ],
 )
 def test_how_a_user_proves_who_it_is(tmp_path: Path, body: dict[str, Any], wanted: str) -> None:

@@ -83,12 +83,18 @@ NO_CURRENT: dict[str, Any] = {"current-context": ""}
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (kubeconfig(None, None, **CURRENT), "its current context is not in it"),
-        (kubeconfig(contexts=[{"name": MARK, "context": {"cluster": MARK}}], **CURRENT), "not in it"),
+        (kubeconfig(None, None, **CURRENT), "its current context does not exist"),
+        (
+            kubeconfig(contexts=[{"name": MARK, "context": {"cluster": MARK}}], **CURRENT),
+            "a cluster or a user that it does not have",
+        ),
         (kubeconfig(contexts=[], **NO_CURRENT), "it has no context"),
-        (kubeconfig(None, {"server": f"ftp://{MARK}"}), "its server is no http or https address"),
-        (kubeconfig(None, {"server": f"https://u:{MARK}@api.example.org"}), "its server is no http or https address"),
-        (kubeconfig(None, {"server": ""}), "its server is no http or https address"),
+        (kubeconfig(None, {"server": f"ftp://{MARK}"}), "its server is not an http or https address"),
+        (
+            kubeconfig(None, {"server": f"https://u:{MARK}@api.example.org"}),
+            "its server is not an http or https address",
+        ),
+        (kubeconfig(None, {"server": ""}), "its server is not an http or https address"),
         (kubeconfig({"token": MARK, "username": MARK, "password": MARK}), "token and a password"),
         (kubeconfig({"client-certificate-data": MARK}), "is not base64"),
         (kubeconfig({"exec": {"command": MARK, "args": [MARK]}}), "user names exec"),
@@ -139,7 +145,7 @@ def test_57_what_has_expired_is_said_before_anybody_is_asked(kind: str, over: bo
     if not over:
         require_unexpired(found, now.timestamp())
         return
-    with pytest.raises(ConfigurationError, match=f"its {kind} expired at 2026-11-21 11:00:00 UTC") as caught:
+    with pytest.raises(ConfigurationError, match=f"its {kind} was valid until 2026-11-21 11:00:00 UTC") as caught:
         require_unexpired(found, now.timestamp())
     assert WHERE in str(caught.value)
     assert MARK not in str(caught.value)

@@ -119,34 +119,37 @@ PEM = base64.b64encode(b"PEM").decode()
 BROKEN: dict[str, tuple[Any, str]] = {
     "no YAML": ("a: [", "line 2, column 1"),
     "tabs": ("\tx: 1", "not YAML"),
-    "a list": ("- 1", "not an object"),
+    "a list": ("- 1", "not a mapping"),
     "contexts are no list": ({"contexts": {}}, "contexts is not a list"),
     "a nameless context": ({"contexts": [{"context": {}}]}, "contexts[0] has no name"),
-    "a context that is a text": ({"contexts": [{"name": "x", "context": "y"}]}, "context 'x' is not an object"),
-    "no current context": ({**config(), "current-context": ""}, "no context is current"),
-    "a current context that is not there": ({**config(), "current-context": "gone"}, "no context 'gone'"),
-    "a missing cluster": ({**config(), "clusters": []}, "the cluster 'x', which is not there"),
-    "a missing user": ({**config(), "users": []}, "the user 'x', which is not there"),
+    "a context that is a text": ({"contexts": [{"name": "x", "context": "y"}]}, "context 'x' is not a mapping"),
+    "no current context": ({**config(), "current-context": ""}, "has no current context"),
+    "a current context that is not there": (
+        {**config(), "current-context": "gone"},
+        "the current context 'gone' does not exist",
+    ),
+    "a missing cluster": ({**config(), "clusters": []}, "the cluster 'x', which does not exist"),
+    "a missing user": ({**config(), "users": []}, "the user 'x', which does not exist"),
     "a context without a cluster": (
         {"contexts": [{"name": "x", "context": {}}], "current-context": "x"},
         "names no cluster",
     ),
     "no server": (config(server=""), "has no server"),
-    "a server that is none": (config(server="ftp://x"), "no http or https address"),
-    "a port that is none": (config(server="https://x:hello"), "no address"),
+    "a server that is none": (config(server="ftp://x"), "not an http or https address"),
+    "a port that is none": (config(server="https://x:hello"), "not a valid address"),
     "two ways to trust": (
         config(cluster={"certificate-authority-data": PEM, "insecure-skip-tls-verify": True}),
-        "choose one",
+        "keep one",
     ),
-    "an authority that is no base64": (config(cluster={"certificate-authority-data": "!"}), "not base64"),
+    "an authority that is not base64": (config(cluster={"certificate-authority-data": "!"}), "not base64"),
     "an authority that is not there": (config(cluster={"certificate-authority": "gone.pem"}), "cannot be read"),
     "a proxy that is none": (config(cluster={"proxy-url": "gopher://x"}), "proxy-url"),
     "a certificate without a key": (config(user={"client-certificate-data": PEM}), "without client-key"),
     "a key without a certificate": (config(user={"client-key-data": PEM}), "without client-certificate"),
-    "token and password": (config(user={"token": "t", "username": "u", "password": "p"}), "choose one"),
+    "token and password": (config(user={"token": "t", "username": "u", "password": "p"}), "keep one"),
     "groups without a user": (config(user={"as-groups": ["g"]}), "without a user"),
     "extra without a user": (config(user={"as-user-extra": {"a": ["b"]}}), "without a user"),
-    "groups that are no list": (config(user={"as": "u", "as-groups": "g"}), "no list"),
+    "groups that are no list": (config(user={"as": "u", "as-groups": "g"}), "as-groups is not a list"),
 }
 
 
@@ -168,7 +171,7 @@ def test_an_unknown_context_is_answered_with_those_there_are(tmp_path: Path) -> 
 
 
 def test_a_file_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="is not there"):
+    with pytest.raises(ConfigurationError, match="gone not found"):
         connect(str(tmp_path / "gone"))
 
 
@@ -190,7 +193,7 @@ def test_without_any_file_the_places_are_named(tmp_path: Path, monkeypatch: pyte
 
 
 def test_an_empty_file_has_no_context(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="no context is current"):
+    with pytest.raises(ConfigurationError, match="has no current context"):
         connect(str(write(tmp_path / "empty", "")))
 
 

@@ -252,7 +252,7 @@ def test_a_plugin_that_is_not_installed_is_an_error_with_its_own_hint(
 
 def test_a_plugin_that_must_ask_is_refused_unasked(server: Server, config: Kubeconfig, tmp_path: Path) -> None:
     config.user = plugin(tmp_path, f"open({str(tmp_path / 'ran')!r}, 'w')", interactiveMode="Always")
-    assert "wants to ask on a terminal" in str(refused(server, config.write(tmp_path / "k")))
+    assert "needs a terminal" in str(refused(server, config.write(tmp_path / "k")))
     assert not (tmp_path / "ran").exists()
 
 

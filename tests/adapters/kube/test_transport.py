@@ -198,7 +198,7 @@ def test_a_read_that_breaks_off_is_asked_again(breaks: int) -> None:
 
 
 def test_a_read_is_not_asked_for_ever() -> None:
-    with serving(Script(Exchange.drop)) as address, pytest.raises(UnreachableError, match="broke during GET"):
+    with serving(Script(Exchange.drop)) as address, pytest.raises(UnreachableError, match="was lost during GET"):
         transport(address).send(GET)
 
 
@@ -306,7 +306,7 @@ def crowded() -> Iterator[str]:
 
 
 def test_what_never_lets_one_in_is_said_with_the_time_that_it_took(crowded: str) -> None:
-    with pytest.raises(UnreachableError, match=r"takes no connection \(tried for 0\.\d s\)"):
+    with pytest.raises(UnreachableError, match=r"accepts no connection \(tried for 0\.\d s\)"):
         transport(f"http://{crowded}").send(Request("GET", "/x", timeout=(0.2, 30.0)))
 
 
@@ -399,7 +399,7 @@ def test_http_spoken_to_an_https_server_is_said() -> None:
     text = b"Client sent an HTTP request to an HTTPS server.\n"
     plain = {"Content-Type": "text/plain"}
     script = Script(lambda exchange: exchange.answer(400, text, plain))
-    with serving(script) as address, pytest.raises(UnreachableError, match="speaks HTTPS"):
+    with serving(script) as address, pytest.raises(UnreachableError, match="uses HTTPS, but the request was HTTP"):
         transport(address).send(GET)
 
 
@@ -587,7 +587,7 @@ def test_tls_spoken_to_a_plain_server_is_said() -> None:
 def test_certificates_that_are_none_are_refused_before_anything_is_sent(authority: Path) -> None:
     from kymatui.adapters.kube.auth.credentials import ClientCertificate
 
-    with pytest.raises(ConfigurationError, match="no certificate"):
+    with pytest.raises(ConfigurationError, match="is not a certificate"):
         over_tls(Endpoint("https://a.example", "rubbish")).send(GET)
     with pytest.raises(ConfigurationError, match="client certificate"):
         over_tls(Endpoint("https://a.example", insecure=True), Credential((), ClientCertificate("x", "y"))).send(GET)

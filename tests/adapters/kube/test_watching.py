@@ -303,7 +303,7 @@ def test_a_kind_that_goes_away_is_absent_and_leaves_nothing(bench: Bench) -> Non
 
 ODD_OBJECTS: list[dict[str, Any]] = [
     {"metadata": {"name": "x", "labels": {"a": 1}}},
-    {"metadata": {"name": "x", "managedFields": "no list"}},
+    {"metadata": {"name": "x", "managedFields": "is not a list"}},
     {"metadata": "none"},
     {"metadata": {"name": 5, "namespace": ["a"]}},
     {},

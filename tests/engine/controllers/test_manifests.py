@@ -212,7 +212,7 @@ def test_a_manifest_of_a_lifecycle_manager_is_not_touched(desk: Desk) -> None:
     desk.put(desk.layers.push(config_map("a", desk.place.namespace)))
     desk.place.raw.patch(desk.ref, {"metadata": {"labels": {"x": "y"}}}, PatchKind.MERGE, manager="lifecycle-manager")
     before = desk.manifest()
-    with pytest.raises(RefusedError, match="is worked on by lifecycle-manager"):
+    with pytest.raises(RefusedError, match="is managed by lifecycle-manager"):
         desk.turn()
     assert desk.manifest() == before
     assert desk.config("a") is None

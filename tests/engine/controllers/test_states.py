@@ -98,9 +98,9 @@ def test_the_default_resource_decides_where_rules_stand_on_the_manifest(desk: De
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        ("{", "the annotation .*custom-state-check of Manifest .* is no JSON"),
-        ('{"a": 1}', "is no list"),
-        ('[{"jsonPath": 1}]', "entry 0 is no map of texts"),
+        ("{", "the annotation .*custom-state-check of Manifest .* is not valid JSON"),
+        ('{"a": 1}', "is not a list"),
+        ('[{"jsonPath": 1}]', "entry 0 is not a map of strings"),
     ],
 )
 def test_rules_that_cannot_be_read_are_named(rules: str, words: str) -> None:

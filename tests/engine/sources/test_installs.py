@@ -93,7 +93,7 @@ configs:
     )
     assert (plain.name, len(plain.crds), len(plain.hooks)) == ("a", 1, 1)
     assert (flagged.name, len(flagged.crds), len(flagged.hooks)) == ("b", 0, 0)
-    assert flagged.notes == ("clientConfig of a: Wait changes nothing here.",)
+    assert flagged.notes == ("clientConfig of a: Wait has no effect here.",)
 
 
 def test_a_chart_of_a_repository_may_have_its_version_in_the_config() -> None:
@@ -191,9 +191,9 @@ def test_kustomizations_in_a_layer_at_an_address_and_in_a_folder_that_may_be_rea
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ({"path": "sub"}, "of this machine may not be read"),
-        ({"url": "https://github.com/a/b?ref=main"}, "https://github.com/a/b is no archive"),
-        ({}, "has a url or a path"),
+        ({"path": "sub"}, "is outside the allowed folders of this machine"),
+        ({"url": "https://github.com/a/b?ref=main"}, "https://github.com/a/b is not an archive"),
+        ({}, "needs a url or a path"),
     ],
 )
 def test_kustomizations_that_are_not_read(source: dict[str, str], words: str) -> None:
@@ -227,11 +227,11 @@ def test_one_install_that_fails_hinders_no_other() -> None:
     made = InstallReader(manifest(installs=[*bad, good]), blobs).read()
     words = [
         "is not there",
-        "a source of type 'odd'",
-        "a source of type ''",
+        "the unknown source type 'odd'",
+        "the unknown source type ''",
         "raw-manifest.yaml: document 1: yaml: line 2",
         "a repository and a name",
-        "'1.0.0' is no digest",
+        "'1.0.0' is not a layer digest",
     ]
     for one, expected in zip(made, words, strict=False):
         assert isinstance(one, InstallFailure)
@@ -251,7 +251,7 @@ def test_a_config_layer_that_is_wrong_fails_the_charts_alone() -> None:
     )
     first, second = InstallReader(found, blobs).read()
     assert isinstance(first, InstallFailure)
-    assert "configs is no list" in str(first.error)
+    assert "configs is not a list" in str(first.error)
     assert isinstance(second, Bundle)
 
 

@@ -48,13 +48,13 @@ BAD = {
     "a folder that leads out": (tar({X: "x", "f": folder("../f")}), "leads out of the archive"),
     "a link": (tar({X: link(X, "/etc/passwd")}), "'x.yaml' is a link"),
     "a hard link": (tar({X: link(X, "y", kind=tarfile.LNKTYPE)}), "'x.yaml' is a link"),
-    "a device": (tar({X: link(X, "", kind=tarfile.CHRTYPE)}), "is no regular file"),
+    "a device": (tar({X: link(X, "", kind=tarfile.CHRTYPE)}), "is not a regular file"),
     "empty": (tar({}), "without files"),
     "only folders": (tar({"f": folder("f")}), "without files"),
     "only files of macOS": (tar({"._x": "no"}), "without a manifest"),
     "cut off": (tar({X: "x" * 3000})[:1500], "damaged|cut off"),
-    "no archive": (b"kind: A\n", "no tar archive"),
-    "nothing": (b"", "no tar archive|without files"),
+    "not an archive": (b"kind: A\n", "not a tar archive"),
+    "nothing": (b"", "not a tar archive|without files"),
     "a damaged packing": (tar({X: "x" * 999}, packed=True)[:-9], "damaged"),
 }
 
@@ -67,7 +67,7 @@ def test_archives_that_are_refused(name: str) -> None:
 
 
 def test_what_unpacks_out_of_proportion_is_refused() -> None:
-    with pytest.raises(SourceError, match="unpacks to more than is allowed"):
+    with pytest.raises(SourceError, match="is too large when unpacked"):
         oci_layers.raw_manifest(gzip.compress(b"\0" * (40 << 20)), "layer")
 
 
@@ -104,7 +104,7 @@ def test_a_layer_that_is_no_archive_is_a_manifest() -> None:
 
 @pytest.mark.parametrize("files", [{"a.yaml": "", "b.yaml": ""}, {"README.md": ""}])
 def test_an_archive_of_no_known_shape_is_refused(files: dict[str, str]) -> None:
-    with pytest.raises(SourceError, match=r"layer is no chart, no kustomization and no manifest"):
+    with pytest.raises(SourceError, match=r"layer is neither a chart, a kustomization nor a manifest"):
         oci_layers.read_layer(tar(files, packed=True), "layer")
 
 
@@ -127,9 +127,9 @@ def test_where_a_layer_is(repo: str, name: str, folder: str, expected: tuple[str
 @pytest.mark.parametrize(
     ("repo", "name", "ref", "words"),
     [
-        ("ftp://reg.io", "m", DIGEST, "no registry"),
-        ("reg.io", "m", "1.0.0", "no digest"),
-        ("reg.io", "m", "sha256:ABC", "no digest"),
+        ("ftp://reg.io", "m", DIGEST, "not a registry"),
+        ("reg.io", "m", "1.0.0", "not a layer digest"),
+        ("reg.io", "m", "sha256:ABC", "not a layer digest"),
         ("", "m", DIGEST, "a repo and a name"),
         ("reg.io", "", DIGEST, "a repo and a name"),
     ],
@@ -170,20 +170,20 @@ def test_config_layers(text: str, expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("configs: a", "configs is no list"),
-        ("configs: {name: a}", "configs is no list"),
-        ("[]", "a config layer is a map"),
-        ("configs: [a]", r"configs\[0\] is no map"),
+        ("configs: a", "configs is not a list"),
+        ("configs: {name: a}", "configs is not a list"),
+        ("[]", "a config layer must be a map"),
+        ("configs: [a]", r"configs\[0\] is not a map"),
         ("configs: [{overrides: a=1}]", r"configs\[0\] has no name"),
-        ("configs: [{name: a, overrides: {a: 1}}]", "overrides is no text"),
+        ("configs: [{name: a, overrides: {a: 1}}]", "overrides is not a string"),
         ("configs: [{name: a, overrides: 'a[-1]=1'}]", r"configs\[0\]: overrides: "),
         (
             "configs: [{name: a, clientConfig: 'CreateNamespace=5'}]",
-            "CreateNamespace is 5, and should be true or false",
+            "CreateNamespace is 5, expected true or false",
         ),
-        ("configs: [{name: a, clientConfig: 'Namespace=true'}]", "Namespace is true, and should be text"),
-        ("configs: [{name: a, clientConfig: 'Timeout=5m'}]", "Timeout is '5m', and should be a whole number"),
-        ("configs: [{name: a, clientConfig: 'Timeout=true'}]", "should be a whole number"),
+        ("configs: [{name: a, clientConfig: 'Namespace=true'}]", "Namespace is true, expected text"),
+        ("configs: [{name: a, clientConfig: 'Timeout=5m'}]", "Timeout is '5m', expected a whole number"),
+        ("configs: [{name: a, clientConfig: 'Timeout=true'}]", "expected a whole number"),
         ("a: b: c", "config: .*mapping values are not allowed"),
     ],
 )
@@ -210,5 +210,5 @@ def test_definitions_are_found_in_all_files_and_documents() -> None:
 
 
 def test_a_layer_without_definitions_is_refused() -> None:
-    with pytest.raises(SourceError, match="holds no CustomResourceDefinition"):
+    with pytest.raises(SourceError, match="has no CRD"):
         oci_layers.definitions(tar({"a.yaml": "kind: A\n"}, packed=True), "crds")

@@ -26,12 +26,12 @@ def test_registries_and_repositories_can_be_asked(address: str, repository: str,
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("", "nobody wrote down"),
-        ("revision 3", "nobody wrote down"),
+        ("", "its source is not recorded"),
+        ("revision 3", "its source is not recorded"),
         ("./charts/web", "a path of the machine"),
-        ("https://x.io/web-1.2.3.tgz", "one archive"),
-        ("https://x.io/charts/web", "nobody wrote down which repository"),  # as it was before that was noted
-        (f"oci://reg.io/charts/web@{DIGEST}", "pinned to a digest"),
+        ("https://x.io/web-1.2.3.tgz", "a single archive"),
+        ("https://x.io/charts/web", "the repository is not recorded"),  # as it was before that was noted
+        (f"oci://reg.io/charts/web@{DIGEST}", "pinned to the digest"),
     ],
 )
 def test_of_others_it_is_said_why_not(address: str, said: str) -> None:

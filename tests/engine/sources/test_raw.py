@@ -53,7 +53,7 @@ def test_a_file_that_is_wrong_is_named(tmp_path: Path) -> None:
         raw_yaml.from_path(tmp_path, name="m")
 
 
-@pytest.mark.parametrize(("name", "words"), [("missing.yaml", "No such file"), (".", "holds no .yaml")])
+@pytest.mark.parametrize(("name", "words"), [("missing.yaml", "No such file"), (".", "has no .yaml")])
 def test_what_is_not_there(tmp_path: Path, name: str, words: str) -> None:
     with pytest.raises(SourceError, match=words):
         raw_yaml.from_path(tmp_path / name, name="m")

@@ -120,20 +120,20 @@ def test_scalars_are_those_of_an_api_server(written: str, value: object) -> None
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("onlyHaveKey\n", ["m.yaml", "document 1, line 1", "text where an object should be"]),
+        ("onlyHaveKey\n", ["m.yaml", "document 1, line 1", "expected an object, found text"]),
         (config_map("a") + "---\n# c\n\n- 1\n", ["document 2, line 8", "a list"]),
         (config_map("a") + "---\nkind: Secret\n", ["document 2, line 6", "no apiVersion"]),
         ("\n\n# x\n---\napiVersion: v1\n", ["document 1, line 5", "no kind"]),
         ("apiVersion: v1\nkind: [a]\n", ["its kind is ['a']"]),
         ("apiVersion: v1\nkind: Pod\n", ["this Pod has no name"]),
         ("apiVersion: v1\nkind: Pod\nmetadata: {generateName: x-}\n", ["has no name"]),
-        ("apiVersion: v1\nkind: Pod\nmetadata: a\n", ["the metadata of this Pod is text"]),
+        ("apiVersion: v1\nkind: Pod\nmetadata: a\n", ["metadata of this Pod is text"]),
         (config_map("12"), ["the name of this ConfigMap is a number, not text"]),
         (config_map("a", labels="{on: true}"), ["label true of ConfigMap a", "true or false"]),
         (config_map("a", annotations="[x]"), ["annotations of ConfigMap a are a list"]),
         ("a: 1\n\tb: 2\n", ["m.yaml: document 1: yaml: line 2", "found a tab character"]),
         (config_map("a") + "---\nb: c\n d: e\n", ["document 2: yaml: line 7", "mapping values are not allowed"]),
-        ("apiVersion: v1\nkind: List\nitems: [1]\n", ["a number where an object should be"]),
+        ("apiVersion: v1\nkind: List\nitems: [1]\n", ["expected an object, found a number"]),
     ],
 )
 def test_what_cannot_be_read_is_named_with_its_place(text: str, words: list[str]) -> None:
@@ -205,7 +205,10 @@ def test_an_empty_manifest_has_no_objects(shared: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("invalid-yaml.yaml", "document 1, line 1: there is text"), ("valid-yaml.yaml", "line 1: the object has no api")],
+    [
+        ("invalid-yaml.yaml", "document 1, line 1: expected an object, found text"),
+        ("valid-yaml.yaml", "line 1: the object has no api"),
+    ],
 )
 def test_what_is_no_manifest_is_refused_with_its_line(shared: Path, name: str, words: str) -> None:
     with pytest.raises(SourceError, match=words):

@@ -97,5 +97,5 @@ def test_lists_are_taken_apart(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="is not there"):
+    with pytest.raises(ConfigurationError, match="does not exist"):
         loaded(Living(), tmp_path / "nothing")

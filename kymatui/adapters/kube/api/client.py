@@ -64,10 +64,10 @@ class Client:
         """Return the resource of a kind. Raise NotFoundError if the cluster does not serve it."""
         found = self.discovery.find(gvk)
         if found is None:
-            served = ", ".join(self.discovery.versions(gvk.group)) or "nothing of the group"
+            served = ", ".join(self.discovery.versions(gvk.group)) or "no kind of the group"
             raise NotFoundError(
                 f"{self.transport.connection.endpoint.host} does not serve {gvk}",
-                hint=f"it serves {served}; is the CustomResourceDefinition installed?",
+                hint=f"it serves {served}; check that the CRD is installed",
                 status=404,
             )
         return found

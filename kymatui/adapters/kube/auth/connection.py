@@ -60,7 +60,7 @@ def connect(
         if inside is None:
             raise no_kubeconfig(kubeconfig, environment)
         if context and context != _IN_CLUSTER:
-            raise ConfigurationError(f"there is no kubeconfig, and so no context {context!r}")
+            raise ConfigurationError(f"no kubeconfig found, so there is no context {context!r}")
         return inside
     chosen = config.context(context)
     endpoint = read_endpoint(chosen.cluster)

@@ -97,7 +97,7 @@ def read_user(user: KubeconfigEntry | None, endpoint: Endpoint, cluster: Kubecon
         return Credential((*found.headers, *impersonation), found.certificate or certificate, found.expires)
 
     if body.get("auth-provider") is not None and "exec" in body:
-        raise entry_error(user, "user", "it has an exec plugin and an auth-provider; choose one")
+        raise entry_error(user, "user", "it has both an exec plugin and an auth-provider; keep one")
     return make
 
 
@@ -107,14 +107,14 @@ def authentication_kind(user: KubeconfigEntry | None) -> str:
     plan = body.get("exec")
     words = (
         ("token", "a token"),
-        ("tokenFile", "the token in a file"),
+        ("tokenFile", "a token file"),
         ("username", "a password"),
         ("exec", f"the plugin {plan.get('command')}" if isinstance(plan, Mapping) else "a plugin"),
         ("auth-provider", "an auth-provider"),
         ("client-certificate", "a client certificate"),
         ("client-certificate-data", "a client certificate"),
     )
-    return next((word for key, word in words if body.get(key)), "nothing: the request is anonymous")
+    return next((word for key, word in words if body.get(key)), "no credentials")
 
 
 def impersonation_headers(user: KubeconfigEntry) -> Headers:
@@ -125,7 +125,7 @@ def impersonation_headers(user: KubeconfigEntry) -> Headers:
     if not name and (uid or groups or extra):
         raise entry_error(user, "user", "it impersonates a uid, groups or extra without a user (as)")
     if not isinstance(groups, list) or not isinstance(extra, Mapping):
-        raise entry_error(user, "user", "its as-groups is no list, or its as-user-extra no object of lists")
+        raise entry_error(user, "user", "its as-groups is not a list, or its as-user-extra is not an object of lists")
     if not name:
         return ()
     found = [("Impersonate-User", str(name))]
@@ -142,7 +142,7 @@ def impersonation_headers(user: KubeconfigEntry) -> Headers:
 def _check_methods(user: KubeconfigEntry) -> None:
     body = user.body
     if (body.get("token") or body.get("tokenFile")) and body.get("username"):
-        raise entry_error(user, "user", "it has a token and a password; choose one")
+        raise entry_error(user, "user", "it has both a token and a password; keep one")
 
 
 def _certificate(user: KubeconfigEntry) -> ClientCertificate | None:

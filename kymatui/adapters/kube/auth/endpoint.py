@@ -54,7 +54,9 @@ def read_endpoint(cluster: KubeconfigEntry) -> Endpoint:
     insecure = body.get("insecure-skip-tls-verify") is True
     authority = read_pem(cluster, "cluster", "certificate-authority")
     if insecure and authority:
-        raise entry_error(cluster, "cluster", "it has a certificate authority and insecure-skip-tls-verify; choose one")
+        raise entry_error(
+            cluster, "cluster", "it has both a certificate authority and insecure-skip-tls-verify; keep one"
+        )
     return Endpoint(
         server=_checked_server(cluster, server),
         authority=authority,
@@ -72,16 +74,16 @@ def _checked_server(cluster: KubeconfigEntry, server: str) -> str:
         parts = urlsplit(full)
         named = bool(parts.hostname) and (parts.port is None or parts.port > 0)
     except ValueError as error:
-        raise entry_error(cluster, "cluster", f"its server {server!r} is no address: {error}") from error
+        raise entry_error(cluster, "cluster", f"its server {server!r} is not a valid address: {error}") from error
     if parts.scheme not in ("http", "https") or not named:
-        raise entry_error(cluster, "cluster", f"its server {server!r} is no http or https address")
+        raise entry_error(cluster, "cluster", f"its server {server!r} is not an http or https address")
     return full.rstrip("/")
 
 
 def _checked_proxy(cluster: KubeconfigEntry, proxy: str) -> str:
     parts = parts_of(proxy)
     if proxy and (parts.scheme not in _PROXIES or not parts.hostname):
-        raise entry_error(cluster, "cluster", f"its proxy-url is none of {', '.join(_PROXIES)}")
+        raise entry_error(cluster, "cluster", f"its proxy-url must be one of {', '.join(_PROXIES)}")
     return proxy
 
 
@@ -108,7 +110,8 @@ def read_file(entry: KubeconfigEntry, kind: str, key: str, path: str) -> str:
 def entry_error(entry: KubeconfigEntry, kind: str, reason: str) -> ConfigurationError:
     """Return the error of an unusable kubeconfig entry, with its name and file."""
     return ConfigurationError(
-        f"the {kind} {entry.name!r} in {entry.file} cannot be used: {reason}", hint="mend it there, or choose another"
+        f"the {kind} {entry.name!r} in {entry.file} cannot be used: {reason}",
+        hint="fix it there, or choose another context",
     )
 
 

@@ -43,11 +43,11 @@ def run_plugin(
         raise entry_error(user, "user", "its exec has no command")
     version = plan.get("apiVersion")
     if version not in _VERSIONS:
-        raise entry_error(user, "user", f"its exec has the apiVersion {version!r}; known are {', '.join(_VERSIONS)}")
-    if plan.get("interactiveMode") == "Always":
         raise entry_error(
-            user, "user", f"its plugin {plan['command']} wants to ask on a terminal (interactiveMode: Always)"
+            user, "user", f"its exec has the apiVersion {version!r}; supported are {', '.join(_VERSIONS)}"
         )
+    if plan.get("interactiveMode") == "Always":
+        raise entry_error(user, "user", f"its plugin {plan['command']} needs a terminal (interactiveMode: Always)")
     output = _run(user, plan, _told(str(version), plan, endpoint, cluster), patience)
     return _read(plan["command"], str(version), output)
 
@@ -124,7 +124,7 @@ def _read(command: str, version: str, output: bytes) -> ExecCredential:
     if not isinstance(answer, dict) or answer.get("kind") != "ExecCredential":
         raise _failed(command, "did not answer with an ExecCredential")
     if answer.get("apiVersion") != version:
-        raise _failed(command, f"answered in {answer.get('apiVersion')!r}, asked for was {version}")
+        raise _failed(command, f"answered in {answer.get('apiVersion')!r}, expected {version}")
     status = answer.get("status")
     found = status if isinstance(status, dict) else {}
     token, certificate, key = (
@@ -141,11 +141,11 @@ def _expiry(command: str, text: object) -> float | None:
     try:
         parsed = datetime.fromisoformat(str(text))
     except ValueError as error:
-        raise _failed(command, f"gave {text!r} as expirationTimestamp, which is no time") from error
+        raise _failed(command, f"gave {text!r} as expirationTimestamp, which is not a time") from error
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
 
 
 def _failed(command: str, reason: str) -> ConfigurationError:
     return ConfigurationError(
-        f"the credential plugin {command} {reason}", hint="run it by hand in a terminal: it may want you to log in"
+        f"the credential plugin {command} {reason}", hint="run it in a terminal; it may ask you to log in"
     )

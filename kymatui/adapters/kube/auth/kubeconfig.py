@@ -63,13 +63,14 @@ class Kubeconfig:
         name = wanted or self.current
         if not name:
             raise ConfigurationError(
-                f"no context is current in {_listed(self.files)}", hint=f"choose one with --context: {self._names()}"
+                f"{_listed(self.files)} has no current context", hint=f"choose one with --context: {self._names()}"
             )
         entry = self.contexts.get(name)
         if entry is None:
-            where, hint = f"in {_listed(self.files)}", f"there are: {self._names()}"
+            where, hint = f"in {_listed(self.files)}", f"contexts: {self._names()}"
             if not wanted:  # the file is wrong, not the command line
-                raise ConfigurationError(f"no context {name!r} {where}, which it calls current", hint=hint)
+                hint = f"choose one with --context: {self._names()}"
+                raise ConfigurationError(f"the current context {name!r} does not exist {where}", hint=hint)
             raise UnknownNameError.near("context", name, self.contexts, where=where, hint=hint)
         return KubeContext(
             name=name,
@@ -80,16 +81,16 @@ class Kubeconfig:
         )
 
     def _names(self) -> str:
-        return ", ".join(sorted(self.contexts)) or "none at all"
+        return ", ".join(sorted(self.contexts)) or "none"
 
     def _pointed(self, context: KubeconfigEntry, what: str, among: Mapping[str, KubeconfigEntry]) -> KubeconfigEntry:
         name = _text(context, what)
         if name in among:
             return among[name]
-        told = f"points to the {what} {name!r}, which is not there" if name else f"names no {what}"
+        told = f"points to the {what} {name!r}, which does not exist" if name else f"names no {what}"
         raise ConfigurationError(
             f"the context {context.name!r} in {context.file} {told}",
-            hint=f"there are: {', '.join(sorted(among)) or 'none at all'}",
+            hint=f"existing: {', '.join(sorted(among)) or 'none'}",
         )
 
 
@@ -100,9 +101,7 @@ def read_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = 
     """
     places = candidate_files(explicit, environment)
     if explicit and not _is_there(places[0]):
-        raise ConfigurationError(
-            f"the kubeconfig {places[0]} is not there", hint="--kubeconfig takes the path of a file"
-        )
+        raise ConfigurationError(f"kubeconfig {places[0]} not found", hint="check the path of --kubeconfig")
     present = [place for place in places if _is_there(place)]
     return merge([(place, _load(place)) for place in present]) if present else None
 
@@ -130,9 +129,9 @@ def candidate_files(explicit: str = "", environment: Mapping[str, str] | None = 
 def no_kubeconfig(explicit: str = "", environment: Mapping[str, str] | None = None) -> ConfigurationError:
     """Return the error for when no kubeconfig names a cluster."""
     return ConfigurationError(
-        f"no kubeconfig: looked for {_listed(candidate_files(explicit, environment))}, "
-        "and this is no pod with a service account",
-        hint="name one with --kubeconfig or KUBECONFIG, or try `kymatui demo`, which needs no cluster",
+        f"no kubeconfig found at {_listed(candidate_files(explicit, environment))}, "
+        "and this is not a pod with a service account",
+        hint="use --kubeconfig or KUBECONFIG, or try `kymatui demo`, which needs no cluster",
     )
 
 
@@ -161,7 +160,7 @@ def _entries(file: Path, document: Mapping[str, Any], plural: str, singular: str
             raise _malformed(file, f"{plural}[{index}] has no name")
         body = item.get(singular)
         if body is not None and not isinstance(body, Mapping):
-            raise _malformed(file, f"{singular} {item['name']!r} is not an object")
+            raise _malformed(file, f"{singular} {item['name']!r} is not a mapping")
         yield KubeconfigEntry(item["name"], _absolute(dict(body or {}), file, _PATHS[singular]), file)
 
 
@@ -190,7 +189,7 @@ def _load(file: Path) -> Mapping[str, Any]:
     if document is None:
         return {}
     if not isinstance(document, Mapping):
-        raise _malformed(file, "it is not an object")
+        raise _malformed(file, "it is not a mapping")
     return document
 
 
@@ -202,7 +201,9 @@ def _where(error: Exception) -> str:
 
 
 def _malformed(file: Path, reason: str) -> ConfigurationError:
-    return ConfigurationError(f"the kubeconfig {file} cannot be used: {reason}")
+    return ConfigurationError(
+        f"the kubeconfig {file} cannot be used: {reason}", hint="fix the file, or use another --kubeconfig"
+    )
 
 
 def _text(entry: KubeconfigEntry, key: str) -> str:

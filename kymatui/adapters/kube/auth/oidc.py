@@ -26,7 +26,7 @@ def provider_token(user: KubeconfigEntry) -> tuple[str, float | None]:
     name = provider.get("name") if isinstance(provider, Mapping) else None
     if name != "oidc":
         raise entry_error(
-            user, "user", f"its auth-provider {name!r} is gone from Kubernetes since 1.26; use an exec plugin"
+            user, "user", f"its auth-provider {name!r} was removed in Kubernetes 1.26; use an exec plugin"
         )
     settings = provider.get("config")
     if not isinstance(settings, Mapping) or not settings.get("id-token"):
@@ -41,7 +41,7 @@ def provider_token(user: KubeconfigEntry) -> tuple[str, float | None]:
     if ends is not None and ends <= time.time():
         raise ConfigurationError(
             f"the OIDC token of the user {user.name!r} in {user.file} has expired, and its issuer "
-            f"{settings.get('idp-issuer-url')} gave no other",
+            f"{settings.get('idp-issuer-url')} did not renew it",
             hint="log in again",
         )
     return token, ends
@@ -66,7 +66,7 @@ def _refreshed(user: KubeconfigEntry, settings: Mapping[str, Any]) -> dict[str, 
             f"the OIDC token of the user {user.name!r} in {user.file} cannot be refreshed: {error}", hint="log in again"
         ) from error
     if not getattr(loader, "token", None):
-        raise entry_error(user, "user", "its OIDC id-token is no usable token, and it could not be refreshed")
+        raise entry_error(user, "user", "its OIDC id-token is invalid and could not be refreshed")
     users: Any = document["users"]
     found: dict[str, Any] = users[0]["user"]["auth-provider"]["config"]
     return found

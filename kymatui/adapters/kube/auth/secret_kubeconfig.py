@@ -63,8 +63,8 @@ def require_unexpired(connection: Connection, now: float) -> None:
         if end is not None and end <= now:
             moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(end))
             raise ConfigurationError(
-                f"the kubeconfig in {connection.context} is of no use any more: its {what} expired at {moment}",
-                hint="whoever makes the access Secrets has to renew it",
+                f"the kubeconfig in {connection.context} has expired: its {what} was valid until {moment}",
+                hint="renew the access Secret",
             )
 
 
@@ -93,14 +93,14 @@ def _context(config: Kubeconfig, where: str) -> KubeContext:
     """Return the current context, or the only one; errors do not quote names of the file."""
     name = config.current or (next(iter(config.contexts)) if len(config.contexts) == 1 else "")
     if not name:
-        found = "no context" if not config.contexts else "several contexts, and none of them is current"
+        found = "no context" if not config.contexts else "several contexts and no current one"
         raise ConfigurationError(f"the kubeconfig in {where} cannot be used: it has {found}")
     if name not in config.contexts:
-        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: its current context is not in it")
+        raise ConfigurationError(f"the kubeconfig in {where} cannot be used: its current context does not exist")
     try:
         return config.context(name)
     except ConfigurationError:
-        said = "its context names a cluster or a user that is not in it"
+        said = "its context names a cluster or a user that it does not have"
         raise ConfigurationError(f"the kubeconfig in {where} cannot be used: {said}") from None
 
 
@@ -114,7 +114,7 @@ def _check_server(cluster: KubeconfigEntry, where: str) -> None:
         known = False
     if not known:
         raise ConfigurationError(
-            f"the kubeconfig in {where} cannot be used: its server is no http or https address of an API server"
+            f"the kubeconfig in {where} cannot be used: its server is not an http or https address"
         )
 
 
@@ -122,14 +122,14 @@ def _document(content: bytes, where: str) -> Mapping[str, Any]:
     import yaml
 
     if len(content) > LARGEST:
-        raise ConfigurationError(f"the kubeconfig in {where} is too large; {LARGEST} bytes are the most")
+        raise ConfigurationError(f"the kubeconfig in {where} is too large; at most {LARGEST} bytes are allowed")
     try:
         found = yaml.load(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 (both are safe)
     except (yaml.YAMLError, ValueError, RecursionError):
         # The parser's message may quote the content, so the cause is dropped too.
-        raise ConfigurationError(f"the kubeconfig in {where} does not parse: it is no YAML") from None
+        raise ConfigurationError(f"the kubeconfig in {where} is not valid YAML") from None
     if not isinstance(found, Mapping):
-        raise ConfigurationError(f"the kubeconfig in {where} does not parse: it is no object")
+        raise ConfigurationError(f"the kubeconfig in {where} is not an object")
     return found
 
 
@@ -138,5 +138,5 @@ def _check(entry: KubeconfigEntry, what: str, forbidden: tuple[str, ...], where:
     if named:
         raise ConfigurationError(
             f"the kubeconfig in {where} is refused: its {what} names {', '.join(named)}",
-            hint="a kubeconfig out of a Secret may run nothing here and read no file here",
+            hint="a kubeconfig from a Secret may not run programs or read files on this machine",
         )

@@ -82,7 +82,9 @@ class PagedList:
         version, token = metadata.get("resourceVersion") or "", metadata.get("continue") or ""
         if not (isinstance(version, str) and isinstance(token, str)):
             raise field_error(
-                FieldError("metadata.continue or metadata.resourceVersion is no string"), answer.request, answer.server
+                FieldError("metadata.continue or metadata.resourceVersion is not a string"),
+                answer.request,
+                answer.server,
             )
         remaining = metadata.get("remainingItemCount")
         return Page(items, version, token, remaining if isinstance(remaining, int) else None)
@@ -94,7 +96,7 @@ class PagedList:
         self._empty = 0 if page.items else self._empty + 1
         known = hash(page.token)
         if page.token and known in self._seen:
-            raise ServerError(f"{self._subject} does not end: a continue token came twice", hint=_NOT_USED)
+            raise ServerError(f"{self._subject} does not end: a continue token was repeated", hint=_NOT_USED)
         self._seen.add(known)
         if page.token and self._empty > MOST_EMPTY_PAGES:
             raise ServerError(f"{self._subject} does not end: {self._empty} pages in a row are empty", hint=_NOT_USED)
@@ -111,4 +113,4 @@ class PagedList:
         return f"the list of {self._resource.name} of {self._transport.connection.endpoint.server}"
 
 
-_NOT_USED = "nothing of it was used"
+_NOT_USED = "it was not used"

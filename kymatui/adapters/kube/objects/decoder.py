@@ -67,7 +67,7 @@ class Decoder:
                 raise field_error(FieldError(msgspec_message(error)), answer.request, answer.server) from error
             items = [self.object(item) for item in found.items or ()]
         if found.items is msgspec.UNSET or not found.kind.endswith("List"):
-            flaw = FieldError("items is missing" if found.kind.endswith("List") else "kind is that of no list")
+            flaw = FieldError("items is missing" if found.kind.endswith("List") else "kind is not a list")
             raise field_error(flaw, answer.request, answer.server)
         require_shallow(items, answer.request, answer.server)
         kind = found.kind.removesuffix("List")
@@ -189,6 +189,6 @@ def event_decoder() -> msgspec.json.Decoder[Any]:
 
 def no_json(error: Exception) -> ServerError:
     return ServerError(
-        f"the answer is no JSON of a Kubernetes API server: {error}",
-        hint="is the address of the kubeconfig that of the API server, or of a proxy before it?",
+        f"the answer is not JSON of a Kubernetes API server: {error}",
+        hint="check that the kubeconfig's server is the API server and not a proxy",
     )

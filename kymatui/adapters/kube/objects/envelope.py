@@ -106,22 +106,20 @@ def _check_fields(entries: Any, where: str) -> None:
         while level:
             below = [value for part in level for value in part.values()]
             if not all(type(value) is dict for value in below):
-                raise FieldError(f"{where}metadata.managedFields[{number}].fieldsV1 holds something else than objects")
+                raise FieldError(f"{where}metadata.managedFields[{number}].fieldsV1 has values that are not objects")
             level = below
 
 
 def require_shallow(value: object, request: str, server: str) -> None:
     if is_too_deep(value):
         raise OversizedAnswerError(
-            f"the answer of {server} to {request} nests deeper than {DEEPEST} levels", hint="nothing of it was used"
+            f"the answer of {server} to {request} nests deeper than {DEEPEST} levels", hint="it was not used"
         )
 
 
 def field_error(error: FieldError, request: str, server: str) -> ServerError:
     """Return the error of an answer with such a field: server, request, path."""
-    return ServerError(
-        f"the answer of {server} to {request} cannot be read: {error}", hint="nothing was changed on the ground of it"
-    )
+    return ServerError(f"the answer of {server} to {request} cannot be read: {error}", hint="no changes made")
 
 
 def msgspec_message(error: Exception) -> str:

@@ -30,7 +30,7 @@ class MemoryBudget:
             if amount > 0 and self.kept + amount > self._most:
                 raise OversizedAnswerError(
                     f"the objects of {self._subject} take more than {format_size(self._most)} of memory",
-                    hint="name a namespace (-n) or a selector to read fewer of them",
+                    hint="use a namespace (-n) or a selector to read fewer",
                 )
             if self._above is not None:
                 self._above.take(amount)

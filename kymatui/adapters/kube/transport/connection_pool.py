@@ -145,7 +145,10 @@ def tls_context(endpoint: Endpoint, certificate: ClientCertificate | None) -> ss
         elif not endpoint.insecure:
             context.load_default_certs()
     except (ssl.SSLError, ValueError) as error:
-        raise ConfigurationError(f"the certificate authority of {endpoint.origin} is no certificate") from error
+        raise ConfigurationError(
+            f"the certificate authority of {endpoint.origin} is not a certificate",
+            hint="it must be PEM: fix it there, or get a new kubeconfig",
+        ) from error
     if certificate is not None:
         _load_certificate(context, certificate)
     return context

@@ -46,7 +46,7 @@ _BY_STATUS: Mapping[int, type[ClusterError]] = {
 _REFUSED_WITH_500 = ("failed to create typed patch object", "failed to convert new object")
 """Server-side apply says so of a manifest with fields that its kind has not, or of other types: it never will do."""
 
-_UNREADABLE = "is the server the API server of the cluster? kymatui reads no answer of that size or form"
+_UNREADABLE = "check that the server is the cluster's API server; kymatui does not read such an answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,19 +123,19 @@ def retry_after(headers: Mapping[str, str], document: Mapping[str, Any] | None =
 
 
 def _unauthorized(asked: SentRequest) -> str:
-    who = f" of the user {asked.user!r}" if asked.user else "" if asked.proof else " of no user"
-    name = asked.context if asked.given else f"the context {asked.context!r}"
-    where = f" of {name}" if asked.context else ""
+    who = f" of user {asked.user!r}" if asked.user else ""
+    name = asked.context if asked.given else f"context {asked.context!r}"
+    where = f" in {name}" if asked.context else ""
     return f"{asked.server} does not accept the credentials{who}{where} ({asked.proof or 'unknown kind'})"
 
 
 def _login_hint(asked: SentRequest) -> str:
     if asked.given:
-        return "whoever makes the access Secrets has to make it again: it is expired, revoked or of another cluster"
+        return "create the access Secret again: its credentials are expired, revoked or for another cluster"
     if asked.token_expiry is not None and asked.token_expiry < time.time():
         ended = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(asked.token_expiry))
         return f"the token expired at {ended}; log in again"
-    return "log in again, or get a new kubeconfig: the credentials are expired, revoked or of another cluster"
+    return "log in again, or get a new kubeconfig: the credentials are expired, revoked or for another cluster"
 
 
 def _hint(kind: type[ClusterError], asked: SentRequest, said: str, reason: str) -> str:
@@ -143,36 +143,39 @@ def _hint(kind: type[ClusterError], asked: SentRequest, said: str, reason: str) 
         return _rights_hint(asked, said)
     if kind is ConflictError:
         return {
-            "AlreadyExists": "it is there already",
-            "Conflict": "somebody changed it in between; read it again",
+            "AlreadyExists": "choose another name, or change the existing object",
+            "Conflict": "another client changed the object; try again",
         }.get(reason, "")
     if kind is ExpiredError:
-        return "the list is too old to go on with; list again"
+        return "the list is too old to continue; list again"
     if kind is NotFoundError and "could not find the requested resource" in said:
         return f"the server does not serve {asked.path}"
     return ""
 
 
+_ANONYMOUS = 'User "system:anonymous"'
 _FORBIDDEN = re.compile(r'cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?:.* in the namespace "([^"]+)")?')
 
 
 def _rights_hint(asked: SentRequest, said: str) -> str:
+    if _ANONYMOUS in said and not asked.given:
+        return "the request had no credentials: set a user in the context, or use another context"
     found = _FORBIDDEN.search(said)
     if found is None:
-        return "ask whoever runs the cluster for the right, or use another context"
+        return "ask the cluster's administrator for the right, or use another context"
     verb, resource, group, namespace = found.groups()
     name = f"{resource}.{group}" if group else resource
     place = f" -n {namespace}" if namespace else " --all-namespaces"
     if asked.given:
-        return f"{asked.context} has to lead to an account that may {verb} {name}{place}"
+        return f"{asked.context} needs an account that may {verb} {name}{place}"
     context = f" --context {asked.context}" if asked.context else ""
-    return f"ask for the right; `kubectl{context} auth can-i {verb} {name}{place}` tells whether it is there"
+    return f"ask for the right; `kubectl{context} auth can-i {verb} {name}{place}` checks it"
 
 
 def _server_hint(said: str) -> str:
     if "etcd" in said or "webhook" not in said:
-        return "the server has trouble; try again, and look at its logs"
-    return "an admission webhook failed: look whether its service runs"
+        return "the server failed; try again, and check its logs"
+    return "an admission webhook failed: check that its service is running"
 
 
 def _foreign(asked: SentRequest, status: int, headers: Mapping[str, str], body: bytes) -> ClusterError:
@@ -181,8 +184,8 @@ def _foreign(asked: SentRequest, status: int, headers: Mapping[str, str], body: 
     text = _plain(body)
     if "HTTP request to an HTTPS server" in text:
         return UnreachableError(
-            f"{asked.server} speaks HTTPS, and was asked in HTTP",
-            hint="the server of the kubeconfig wants https://",
+            f"{asked.server} uses HTTPS, but the request was HTTP",
+            hint="use https:// for the server in the kubeconfig",
             status=status,
         )
     if status == 401:
@@ -206,7 +209,7 @@ def not_kubernetes(asked: SentRequest, status: int, headers: Mapping[str, str]) 
     told = f"status {status}, {kind}" + (f", to {moved[:200]}" if moved else "")
     return ServerError(
         f"{asked.server} did not answer {asked} as a Kubernetes API server ({told})",
-        hint="is the address of the kubeconfig that of the API server, or of a proxy or a login page before it?",
+        hint="check that the kubeconfig's server is the API server, not a proxy or a login page",
         status=status,
     )
 
@@ -235,41 +238,41 @@ def unreachable(asked: SentRequest, error: BaseException, patience: str) -> Unre
         return any(isinstance(cause, kinds) for cause in causes)
 
     if is_one(http.ProxyError):
-        said = f"the proxy before {host} does not work: {_last(causes)}"
-        return UnreachableError(said, hint="look at proxy-url and HTTPS_PROXY")
+        said = f"no connection to {host} through the proxy: {_last(causes)}"
+        return UnreachableError(said, hint="check proxy-url and HTTPS_PROXY")
     if is_one(ConnectionRefusedError):
         said = f"nothing listens at {host} (connection refused)"
-        return UnreachableError(said, hint="is the cluster up, and the server of the kubeconfig right?")
+        return UnreachableError(said, hint="check that the cluster is running, and the server in the kubeconfig")
     if is_one(socket.gaierror, http.NameResolutionError):
         said = f"the name of {host} cannot be resolved"
-        return UnreachableError(said, hint="is the network (VPN, DNS) up, and the name right?")
+        return UnreachableError(said, hint="check the network (VPN, DNS), and the server in the kubeconfig")
     # NewConnectionError is a subclass of ConnectTimeoutError.
     if is_one(http.ConnectTimeoutError) and not is_one(http.NewConnectionError):
-        said = f"{host} takes no connection (tried for {patience})"
-        return UnreachableError(said, hint="is the cluster up, and the network (VPN, firewall)?")
+        said = f"{host} accepts no connection (tried for {patience})"
+        return UnreachableError(said, hint="check that the cluster is running, and the network (VPN, firewall)")
     if is_one(TimeoutError, http.ReadTimeoutError):
         said = f"{host} did not answer {asked} within {patience}"
-        return UnreachableError(said, hint="is the network (VPN, firewall) up?")
-    said = f"the connection to {host} broke during {asked}: {_last(causes)}"
-    return UnreachableError(said, hint="it may be restarting; try again")
+        return UnreachableError(said, hint="check the network (VPN, firewall)")
+    said = f"the connection to {host} was lost during {asked}: {_last(causes)}"
+    return UnreachableError(said, hint="the server may be restarting; try again")
 
 
 def _tls(host: str, error: BaseException) -> UnreachableError:
     said = str(getattr(error, "verify_message", "") or getattr(error, "reason", "") or error)
     lowered = f"{said} {error}".lower()
     if "hostname" in lowered or "ip address mismatch" in lowered or "doesn't match" in lowered:
-        hint = "the certificate is for another name: set tls-server-name in the kubeconfig, or mend the server"
+        hint = "the certificate is for another name: set tls-server-name in the kubeconfig, or fix the server"
     elif "expired" in lowered and "verify" in lowered:
         hint = "the server's certificate has expired; renew it"
     elif "self-signed" in lowered or "self signed" in lowered or "local issuer" in lowered:
-        hint = "the certificate-authority of the kubeconfig did not sign it: another cluster, or a proxy between?"
+        hint = "the kubeconfig's certificate-authority did not sign the server's certificate: get a new kubeconfig"
     elif "wrong_version_number" in lowered or "record layer" in lowered:
-        hint = "the server speaks plain HTTP there: the kubeconfig wants http://, or another port"
+        hint = "the server uses plain HTTP on this port: use http:// or another port in the kubeconfig"
     elif "alert" in lowered:
-        hint = "the server refused the client certificate"
+        hint = "the server rejected the client certificate: get a new kubeconfig"
     else:
-        hint = "look at certificate-authority and client-certificate in the kubeconfig"
-    return UnreachableError(f"no TLS connection to {host}: {said}", hint=hint)
+        hint = "check certificate-authority and client-certificate in the kubeconfig"
+    return UnreachableError(f"no TLS connection to {host}: {said.rstrip('.')}", hint=hint)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

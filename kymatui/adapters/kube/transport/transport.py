@@ -155,7 +155,7 @@ class Transport:
             return
         if not is_read_only_request(request.method, request.path):
             raise ReadOnlyError(
-                f"{request.method} {request.path} would write, and only reading is allowed; nothing was sent",
+                f"{request.method} {request.path} would write, but access is read-only; nothing was sent",
                 hint="start without --read-only and KYMATUI_READ_ONLY to write",
             )
 

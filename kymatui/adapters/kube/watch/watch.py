@@ -245,7 +245,7 @@ class Watch:
 
     def _polled(self) -> float:
         self._version, self._attempt = "", 0
-        message = f"may not be watched; listed every {self._timing.poll:.0f} s"
+        message = f"may not be watched; listed again every {self._timing.poll:.0f} s"
         self.store.publish(Feed(FeedState.LIVE, self._timing.now(), self._where(message)))
         return self._timing.poll
 
@@ -432,7 +432,7 @@ def _decoded(events: Any, line: bytes) -> Any:
     try:
         return events.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ServerError(f"the watch sent something that is no event: {error}") from error
+        raise ServerError(f"the watch sent an invalid event: {error}") from error
 
 
 def _version(item: Object) -> str:

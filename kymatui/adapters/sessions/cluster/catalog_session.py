@@ -237,18 +237,17 @@ class CatalogSession:
         kinds = {feed.state for feed in found}
         if kinds <= {FeedState.ABSENT}:
             raise NotFoundError(
-                f"the cluster of {self.name!r} has no Kyma: it serves none of the kinds of {KYMA_KINDS[0].group}",
-                hint="install Kyma's CustomResourceDefinitions and lifecycle-manager, choose another --context, "
-                "or try `kymatui demo`",
+                f"cluster {self.name!r} has no Kyma: it serves no kind of {KYMA_KINDS[0].group}",
+                hint="install Kyma's CRDs and lifecycle-manager, choose another --context, or try `kymatui demo`",
             )
         said = next((feed.message for feed in found if feed.state in (FeedState.FORBIDDEN, FeedState.FAILED)), "")
         if kinds <= {FeedState.ABSENT, FeedState.FORBIDDEN}:
             raise ForbiddenError(
-                f"you may read nothing of Kyma in the cluster of {self.name!r}: {said}",
-                hint=f"ask for the right to list and watch {KYMA_KINDS[0].group}, or use another --context",
+                f"you may not read Kyma's objects in cluster {self.name!r}: {said}",
+                hint=f"ask for the right to list and watch objects of {KYMA_KINDS[0].group}, or use another --context",
             )
         if kinds <= {FeedState.ABSENT, FeedState.FORBIDDEN, FeedState.FAILED}:
-            raise ServerError(f"the cluster of {self.name!r} lists nothing of Kyma: {said}", hint="try again later")
+            raise ServerError(f"cluster {self.name!r} does not list Kyma's objects: {said}", hint="try again later")
 
     def _changed(self) -> None:
         if self._watched.is_outdated:

@@ -28,11 +28,11 @@ def _read(path: Path) -> WindowPolicy:
             text = file.read(_LARGEST)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise ConfigurationError(f"the policy of maintenance windows {path} cannot be read: {reason}") from error
+        raise ConfigurationError(f"the maintenance window policy {path} cannot be read: {reason}") from error
     found = read_policy(text)
     if isinstance(found, UnreadablePolicy):
         raise ConfigurationError(
-            f"{path} is no policy of maintenance windows: {found.reason}",
-            hint="it is the JSON file that lifecycle-manager has, with rules and a default",
+            f"{path} is not a maintenance window policy: {found.reason}",
+            hint="use lifecycle-manager's JSON file with rules and a default",
         )
     return found

@@ -51,13 +51,13 @@ def _read_schemas(home: KubeCluster) -> Mapping[str, FieldSchema]:
 
 
 def _found_rules(home: KubeCluster, namespace: str, options: SessionOptions, given: ControllerSettings) -> FoundRules:
-    notes = [f"the policy of maintenance windows is {options.maintenance_policy}"] if given.windows else []
+    notes = [f"maintenance window policy: {options.maintenance_policy}"] if given.windows else []
     try:
         flags = _flags(home, namespace)
     except ClusterError as error:
-        return given, (*notes, f"lifecycle-manager's configuration is not known: {error}")
+        return given, (*notes, f"lifecycle-manager's configuration is unknown: {error}")
     if flags is None:
-        told = f"lifecycle-manager's configuration is not known: {namespace} has no Deployment of it"
+        told = f"lifecycle-manager's configuration is unknown: {namespace} has no Deployment of it"
         return given, (*notes, told)
     windows = given.windows
     if windows is None:
@@ -74,16 +74,16 @@ def _flags(home: KubeCluster, namespace: str) -> ControllerFlags | None:
 
 def _policy(home: KubeCluster, namespace: str, flags: ControllerFlags) -> tuple[WindowPolicy | None, str]:
     if not flags.policy:
-        return None, f"{flags.deployment} mounts no policy of maintenance windows"
+        return None, f"{flags.deployment} mounts no maintenance window policy"
     ref = ObjectRef(_CONFIG_MAP, namespace, flags.policy)
     try:
         raw = home.get(ref)
     except ClusterError as error:
-        return None, f"the policy of maintenance windows is not known: {error}"
+        return None, f"the maintenance window policy is unknown: {error}"
     text = ((raw or {}).get("data") or {}).get(POLICY_KEY)
     if not isinstance(text, str):
         return None, f"{ref}, which {flags.deployment} mounts, has no {POLICY_KEY}"
     found = read_policy(text)
     if isinstance(found, UnreadablePolicy):
-        return None, f"{ref} is no policy of maintenance windows: {found.reason}"
-    return found, f"the policy of maintenance windows is {ref}"
+        return None, f"{ref} is not a maintenance window policy: {found.reason}"
+    return found, f"maintenance window policy: {ref}"

@@ -121,7 +121,7 @@ class ControlSide:
         except KymatuiError as error:
             self._rules = (
                 self._configured() or ControllerSettings(),
-                (f"lifecycle-manager's configuration is not known: {error}",),
+                (f"lifecycle-manager's configuration is unknown: {error}",),
             )
         return True
 

@@ -43,7 +43,7 @@ def read_fleet(options: SessionOptions, *, labels: str = "") -> tuple[str, Fleet
         metas = []
         forbidden = isinstance(error, ForbiddenError)
         unknown = UnknownFact(ListGap.FORBIDDEN if forbidden else ListGap.UNKNOWN, (KYMA_KINDS[2].feed,), str(error))
-        notes.append(f"drift is not known: {error}")
+        notes.append(f"drift is unknown: {error}")
     if not labels and not options.namespace:
         save_runtime_names(client, [(ref.namespace, ref.name) for ref in map(read_ref, kymas)])
     return cluster.name, build_fleet(kymas, metas, unknown), tuple(notes)
@@ -99,7 +99,7 @@ def list_kind(
         if resource is not None:
             return client.list(resource, namespace, labels=labels, fields=fields).items
     raise NotFoundError(
-        f"{client.transport.connection.context} serves no {fixed.kind} of {OPERATOR}",
-        hint="is it a control plane? name another with --context",
+        f"{client.transport.connection.context} does not serve {fixed.kind} of {OPERATOR}",
+        hint="check that it is a control plane, or use another --context",
         status=404,
     )

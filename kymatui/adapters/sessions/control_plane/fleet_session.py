@@ -144,12 +144,12 @@ class FleetSession:
         feed = self.feeds[KYMAS.feed]
         if feed.state is FeedState.ABSENT:
             raise NotFoundError(
-                f"the cluster of {self.name!r} serves no Kyma",
-                hint="is it a control plane? name another with --kcp-context",
+                f"cluster {self.name!r} does not serve Kymas",
+                hint="check that it is a control plane, or use another --kcp-context",
                 status=404,
             )
         if feed.state is FeedState.FORBIDDEN:
-            raise ForbiddenError(f"you may list no Kyma in the cluster of {self.name!r}: {feed.message}")
+            raise ForbiddenError(f"you may not list Kymas in cluster {self.name!r}: {feed.message}")
         if feed.state is FeedState.FAILED:
             raise self._director.failure or ServerError(feed.message)
 

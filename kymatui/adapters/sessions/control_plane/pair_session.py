@@ -48,8 +48,8 @@ def kyma_resource(home: KubeCluster) -> ApiResource:
         if found is not None:
             return found
     raise NotFoundError(
-        f"the cluster of {home.name!r} serves no Kyma",
-        hint="is it a control plane? name another with --kcp-context",
+        f"cluster {home.name!r} does not serve Kymas",
+        hint="check that it is a control plane, or use another --kcp-context",
         status=404,
     )
 
@@ -79,7 +79,7 @@ def find_runtime(home: KubeCluster, name: str, namespace: str = "") -> RuntimeKe
         return keys[0]
     if keys:
         several = ", ".join("/".join(key) for key in keys)
-        raise UsageError(f"{name!r} is the name of several runtimes: {several}", hint="name the namespace, too")
+        raise UsageError(f"several runtimes are named {name!r}: {several}", hint="write NAMESPACE/NAME")
     if within or namespace:
         require_namespace(home, within or namespace)
     known = [one for _, one in list_runtimes(home, namespace)]
@@ -102,7 +102,7 @@ def open_pair(options: RemoteOptions, connect_timeout: float = CONNECT_SECONDS) 
             finally:
                 by_hand.client.transport.close()
         if not name:
-            raise UsageError("which runtime?", hint="name one; `kymatui fleet` lists them")
+            raise UsageError("no runtime named", hint="`kymatui fleet` lists the runtimes")
         return PairSession(home, find_runtime(home, name, options.control.namespace), options, connect_timeout)
     except BaseException:
         home.client.transport.close()
@@ -248,7 +248,7 @@ class PairSession:
         """Raises where the control plane's Kyma went away while it was looked for."""
         feed = self.pair().control.feeds[_KYMAS.feed]
         if feed.state is FeedState.LIVE and self.pair().control_kyma is None:
-            raise NotFoundError(f"the control plane has no Kyma {'/'.join(self.key)} any more", status=404)
+            raise NotFoundError(f"the control plane no longer has the Kyma {'/'.join(self.key)}", status=404)
 
     def close(self) -> None:
         """Lets go of both sides; the names that were seen are kept for shells to complete."""

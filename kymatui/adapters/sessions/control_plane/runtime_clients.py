@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kymatui.domain.kyma.manifests import Manifest
 
 MAX_CLIENTS: Final = 64
-_RENEW: Final = "whoever makes the access Secrets has to make it again"
+_RENEW: Final = "create the access Secret again"
 _SECRET = GroupVersionKind("", "v1", "Secret")
 _KYMAS: Final = KYMA_KINDS[0]
 _OWNED_BY: Final = "deprecated-operator.kyma-project.io/owned-by"
@@ -50,7 +50,7 @@ class SecretRuntimes:
             return self._home
         if not manifest.kyma:
             raise ConfigurationError(
-                f"{manifest.ref} is for a runtime, and has no label {LABEL_KYMA_NAME}",
+                f"{manifest.ref} is for a runtime but has no label {LABEL_KYMA_NAME}",
                 hint="label it, or set spec.remote to false",
             )
         return self.runtime(manifest.kyma, manifest.meta.namespace, cancel)
@@ -100,7 +100,7 @@ class SecretRuntimes:
         except ForbiddenError:
             return
         if owner not in ("", kyma):
-            raise ConfigurationError(f"{name} leads to the runtime of {owner}, and not of {kyma}", hint=_RENEW)
+            raise ConfigurationError(f"{name} leads to the runtime of {owner}, not of {kyma}", hint=_RENEW)
         if owner:
             self._proven[name] = (cluster, kyma)
 
@@ -140,12 +140,12 @@ def read_access_secret(
         case AccessSecretAmbiguous(_, found):
             names = ", ".join(f"{ref.namespace}/{ref.name}" for ref in found)
             hint = (
-                "lifecycle-manager takes none of several either, but keeps one that it has read until it restarts: "
-                "delete those that are old, then restart it"
+                "lifecycle-manager uses none of several either, but keeps the one that it has read until it restarts: "
+                "delete the old ones, then restart it"
             )
             raise ConfigurationError(f"more than one secret found for {kyma}: {names}", hint=hint)
         case KubeconfigUnreadable(secret, reason):
-            raise ConfigurationError(f"{secret} is no access to {kyma}: {reason}", hint=_RENEW)
+            raise ConfigurationError(f"{secret} gives no access to {kyma}: {reason}", hint=_RENEW)
 
 
 def owner_kyma(client: Client, cancel: threading.Event | None = None) -> str:

@@ -79,7 +79,7 @@ class RuntimeConnector:
             if isinstance(error, CancelledError):
                 raise UnreachableError(
                     f"{self._key[1]} did not answer within {self._timeout:g} s",
-                    hint="ctrl-r asks again; nothing else waits for it",
+                    hint="ctrl-r retries",
                 ) from None
             raise
         finally:
@@ -105,7 +105,7 @@ class RuntimeConnector:
         if access is None:
             raise ConfigurationError(
                 f"access secret not found: no Secret in {namespace} is labelled {LABEL_KYMA_NAME}={kyma}",
-                hint="--skr-kubeconfig and --skr-context name the runtime's cluster by hand",
+                hint="use --skr-kubeconfig and --skr-context to name the runtime's cluster",
             )
         self._source = f"Secret {access.secret.namespace}/{access.secret.name}"
         found = connect_from_secret(access.kubeconfig, self._source)
@@ -135,10 +135,10 @@ class RuntimeConnector:
             return
         if self._by_hand is not None:
             raise ConfigurationError(
-                f"the second cluster is the runtime of {owner}, and not of {'/'.join(self._key)}",
-                hint="name another with --skr-kubeconfig and --skr-context",
+                f"the second cluster is the runtime of {owner}, not of {'/'.join(self._key)}",
+                hint="use another --skr-kubeconfig or --skr-context",
             )
         raise ConfigurationError(
-            f"{self._source} leads to the runtime of {owner}, and not of {'/'.join(self._key)}",
-            hint=f"whoever makes the access Secrets has to make it again; nothing was read of {owner} but its name",
+            f"{self._source} leads to the runtime of {owner}, not of {'/'.join(self._key)}",
+            hint=f"create the access Secret again; kymatui read only the name of {owner}",
         )

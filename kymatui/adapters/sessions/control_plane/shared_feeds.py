@@ -59,7 +59,7 @@ class ControlPlane:
             )
         self._wait_listed(timeout)
         if self.states()[_KYMAS.feed].state is FeedState.ABSENT:
-            raise NotFoundError(f"the cluster of {self.home.name!r} serves no Kyma", status=404)
+            raise NotFoundError(f"cluster {self.home.name!r} does not serve Kymas", status=404)
 
     def _wait_listed(self, timeout: float) -> None:
         deadline = time.monotonic() + timeout

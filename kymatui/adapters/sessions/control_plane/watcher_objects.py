@@ -32,7 +32,7 @@ def read_control_side(home: KubeCluster) -> ControlPlaneObjects:
     """Read the control plane's objects. Raise NotFoundError if its Watchers are unknown."""
     watchers = _listed(home, _WATCHER)
     if isinstance(watchers, str):
-        raise NotFoundError(f"the Watchers of {home.name!r} are not known: {watchers}", status=404)
+        raise NotFoundError(f"the Watchers of {home.name!r} are unknown: {watchers}", status=404)
     found, why = {}, {}
     for fixed in (_GATEWAY, _VIRTUAL, _SERVICE):
         objects = _listed(home, fixed)

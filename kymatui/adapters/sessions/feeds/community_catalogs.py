@@ -73,9 +73,7 @@ class CommunityCatalogs:
         """Return each source's state by feed name, without passwords of addresses."""
         found = {source.name: source.feed for source in self._sources}
         if self._left_out:
-            message = (
-                f"{format_count(len(self._left_out), 'more source')} of catalogs left out; {MAX_SOURCES} are the most"
-            )
+            message = f"{format_count(len(self._left_out), 'more source')} skipped; at most {MAX_SOURCES} are used"
             found[f"{CATALOG_FEED}number {MAX_SOURCES + 1} and more"] = Feed(FeedState.FAILED, 0.0, message)
         return found
 

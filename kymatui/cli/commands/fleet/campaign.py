@@ -24,24 +24,36 @@ if TYPE_CHECKING:
     from kymatui.domain.kyma_edit.module_edit import ModuleEdit
     from kymatui.domain.plans.cluster_target import ClusterTarget
 
-_HEADER = ("RUNTIME", "SERVER", "OUTCOME", "FIELD", "BEFORE", "AFTER", "WHAT BECOMES OF IT")
+_HEADER = ("RUNTIME", "SERVER", "OUTCOME", "FIELD", "BEFORE", "AFTER", "EFFECT")
 
 
 def add_fleet_options(parser: argparse.ArgumentParser) -> None:
     """`--fleet` with what chooses runtimes, and at which pace they are edited."""
-    group = parser.add_argument_group("many runtimes of a control plane")
-    group.add_argument("--fleet", action="store_true", help="all runtimes that are chosen by what follows")
-    group.add_argument("--allow-fleet-writes", action="store_true", help="without it the plan is shown, and no more")
-    group.add_argument("--runtime", action="append", metavar="NAME", help="only this one; repeatable")
+    group = parser.add_argument_group("edit several runtimes of a control plane")
+    group.add_argument("--fleet", action="store_true", help="edit all runtimes that the options below select")
+    group.add_argument(
+        "--allow-fleet-writes", action="store_true", help="allow edits; without it, only the plan is displayed"
+    )
+    group.add_argument("--runtime", action="append", metavar="NAME", help="only the runtime with this name; repeatable")
     group.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
     group.add_argument("--plan", metavar="PLAN", help="only runtimes of this plan")
     group.add_argument("--region", metavar="REGION", help="only runtimes in this region")
     group.add_argument("--state", action="append", metavar="STATE", help="only runtimes in this state; repeatable")
     group.add_argument("--in-channel", metavar="CHANNEL", help="only runtimes in this channel")
     group.add_argument("--having", metavar="NAME[@VERSION]", help="only runtimes that have this module")
-    group.add_argument("--drifting", action="store_true", help="only runtimes with a module that drifts")
-    group.add_argument("--canaries", type=int, default=1, metavar="N", help="edited first, one by one (default: 1)")
-    group.add_argument("--at-once", type=int, default=4, metavar="N", help="edited at once after them (default: 4)")
+    group.add_argument(
+        "--drifting", action="store_true", help="only runtimes with a module in another version than its channel"
+    )
+    group.add_argument(
+        "--canaries", type=int, default=1, metavar="N", help="number of runtimes to edit first, one by one (default: 1)"
+    )
+    group.add_argument(
+        "--at-once",
+        type=int,
+        default=4,
+        metavar="N",
+        help="number of runtimes to edit in parallel after the canaries (default: 4)",
+    )
 
 
 def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
@@ -51,10 +63,13 @@ def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
     from kymatui.domain.fleet.campaigns import CampaignOutcome
 
     if not 1 <= args.at_once <= MAX_PARALLEL or args.canaries < 0:
-        raise UsageError(f"--at-once is within 1 and {MAX_PARALLEL}, and --canaries not negative")
+        raise UsageError(f"--at-once must be from 1 to {MAX_PARALLEL}, --canaries 0 or more")
     options, _ = remote_options_of(args)
     if options.by_hand is not None or options.runtime:
-        raise UsageError("--fleet is about many runtimes", hint="leave --remote, --skr-kubeconfig, --skr-context out")
+        raise UsageError(
+            "--fleet cannot be combined with --remote, --skr-kubeconfig or --skr-context",
+            hint="select runtimes with --runtime NAME",
+        )
     with no_changes_on_interrupt():
         pace = CampaignPace(args.canaries, args.at_once, args.wait, args.timeout)
         campaign = Campaign(options, toggle, pace, consent_of(args))
@@ -104,7 +119,7 @@ def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[
     chosen_ones = choose(fleet, options.control, words)
     found = [one for one in chosen_ones if not args.runtime or one.name in args.runtime]
     if not found:
-        raise UsageError("no runtime is chosen", hint="`kymatui fleet` takes the same words, and shows which are")
+        raise UsageError("no runtime matches the options", hint="`kymatui fleet` lists the runtimes")
     return [f"{runtime.ref.namespace}/{runtime.name}" for runtime in found]
 
 
@@ -115,22 +130,22 @@ def _pace(legs: Sequence[CampaignStep], args: argparse.Namespace) -> str:
     begun = [leg.name for leg in legs if leg.outcome is CampaignOutcome.UNDER_WAY]
     planned = [leg.name for leg in legs if leg.outcome is CampaignOutcome.PLANNED]
     canaries, rest = planned[: args.canaries], len(planned) - args.canaries
-    said = [f"followed first, for an earlier run has edited them: {', '.join(begun)}"] if begun else []
-    said += [f"one by one: {', '.join(canaries)}"] if canaries else []
-    said += [f"{'then ' if canaries else ''}{rest} more, {args.at_once} at once"] if rest > 0 else []
-    return "; ".join([*said, "no further after a failure"]) if said else ""
+    said = [f"first wait for runtimes that an earlier run edited: {', '.join(begun)}"] if begun else []
+    said += [f"{'canary' if len(canaries) == 1 else 'canaries, one by one'}: {', '.join(canaries)}"] if canaries else []
+    said += [f"{'then ' if canaries else ''}{rest} more, {args.at_once} in parallel"] if rest > 0 else []
+    return "; ".join([*said, "stop on failure"]) if said else ""
 
 
 def _require_consent(args: argparse.Namespace) -> None:
     if not args.allow_fleet_writes:
         raise RefusedError(
-            "many runtimes are edited only with --allow-fleet-writes; nothing was changed",
-            hint="--dry-run shows the plan alone",
+            "edits of several runtimes need --allow-fleet-writes; no changes made",
+            hint="--dry-run displays only the plan",
         )
 
 
 def _tell(leg: CampaignStep) -> None:
-    say(f"  {leg.runtime}: {leg.outcome.value}" + (f": {sanitize(leg.words)}" if leg.words else ""), sys.stderr)
+    say(f"  {leg.runtime}: {leg.outcome.label}" + (f": {sanitize(leg.words)}" if leg.words else ""), sys.stderr)
 
 
 def _answer(
@@ -152,7 +167,7 @@ def _error(legs: Sequence[CampaignStep], *, cancelled: bool) -> KymatuiError | N
     """What is to be said of an end that is not whole."""
     from kymatui.domain.fleet.campaigns import format_outcomes
 
-    hint = "run the same again: what is done is done"
+    hint = "run the command again to continue; completed runtimes are skipped"
     if cancelled:
         return CancelledError(format_outcomes(legs), hint=hint)
     if not all(leg.is_good for leg in legs):
@@ -161,15 +176,14 @@ def _error(legs: Sequence[CampaignStep], *, cancelled: bool) -> KymatuiError | N
 
 
 def _text(target: ClusterTarget, legs: Sequence[CampaignStep], toggle: ModuleEdit, form: str) -> str:
-    from kymatui.domain.fleet.campaigns import format_outcomes
+    from kymatui.domain.fleet.campaigns import summarize_campaign
 
     if form in ("json", "yaml"):
         return plan_document(target, _json(legs, toggle), form)
     rows = [row for leg in legs for row in _rows(leg)]
     warnings = dict.fromkeys(f"warning: {sanitize(text)}" for leg in legs for text in leg.warnings)
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
-    text = "\n\n".join([drawn, *warnings, f"{format_count(len(legs), 'runtime')}: {format_outcomes(legs)}"])
-    return plan_text(target, text, form)
+    return plan_text(target, summarize_campaign(legs), "\n\n".join([drawn, *warnings]), form)
 
 
 def _rows(leg: CampaignStep) -> list[tuple[str, ...]]:
@@ -178,7 +192,7 @@ def _rows(leg: CampaignStep) -> list[tuple[str, ...]]:
     lines = leg.lines or (("", "", ""),)
     return [
         (
-            *((leg.runtime, leg.server, leg.outcome.value) if not index else ("", "", "")),
+            *((leg.runtime, leg.server, leg.outcome.label) if not index else ("", "", "")),
             *line,
             words if not index else "",
         )

@@ -24,14 +24,14 @@ _HEADER = ("VERDICT", "ABOUT", "SUBJECT", "FIELD", "KCP", "SKR", "WHY", "WHO ACT
 
 def configure(parser: argparse.ArgumentParser) -> None:
     configure_runtime(parser, runtime="?")
-    parser.add_argument("--all", action="store_true", help="also what is the same on both sides")
+    parser.add_argument("--all", action="store_true", help="also list fields that are the same on both sides")
 
 
 def configure_runtime(parser: argparse.ArgumentParser, *, runtime: str | None = None) -> None:
     """A runtime, `-o`, `--timeout`, and which clusters."""
     from kymatui.cli.session_arguments import add_remote_options
 
-    parser.add_argument("runtime", metavar="RUNTIME", nargs=runtime, help="its name, its shoot or its runtime id")
+    parser.add_argument("runtime", metavar="RUNTIME", nargs=runtime, help="name, shoot or runtime ID")
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
     parser.add_argument(
         "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for all lists (default: 30)"
@@ -45,7 +45,7 @@ def read_pair(args: argparse.Namespace) -> RuntimePair:
     from kymatui.cli.session_arguments import open_configured_pair
 
     if args.timeout <= 0:
-        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+        raise UsageError("--timeout must be greater than 0", hint="--timeout is in seconds (default: 30)")
     session = open_configured_pair(args, args.runtime or "", read_only=True, once=True)
     try:
         session.start(lambda: None)
@@ -69,7 +69,7 @@ def _text(found: SideBySide, args: argparse.Namespace) -> str:
         return document(as_json(found), args.output)
     lines = found.lines if args.all else found.differing
     draw = markdown if args.output == "md" else table
-    drawn = draw(_HEADER, [_row(line) for line in lines]) if lines else "nothing differs"
+    drawn = draw(_HEADER, [_row(line) for line in lines]) if lines else "no differences"
     return f"{drawn}\n\n{summary(found)}"
 
 

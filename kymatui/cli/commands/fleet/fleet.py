@@ -44,7 +44,9 @@ class FleetCommand:
         parser.add_argument("--plan", metavar="PLAN", help="only runtimes of this plan")
         parser.add_argument("--region", metavar="REGION", help="only runtimes in this region")
         parser.add_argument("--module", metavar="NAME[@VERSION]", help="only runtimes that have this module")
-        parser.add_argument("--drifting", action="store_true", help="only runtimes with a module that drifts")
+        parser.add_argument(
+            "--drifting", action="store_true", help="only runtimes with a module in another version than its channel"
+        )
         parser.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
         if not self.matrix:
             from kymatui.domain.fleet.runtimes import GROUPS
@@ -84,14 +86,14 @@ def read_selected_fleet(options: SessionOptions, selector: str) -> tuple[str, Fl
     except InvalidError as error:
         if not selector:
             raise
-        hint = "write key=value, key!=value, key, !key or key in (a, b), joined by commas"
-        raise UsageError(f"{selector!r} is no selector: {error}", hint=hint) from error
+        hint = "use key=value, key!=value, key, !key or key in (a, b), joined by commas"
+        raise UsageError(f"invalid selector {selector!r}: {error}", hint=hint) from error
 
 
 def require_drift(fleet: Fleet, args: argparse.Namespace) -> None:
     """Raise KymatuiError where runtimes are to be chosen by a drift that is not known."""
     if args.drifting and fleet.unknown_drift is not None:
-        raise KymatuiError(f"drift is not known: {fleet.unknown_drift}", hint="leave out --drifting")
+        raise KymatuiError(f"drift is unknown: {fleet.unknown_drift}", hint="run the command without --drifting")
 
 
 def choose(fleet: Fleet, control: SessionOptions, args: argparse.Namespace) -> list[Runtime]:
@@ -143,7 +145,7 @@ def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | 
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
     more = "" if is_known else "+"
     return (
-        f"{drawn}\n\n{format_count(len(runtimes), 'runtime')}, {problems}{more} with problems (as their Kymas report)"
+        f"{drawn}\n\n{format_count(len(runtimes), 'runtime')}, {problems}{more} with problems (reported by their Kymas)"
     )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
 _VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?")
-_HEADER = ("STANDING", "KIND", "NAME", "MODULE", "VERSION", "WHY")
+_HEADER = ("STATUS", "KIND", "NAME", "MODULE", "VERSION", "WHY")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="KEY=VALUE",
         default=[],
-        help="what this label on the control plane's Kyma would change (`kymatui label` sets it); KEY- takes it away; "
+        help="preview the effect of this label on the control plane's Kyma (`kymatui label` sets it); KEY- removes it; "
         "repeatable",
     )
 
@@ -53,11 +53,11 @@ def read_labels(words: Sequence[str]) -> dict[str, str | None]:
         taken = not sign and key.endswith("-")
         key = key[:-1] if taken else key
         if not _KEY.fullmatch(key) or not (sign or taken) or not _VALUE.fullmatch(value):
-            hint = "write KEY=VALUE to set a label, or KEY- to take it away"
-            raise UsageError(f"{word!r} is no label", hint=hint)
+            hint = "use KEY=VALUE to set a label, KEY- to remove it"
+            raise UsageError(f"invalid label {word!r}", hint=hint)
         wanted = None if taken else value
         if found.setdefault(LABELS.get(key, key), wanted) != wanted:
-            raise UsageError(f"{key} is given twice, with different values")
+            raise UsageError(f"label {key} has two different values")
     return found
 
 
@@ -68,7 +68,7 @@ def _no_kyma(pair: RuntimePair) -> KymatuiError:
 
     why = explain_missing(pair.control.feeds, [KYMA_FEED])
     if why is not None:
-        return KymatuiError(f"the Kyma of {pair.name} is not known: {why}")
+        return KymatuiError(f"the Kyma of {pair.name} is unknown: {why}")
     return NotFoundError(f"the control plane has no Kyma of {pair.name}", status=404)
 
 
@@ -151,16 +151,16 @@ def _preview_text(pair: RuntimePair, found: LabelEffects, form: str) -> str:
     draw = markdown if form == "md" else table
     rows = [
         (word, entry.ref.kind.kind, entry.ref.name, entry.version)
-        for word, entries in (("comes", found.offered), ("goes", found.withdrawn), ("changes", found.changed))
+        for word, entries in (("add", found.offered), ("delete", found.withdrawn), ("change", found.changed))
         for entry in entries
     ]
-    parts = [draw(("CATALOG", "KIND", "NAME", "VERSION"), rows)] if rows else ["the runtime's catalog stays as it is"]
+    parts = [draw(("CATALOG", "KIND", "NAME", "VERSION"), rows)] if rows else ["The runtime's catalog does not change."]
     if found.effects:
         parts.append(draw(("MODULE", "EFFECT"), [(effect.module, effect.words) for effect in found.effects]))
     else:
-        parts.append("no module is installed or uninstalled")
+        parts.append("No module is installed or uninstalled.")
     parts += [f"warning: {sanitize(text)}" for text in found.warnings]
-    return "\n\n".join([*parts, "Nothing was changed."])
+    return "\n\n".join([f"Preview for runtime {pair.name}. No changes made.", *parts])
 
 
 def _preview_json(pair: RuntimePair, found: LabelEffects) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from kymatui.domain.remote.watcher_chains import LinkHealth
 
     if args.timeout <= 0:
-        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+        raise UsageError("--timeout must be greater than 0", hint="--timeout is in seconds (default: 30)")
     options, _ = remote_options_of(args, args.runtime or "", read_only=True)
     found = read_chains(options, args.timeout)
     say(_text(found, args.output))
@@ -41,12 +41,14 @@ def _text(found: Sequence[WatcherChain], form: str) -> str:
     if form in ("json", "yaml"):
         return document({"watchers": [chain_json(chain) for chain in found]}, form)
     if not found:
-        return "the control plane has no Watchers: it hears of changes when it reconciles, and not before"
+        return (
+            "no Watchers in the control plane: lifecycle-manager learns of changes in runtimes only when it reconciles"
+        )
     rows = [
-        (chain.watcher, chain.watches, link.what, link.object, link.health.value, link.why)
+        (chain.watcher, chain.watches, link.what, link.object, link.health.label, link.why)
         for chain in found
         for link in chain.links
     ]
     whole = sum(chain.health is LinkHealth.WHOLE for chain in found)
     drawn = (markdown if form == "md" else table)(_HEADER, rows)
-    return f"{drawn}\n\n{whole} of {format_count(len(found), 'chain')} whole"
+    return f"{drawn}\n\n{whole} of {format_count(len(found), 'chain')} healthy"

@@ -20,17 +20,19 @@ if TYPE_CHECKING:
     from kymatui.domain.fleet.maintenance import Maintenance
     from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 
-_HEADER = ("RUNTIME", "NEXT WINDOW", "MODULE", "INSTALLED", "OFFERED", "HOW IT STANDS")
+_HEADER = ("RUNTIME", "NEXT WINDOW", "MODULE", "INSTALLED", "OFFERED", "STATUS")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     from kymatui.cli.session_arguments import add_remote_options
 
-    parser.add_argument("runtime", metavar="RUNTIME", nargs="?", help="only this one: its name, its shoot or its id")
+    parser.add_argument("runtime", metavar="RUNTIME", nargs="?", help="name, shoot or ID of one runtime (default: all)")
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
-    parser.add_argument("--waiting", action="store_true", help="only runtimes with an upgrade that needs a downtime")
+    parser.add_argument("--waiting", action="store_true", help="only runtimes with an upgrade that needs downtime")
     parser.add_argument(
-        "--policy", metavar="FILE", help="lifecycle-manager's policy (default: the configured one, else the cluster's)"
+        "--policy",
+        metavar="FILE",
+        help="lifecycle-manager's maintenance policy (default: as configured, else the cluster's)",
     )
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser)
@@ -58,12 +60,12 @@ def _text(found: Sequence[Maintenance], form: str) -> str:
     waiting = sum(bool(one.upgrades) for one in found)
     more = "+" if any(one.unknown is not None for one in found) else ""
     many = format_count(len(found), "runtime")
-    return f"{drawn}\n\n{many}, {waiting}{more} with upgrades that need a downtime"
+    return f"{drawn}\n\n{many}, {waiting}{more} with upgrades that need downtime"
 
 
 def _rows(one: Maintenance) -> list[Sequence[str]]:
     first = (one.ref.name, _when(one))
-    upgrades = [(u.module, u.installed, u.offered, u.waiting.value) for u in one.upgrades] or [
+    upgrades = [(u.module, u.installed, u.offered, u.waiting.label) for u in one.upgrades] or [
         ("", "", "", _upgrades_unknown(one))
     ]
     return [(*(first if not index else (one.ref.name, "")), *upgrade) for index, upgrade in enumerate(upgrades)]
@@ -75,7 +77,7 @@ def _upgrades_unknown(one: Maintenance) -> str:
 
 def _when(one: Maintenance) -> str:
     if one.window is None:
-        return "not known"
+        return "unknown"
     begin, end = (datetime.fromtimestamp(edge, UTC) for edge in (one.window.begin, one.window.end))
     words = f"{begin:%a %Y-%m-%d %H:%M} to {end:%a %H:%M} UTC"
     return f"{words} (open)" if one.open else words

@@ -12,10 +12,10 @@ else:
     _SubParsers = argparse._SubParsersAction
 
 SUBCOMMANDS = {
-    "template": "render a chart and print what would be installed",
+    "template": "render a chart and print the objects",
     "lint": "examine charts for possible issues",
-    "show": "print what a chart says of itself",
-    "pull": "fetch a packed chart",
+    "show": "print chart metadata, values, readme or CRDs",
+    "pull": "download a chart archive",
 }
 
 
@@ -34,10 +34,10 @@ class _Subcommands(_SubParsers):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     subcommands = parser.add_subparsers(
-        title="commands", metavar="COMMAND", required=True, action=_Subcommands, prog=parser.prog
+        title="subcommands", metavar="SUBCOMMAND", required=True, action=_Subcommands, prog=parser.prog
     )
     for name, text in SUBCOMMANDS.items():
-        subcommands.add_parser(name, help=text, description=text.capitalize() + ".")
+        subcommands.add_parser(name, help=text, description=f"{text[:1].upper()}{text[1:]}.")
 
 
 def run(args: argparse.Namespace) -> int:

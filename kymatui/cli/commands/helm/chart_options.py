@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 def add_values(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("values")
-    group.add_argument("-f", "--values", action="append", default=[], metavar="FILE", help="a file; several merge")
+    group.add_argument(
+        "-f", "--values", action="append", default=[], metavar="FILE", help="values file; repeatable, files are merged"
+    )
     for flag, text in (
-        ("--set", "key1=val1,key2=val2"),
-        ("--set-string", "the same, every value a string"),
-        ("--set-json", "key=JSON, or one JSON object"),
-        ("--set-file", "key=FILE, whose content is the value"),
-        ("--set-literal", "key=text, taken as it is"),
+        ("--set", "value: key1=val1,key2=val2; repeatable"),
+        ("--set-string", "value that stays a string; repeatable"),
+        ("--set-json", "value as JSON: key=JSON, or a JSON object; repeatable"),
+        ("--set-file", "value read from a file: key=FILE; repeatable"),
+        ("--set-literal", "literal value: key=TEXT; repeatable"),
     ):
         group.add_argument(flag, action="append", default=[], metavar="LINE", help=text)
 
@@ -48,20 +50,24 @@ def _split(files: Iterable[str]) -> list[str]:
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("where the chart comes from")
-    group.add_argument("--repo", default="", metavar="URL", help="the repository that has the chart")
-    group.add_argument("--version", default="", metavar="RANGE", help="which version; default: the newest stable")
-    group.add_argument("--devel", action="store_true", help="pre-releases too; the same as --version '>0.0.0-0'")
-    group.add_argument("--username", default="", help="for the repository or the registry")
-    group.add_argument("--password", default="", help="better in the environment: KYMATUI_HELM_PASSWORD")
-    group.add_argument("--ca-file", default=None, metavar="FILE", help="certificates to trust instead of the system's")
-    group.add_argument("--cert-file", default="", metavar="FILE", help="your own certificate, for servers that ask")
-    group.add_argument("--key-file", default="", metavar="FILE", help="its key")
-    group.add_argument("--insecure-skip-tls-verify", action="store_true", help="trust whatever certificate comes")
-    group.add_argument("--pass-credentials", action="store_true", help="to all hosts that the repository points to")
-    group.add_argument("--plain-http", action="store_true", help="speak to an OCI registry without TLS")
-    group.add_argument("--verify", action="store_true", help="refuse the chart unless its provenance is signed")
-    group.add_argument("--keyring", default=None, metavar="FILE", help="certificates of signers, for --verify")
+    group = parser.add_argument_group("chart source")
+    group.add_argument("--repo", default="", metavar="URL", help="chart repository")
+    group.add_argument("--version", default="", metavar="RANGE", help="chart version or range (default: newest stable)")
+    group.add_argument("--devel", action="store_true", help="also accept pre-releases; same as --version '>0.0.0-0'")
+    group.add_argument("--username", default="", metavar="NAME", help="user of the repository or registry")
+    group.add_argument(
+        "--password", default="", metavar="TEXT", help="password; prefer the environment variable KYMATUI_HELM_PASSWORD"
+    )
+    group.add_argument("--ca-file", default=None, metavar="FILE", help="CA certificates (default: the system's)")
+    group.add_argument("--cert-file", default="", metavar="FILE", help="client certificate")
+    group.add_argument("--key-file", default="", metavar="FILE", help="key of the client certificate")
+    group.add_argument("--insecure-skip-tls-verify", action="store_true", help="do not verify the server's certificate")
+    group.add_argument(
+        "--pass-credentials", action="store_true", help="send credentials to all hosts that the repository refers to"
+    )
+    group.add_argument("--plain-http", action="store_true", help="use HTTP without TLS for an OCI registry")
+    group.add_argument("--verify", action="store_true", help="refuse the chart without a valid signed provenance")
+    group.add_argument("--keyring", default=None, metavar="FILE", help="OpenPGP certificates of signers, for --verify")
 
 
 def wanted_version(args: argparse.Namespace) -> str:
@@ -95,7 +101,9 @@ def _certificate(args: argparse.Namespace) -> tuple[str, str] | None:
         return None
     for flag, file in (("--cert-file", args.cert_file), ("--key-file", args.key_file)):
         if not Path(file).is_file():
-            raise HelmError(f"{flag}: {file or 'no file'} cannot be read", hint="name the certificate and its key")
+            raise HelmError(
+                f"{flag}: {file or 'no file'} cannot be read", hint="use --cert-file and --key-file together"
+            )
     return args.cert_file, args.key_file
 
 
@@ -130,7 +138,7 @@ def verify_bytes(content: bytes, filename: str, provenance: bytes | None, keyrin
     from kymatui.helm.charts.provenance import verify
 
     if keyring is None:
-        raise HelmError("--verify needs a keyring", hint="name the signers' certificates with --keyring FILE")
+        raise HelmError("--verify needs a keyring", hint="use --keyring FILE with the signers' certificates")
     if provenance is None:
         raise HelmError(f"{filename} has no provenance")
     try:

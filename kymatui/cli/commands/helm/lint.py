@@ -10,13 +10,17 @@ from kymatui.cli.commands.helm.chart_options import add_values, read_values
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="charts, as folders or archives")
-    parser.add_argument("--strict", action="store_true", help="warnings fail too")
-    parser.add_argument("--quiet", action="store_true", help="only warnings and errors")
-    parser.add_argument("--with-subcharts", action="store_true", help="the charts below charts/ too")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="chart folder or archive; repeatable")
+    parser.add_argument("--strict", action="store_true", help="fail on warnings")
+    parser.add_argument("--quiet", action="store_true", help="print only warnings and errors")
+    parser.add_argument("--with-subcharts", action="store_true", help="also lint the charts in charts/")
     parser.add_argument("--skip-schema-validation", action="store_true", help="do not check values.schema.json")
-    parser.add_argument("--kube-version", default="", metavar="VERSION", help="for deprecations and capabilities")
-    parser.add_argument("-n", "--namespace", default="default")
+    parser.add_argument(
+        "--kube-version", default="", metavar="VERSION", help="Kubernetes version for deprecations and capabilities"
+    )
+    parser.add_argument(
+        "-n", "--namespace", default="default", metavar="NS", help="namespace of the release (default: default)"
+    )
     add_values(parser)
 
 

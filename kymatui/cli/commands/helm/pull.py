@@ -11,11 +11,15 @@ from kymatui.errors import HelmError, KymatuiError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("chart", help="a URL, oci://…, or a name in --repo")
-    parser.add_argument("-d", "--destination", default=".", metavar="DIR", help="where to write the chart")
-    parser.add_argument("--untar", action="store_true", help="unpack it")
-    parser.add_argument("--untardir", default=".", metavar="DIR", help="where to unpack it")
-    parser.add_argument("--prov", action="store_true", help="fetch the provenance too, without verifying it")
+    parser.add_argument("chart", help="URL, oci://…, or a name in --repo")
+    parser.add_argument(
+        "-d", "--destination", default=".", metavar="DIR", help="folder to write the chart to (default: .)"
+    )
+    parser.add_argument("--untar", action="store_true", help="unpack the chart")
+    parser.add_argument(
+        "--untardir", default=".", metavar="DIR", help="folder to unpack to, below --destination (default: .)"
+    )
+    parser.add_argument("--prov", action="store_true", help="also download the provenance, without verifying it")
     add_source(parser)
 
 

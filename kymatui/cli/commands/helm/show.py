@@ -9,8 +9,8 @@ from kymatui.cli.commands.helm.chart_options import add_source, load
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=("all", "chart", "values", "readme", "crds"))
-    parser.add_argument("chart", help="a path, a URL, oci://…, or a name in --repo")
+    parser.add_argument("what", choices=("all", "chart", "values", "readme", "crds"), help="part to print")
+    parser.add_argument("chart", help="path, URL, oci://…, or a name in --repo")
     add_source(parser)
 
 

@@ -22,25 +22,52 @@ _IDLE_OPTIONS = ("--description", "--labels", "-l", "--timeout")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("words", nargs="+", metavar="[NAME] CHART", help="the release's name, and the chart")
-    parser.add_argument("-g", "--generate-name", action="store_true", help="make up a name")
-    parser.add_argument("--name-template", default="", metavar="TEXT", help="the name, as a template")
-    parser.add_argument("-n", "--namespace", default="default", help="the release's namespace")
-    parser.add_argument("--kube-version", default="", metavar="VERSION", help="for .Capabilities.KubeVersion")
-    parser.add_argument("-a", "--api-versions", action="append", default=[], help="for .Capabilities.APIVersions")
-    parser.add_argument("--include-crds", action="store_true", help="print the files below crds/ too")
-    parser.add_argument("--skip-crds", action="store_true", help="what is installed; nothing here")
-    parser.add_argument("--is-upgrade", action="store_true", help="render as for an upgrade")
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="[NAME] CHART",
+        help="name of the release (default: release-name), and chart: path, URL, oci://…, or a name in --repo",
+    )
+    parser.add_argument("-g", "--generate-name", action="store_true", help="generate the name of the release")
+    parser.add_argument("--name-template", default="", metavar="TEXT", help="template of the release's name")
+    parser.add_argument(
+        "-n", "--namespace", default="default", metavar="NS", help="namespace of the release (default: default)"
+    )
+    parser.add_argument(
+        "--kube-version", default="", metavar="VERSION", help="Kubernetes version in .Capabilities.KubeVersion"
+    )
+    parser.add_argument(
+        "-a",
+        "--api-versions",
+        action="append",
+        default=[],
+        metavar="LIST",
+        help="API versions in .Capabilities.APIVersions",
+    )
+    parser.add_argument("--include-crds", action="store_true", help="also print the files in crds/")
+    parser.add_argument(
+        "--skip-crds", action="store_true", help="no effect here: CRDs are printed only with --include-crds"
+    )
+    parser.add_argument("--is-upgrade", action="store_true", help="render as an upgrade")
     parser.add_argument("--no-hooks", action="store_true", help="leave hooks out")
     parser.add_argument("--skip-tests", action="store_true", help="leave test hooks out")
-    parser.add_argument("--enable-dns", action="store_true", help="let getHostByName ask the network")
+    parser.add_argument("--enable-dns", action="store_true", help="allow DNS lookups in getHostByName")
     parser.add_argument("--skip-schema-validation", action="store_true", help="do not check values.schema.json")
-    parser.add_argument("-s", "--show-only", action="append", default=[], metavar="TEMPLATE", help="only these")
-    parser.add_argument("--output-dir", default="", metavar="DIR", help="write files instead of printing")
     parser.add_argument(
-        "--release-name", action="store_true", help="put the release's name into the path of --output-dir"
+        "-s",
+        "--show-only",
+        action="append",
+        default=[],
+        metavar="TEMPLATE",
+        help="print only this template; repeatable",
     )
-    parser.add_argument("--debug", action="store_true", help="print what was rendered even where it is no YAML")
+    parser.add_argument(
+        "--output-dir", default="", metavar="DIR", help="write files to this folder instead of printing"
+    )
+    parser.add_argument(
+        "--release-name", action="store_true", help="add the name of the release to the path of --output-dir"
+    )
+    parser.add_argument("--debug", action="store_true", help="print the output even if it is not valid YAML")
     parser.add_argument("--dry-run", nargs="?", const="client", choices=("client", "none"), help=argparse.SUPPRESS)
     parser.add_argument("--wait", nargs="?", const="watcher", help=argparse.SUPPRESS)
     for flag in _IDLE_FLAGS:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
-from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UsageError
+from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.actions.audit import AuditedSession
@@ -35,23 +35,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kymatui.cli.session_arguments import add_remote_options
 
     parser.add_argument(
-        "what", nargs="?", choices=("rules", "explain"), help="rules: list what is looked for; explain: one rule"
+        "what",
+        nargs="?",
+        choices=("rules", "explain"),
+        help="rules: list all rules; explain: print one rule (default: audit the cluster)",
     )
-    parser.add_argument("rule", nargs="?", metavar="ID", help="for explain: the rule")
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    parser.add_argument("rule", nargs="?", metavar="ID", help="with explain: the rule, e.g. image.tag")
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
     parser.add_argument(
-        "--ignore", metavar="FILE", help="findings that somebody answers for, each with a reason and an end"
+        "--ignore", metavar="FILE", help="file of accepted findings, each with a reason and an expiry date"
     )
-    parser.add_argument("--baseline", metavar="FILE", help="count only what an earlier audit did not find")
-    parser.add_argument("--save-baseline", metavar="FILE", help="keep what is found now, for a later --baseline")
+    parser.add_argument(
+        "--baseline", metavar="FILE", help="report only findings that are not in this file of an earlier audit"
+    )
+    parser.add_argument("--save-baseline", metavar="FILE", help="save the findings for a later --baseline")
     parser.add_argument(
         "--fail-on",
         choices=(*_SEVERITIES, "never"),
         default="warning",
-        help="the least severity that makes the exit status 2 (default: warning)",
+        help="lowest severity that sets exit status 2 (default: warning)",
     )
     parser.add_argument(
-        "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for all lists (default: 30)"
+        "--timeout", type=float, default=30.0, metavar="SECONDS", help="limit for listing the cluster (default: 30)"
     )
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser)
@@ -60,12 +65,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="RUNTIME",
         nargs="?",
         const=FLEET,
-        help="all runtimes of the control plane, or this one, which is looked into in more depth",
+        help="audit this runtime of the control plane; without a name, all runtimes in less depth",
     )
     parser.add_argument(
         "--objects",
         action="store_true",
-        help="with --remote alone: read every object of every module in each runtime, too; a request an object",
+        help="with --remote for all runtimes: also read every object of every module (one request each)",
     )
 
 
@@ -95,7 +100,7 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
     )
 
     if args.timeout <= 0:
-        raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 30 without it")
+        raise UsageError("--timeout must be greater than 0", hint="unit: seconds; default: 30")
     if args.remote == FLEET:
         return _fleet(args, ignores)
     options, settings = session_options_of(args)
@@ -143,8 +148,8 @@ class _Progress:
         if time.monotonic() - self._said < _EVERY and (tally.done < tally.total or tally.total < _MANY):
             return
         self._said = time.monotonic()
-        bad = f", {tally.unreached} of them could not be" if tally.unreached else ""
-        say(f"  {tally.done} of {format_count(tally.total, 'runtime')} looked at{bad}", sys.stderr)
+        bad = f", {tally.unreached} unreachable" if tally.unreached else ""
+        say(f"  {tally.done} of {format_count(tally.total, 'runtime')} audited{bad}", sys.stderr)
 
 
 def _fails(report: AuditReport, threshold: str) -> bool:
@@ -166,7 +171,7 @@ def _ignores(path: str | None) -> tuple[IgnoreEntry, ...]:
     try:
         found = yaml.safe_load(_content(path))
     except yaml.YAMLError as error:
-        raise ConfigurationError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+        raise ConfigurationError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
     return read_ignores(found, path)
 
 
@@ -178,7 +183,7 @@ def _baseline(path: str | None) -> frozenset[str]:
         return frozenset(str(item["fingerprint"]) for item in found["findings"])
     except (ValueError, TypeError, KeyError) as error:
         raise ConfigurationError(
-            f"{path} is no baseline", hint="`kymatui audit --save-baseline FILE` makes one"
+            f"{path} is not a baseline", hint="`kymatui audit --save-baseline FILE` writes one"
         ) from error
 
 
@@ -255,7 +260,8 @@ def summary(report: AuditReport) -> str:
     """How much was found, in one line."""
     from kymatui.domain.kyma.problems import Severity
 
-    counts = ", ".join(f"{report.count(severity)} {severity.value}" for severity in Severity)
+    nouns = ((Severity.ERROR, "error", ""), (Severity.WARNING, "warning", ""), (Severity.INFO, "info", "info"))
+    counts = ", ".join(format_count(report.count(severity), *names) for severity, *names in nouns)
     ignored = f", {len(report.ignored)} ignored" if report.ignored else ""
     return f"{report.cluster}: {counts}{ignored}"
 
@@ -267,24 +273,21 @@ def _list_rules(form: str) -> int:
         say(document({"rules": [_rule_json(rule) for rule in RULES]}, form))
         return 0
     if form not in ("table", "md"):
-        raise UsageError(f"rules are not listed as {form}", hint="as table, md, json or yaml")
+        raise UsageError(f"cannot print rules as {form}", hint="use -o table, md, json or yaml")
     draw = markdown if form == "md" else table
     say(draw(("RULE", "SEVERITY", "LOOKS FOR"), [[rule.id, rule.severity.value, rule.title] for rule in RULES]))
     return 0
 
 
 def _explain(identifier: str | None, form: str) -> int:
-    from difflib import get_close_matches
-
     from kymatui.domain.audit.report import RULES, find_rule
 
     if not identifier:
-        raise UsageError("explain needs a rule", hint="`kymatui audit rules` lists them")
+        raise UsageError("missing rule", hint="run `kymatui audit explain RULE`; `kymatui audit rules` lists the rules")
     rule = find_rule(identifier)
     if rule is None:
-        near = get_close_matches(identifier, [rule.id for rule in RULES], n=3)
-        hint = f"did you mean {', '.join(near)}?" if near else "`kymatui audit rules` lists them"
-        raise UsageError(f"there is no rule {identifier!r}", hint=hint)
+        known = [rule.id for rule in RULES]
+        raise UnknownNameError.near("rule", identifier, known, hint="`kymatui audit rules` lists the rules")
     if form in ("json", "yaml"):
         say(document(_rule_json(rule), form))
     else:

@@ -55,7 +55,7 @@ _WIDE: tuple[tuple[str, Callable[[ModuleRow], str]], ...] = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of `-o json` and leave")
+    parser.add_argument("--schema", action="store_true", help="print the JSON Schema of `-o json` and exit")
     configure_reading(parser)
 
 
@@ -108,7 +108,7 @@ class _Printer:
         rows = {row.name: [read(row) for _, read in columns] for row in catalog.rows}
         first = not self._last
         fresh = [row for name, row in rows.items() if self._shown.get(name) != row]
-        gone = [[name, *["(gone)"] * (len(header) - 1)] for name in self._shown if name not in rows]
+        gone = [[name, *["(deleted)"] * (len(header) - 1)] for name in self._shown if name not in rows]
         self._shown, self._last = rows, "shown"
         if not rows and first:
             say(no_modules(catalog), sys.stderr)

@@ -12,17 +12,19 @@ if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
     from kymatui.domain.modules.state_checks import Evaluation, RuleOutcome
 
-_HEADER = ("#", "PATH", "WANTED", "FOUND", "RESULT", "MAPS TO")
+_HEADER = ("#", "PATH", "EXPECTED", "ACTUAL", "RESULT", "MAPS TO")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="the module, as the catalog names it")
-    parser.add_argument("--explain", action="store_true", help="also how the rules add up, and doubts about them")
+    parser.add_argument("name", metavar="NAME", help="name of the module")
+    parser.add_argument(
+        "--explain", action="store_true", help="also print how the rules combine, and problems of the rules"
+    )
     parser.add_argument(
         "--mode",
         choices=("klm", "strict"),
         default="klm",
-        help="as lifecycle-manager evaluated the rules, or as its documentation says (default: klm)",
+        help="klm: as lifecycle-manager evaluates the rules; strict: as documented (default: klm)",
     )
     configure_reading(parser)
 
@@ -56,7 +58,7 @@ def _text(catalog: Catalog, args: argparse.Namespace) -> str:
     why = row.unknown.get(RowFact.CHECKS)
     if why is not None:
         parts.append(f"{row.name}: module CRs {why}")
-    return "\n".join(parts) or f"{row.name}: there is no module CR to check"
+    return "\n".join(parts) or f"{row.name}: no module CR to check"
 
 
 def _cell(value: object) -> str:

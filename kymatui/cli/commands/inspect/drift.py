@@ -17,7 +17,7 @@ from kymatui.errors import KymatuiError, RefusedError
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
 
-_HEADER = ("NAME", "INSTALLED", "DESIRED", "DRIFT", "WAITING FOR")
+_HEADER = ("NAME", "INSTALLED", "DESIRED", "DRIFT", "WHO ACTS")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def _json(row: ModuleRow) -> dict[str, Any]:
         "installedSource": row.version_source.value if row.version_source is not None else None,
         "desired": row.desired or None,
         "kind": row.drift.kind.value,
-        "distance": str(row.drift.distance) if row.drift.distance else None,
+        "distance": row.drift.distance.key if row.drift.distance else None,
         "words": drift_words(row.drift),
         "waitingFor": row.reason.actor.value or None,
     }

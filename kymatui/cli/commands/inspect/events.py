@@ -19,7 +19,7 @@ from kymatui.domain.catalog.module_events import (
     unlisted_events,
 )
 from kymatui.domain.kubernetes.durations import format_duration
-from kymatui.errors import ForbiddenError, ServerError, UnreachableError
+from kymatui.errors import ForbiddenError, ServerError, UnknownNameError, UnreachableError
 
 if TYPE_CHECKING:
     from kymatui.actions.session import ListedSession
@@ -31,13 +31,13 @@ _HEADER: Final = ("LAST SEEN", "TYPE", "REASON", "OBJECT", "COUNT", "MESSAGE")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="the module, as the catalog names it")
+    parser.add_argument("name", metavar="NAME", help="name of the module")
     parser.add_argument(
         "--types",
         metavar="TYPE",
         type=_types,
         default=frozenset(),
-        help="only these: Warning, Normal, or both by comma",
+        help="only events of this type: Warning, Normal, or both separated by a comma (default: both)",
     )
     configure_reading(parser)
 
@@ -47,7 +47,7 @@ def _types(text: str) -> frozenset[str]:
     names = [name.strip().lower() for name in text.split(",")]
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise argparse.ArgumentTypeError(f"no type of events {unknown[0]!r}; choose Warning or Normal")
+        raise UnknownNameError.near("event type", unknown[0], known.values(), hint="valid: Warning, Normal")
     return frozenset(known[name] for name in names)
 
 
@@ -85,10 +85,10 @@ def _followed(session: ListedSession, args: argparse.Namespace) -> tuple[ModuleR
                 status=403,
             )
         case EventsAvailability.FAILED:
-            raise ServerError(f"events of {row.name} could not be listed", hint="`kymatui catalog` shows why")
+            raise ServerError(f"cannot list events of {row.name}", hint="`kymatui catalog` prints the reason")
         case EventsAvailability.LOADING if not whole:
             raise UnreachableError(
-                f"events of {row.name} were not listed within {args.timeout:g} s", hint="wait longer with --timeout"
+                f"events of {row.name} were not listed within {args.timeout:g} s", hint="use a longer --timeout"
             )
     return row, snapshot
 
@@ -108,7 +108,7 @@ def _text(row: ModuleRow, snapshot: Snapshot, args: argparse.Namespace) -> str:
     if why is not None:
         say(f"kymatui: {row.name} may have more events: {why}", sys.stderr)
     if not found:
-        return f"no events of {row.name} (a cluster keeps events for an hour)"
+        return f"no events of {row.name} (Kubernetes keeps events for one hour by default)"
     now = time.time()
     return (markdown if args.output == "md" else table)(_HEADER, [_cells(one, now) for one in found])
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="the module, as the catalog names it")
+    parser.add_argument("name", metavar="NAME", help="name of the module")
     configure_reading(parser)
 
 
@@ -39,9 +39,9 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
     yield "origin", row.origin.value
     yield "fetched from", ", ".join(row.sources)
     yield "state", row.text(RowFact.STATE, row.state.value)
-    yield "decided by", source_words(row.state_source)
+    yield "state decided by", source_words(row.state_source)
     yield "reason", row.reason.text
-    yield "waiting for", row.reason.actor.value
+    yield "who acts", row.reason.actor.value
     source = row.resolution.channel_source.value
     yield "channel", row.text(RowFact.CHANNEL, f"{row.channel} ({source})" if row.channel else "")
     yield "channels", ", ".join(f"{channel}={version}" for channel, version in row.channels.items())
@@ -53,18 +53,18 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
     yield "managed", row.text(RowFact.MANAGED, "yes" if row.managed else "no")
     yield "policy", row.text(RowFact.POLICY, row.policy)
     yield "template", str(row.template or "")
-    yield "manager", str(row.manager or "")
+    yield "module's manager", str(row.manager or "")
     yield "manager ready", row.readiness.words if row.readiness else ""
     yield "Kyma reports", _said(row.reports.kyma, row.reports.kyma_message)
     yield "Manifest reports", row.text(RowFact.MANIFEST, _said(row.reports.manifest, row.reports.manifest_message))
     for fact, why in row.unknown.items():
-        yield f"{fact.value} is not known", str(why)
+        yield f"{fact.value} unknown", str(why)
     for checked in row.checked:
-        yield "resource", f"{checked.resource}: {_said(checked.klm.state.value, checked.message)}"
+        yield "module CR", f"{checked.resource}: {_said(checked.klm.state.value, checked.message)}"
     for item in row.evidence:
         yield (
             f"version by {item.source.value}",
-            f"{item.version or item.text}{f' of {item.where}' if item.where else ''}",
+            f"{item.version or item.text}{f' ({item.where})' if item.where else ''}",
         )
     if row.refusal is not None:
         yield "refused", refusal_words(row.refusal)

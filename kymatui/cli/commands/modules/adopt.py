@@ -11,7 +11,7 @@ class AdoptCommand:
     """The installation of the very version that is there; who owns what is in the plan, and nothing is deleted."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        what = "a module that is installed already; several are one plan"
+        what = "installed module; several names make one plan"
         parser.add_argument("names", metavar="NAME", nargs="+", help=what)
         add_source(parser)
         add_intent(parser)

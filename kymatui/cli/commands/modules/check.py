@@ -29,8 +29,8 @@ class CheckCommand:
     """Whether what is installed still is what its source says, field by field."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
-        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+        parser.add_argument("name", metavar="NAME", help="name of the module or the release")
+        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
         add_source(parser)
         add_fetching(parser)
         add_clusters(parser)
@@ -64,17 +64,19 @@ class CheckCommand:
             known = report.installed or report.plan.unfinished  # of what was never there nothing is missing
             drifts = report.drifts if known else ()
             rows = [_drifted(drift, field) for drift in drifts for field in (drift.fields or (None,))]
-            parts = [draw(("FINDING", "OBJECT", "PATH", "SHOULD BE → IS", "WRITTEN BY"), rows)] if rows else []
+            parts = [draw(("FINDING", "OBJECT", "PATH", "EXPECTED → ACTUAL", "FIELD MANAGER"), rows)] if rows else []
             parts += [f"not ready: {words}" for words in waiting]
             if report.installed and report.plan.unfinished:
                 parts.append(_unfinished(last))
             same = f"kymatui install {args.name}" if place.source.is_catalog else "the same install command"
-            mend = (
-                f"`{same} --force` puts it right" if place.source.is_catalog else f"{same} with --force puts it right"
-            )
+            mend = f"`{same} --force` repairs it" if place.source.is_catalog else f"{same} with --force repairs it"
             absent = f"{args.name} is not installed by kymatui; `{same}` installs it"
-            absent += f", `kymatui upgrade {args.name}` adopts what is there" if place.source.is_catalog else ""
-            words = "is as it should be" if report.consistent else f"is not as it should be; {mend}"
+            absent += (
+                f", `kymatui upgrade {args.name}` adopts an installation of another tool"
+                if place.source.is_catalog
+                else ""
+            )
+            words = "matches its source" if report.consistent else f"differs from its source; {mend}"
             say("\n\n".join([*parts, f"{args.name} {words}" if report.installed else absent]))
         return 0 if report.ready else RefusedError.exit_code
 
@@ -116,10 +118,10 @@ def _drift_json(drift: ObjectDrift, field: DriftedField | None) -> dict[str, Any
 def _unfinished(known: Inventory | None) -> str:
     """Why an installation is not what would be installed, beside its objects."""
     if known is None or not known.finished:
-        return "an installation of it was cut off or failed, and none has come to its end since"
+        return "the last installation was interrupted or failed"
     if not known.digest:
-        return "helm installed it last; kymatui would write a revision of its own"
-    return "it was installed with another chart, other values, hooks or notes, or from another place"
+        return "helm installed the last revision; kymatui would write a new one"
+    return "installed from another source, or with another chart, other values, hooks or notes"
 
 
 def _pin_version(place: CommandContext, args: argparse.Namespace) -> Inventory | None:

@@ -18,7 +18,9 @@ from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, add_running, cancellable, open_context
 from kymatui.cli.output.deletion import deletion_consequence, deletion_json, deletion_text
 from kymatui.cli.output.plan_header import plan_document, plan_text
+from kymatui.cli.output.plan_summaries import deletion_summary
 from kymatui.cli.output.printing import markdown, say, table
+from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
@@ -32,25 +34,33 @@ class DeleteCommand:
     """The guided deletion: no manager before what it manages, nothing of others, through the Kyma where that is due."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        what = "a module, or the name of a release; several are one plan, and go one after the other"
+        what = "module or release; several names make one plan and are deleted one after the other"
         parser.add_argument("names", metavar="NAME", nargs="+", help=what)
-        parser.add_argument("--cascade", action="store_true", help="also delete what users made and the module manages")
-        parser.add_argument("--accept-unknown", action="store_true", help="take kinds that you may not list for empty")
+        parser.add_argument(
+            "--cascade", action="store_true", help="also delete objects that users created and the module manages"
+        )
+        parser.add_argument(
+            "--accept-unknown", action="store_true", help="assume that kinds you cannot list have no objects"
+        )
         parser.add_argument(
             "--way",
             choices=("let", "ignore", "unmanage"),
             default="let",
-            help="where lifecycle-manager is in charge: let it delete the module's resource (default), set the policy "
-            "to Ignore first and delete it by hand, or unmanage the module instead of deleting it",
+            help="if lifecycle-manager manages the module: let it delete the module CR, set the policy to Ignore and "
+            "delete the module CR with kymatui, or unmanage the module instead of deleting it (default: let)",
         )
-        parser.add_argument("--backup", metavar="FILE", help="where what is deleted is kept (default: a new file)")
-        parser.add_argument("--no-backup", action="store_true", help="keep nothing of what is deleted")
+        parser.add_argument(
+            "--backup", metavar="FILE", help="file for the backup (default: a new file, see `kymatui restore`)"
+        )
+        parser.add_argument("--no-backup", action="store_true", help="delete without a backup")
         add_running(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         names = list(dict.fromkeys(args.names))
         if args.backup and len(names) > 1:
-            raise UsageError("--backup is about one module", hint="several have a file each, which is told")
+            raise UsageError(
+                "--backup works with one module only", hint="without --backup each module gets a file of its own"
+            )
         with open_context(args, once=args.dry_run) as place:
             return _Deletions(place).go(names)
 
@@ -80,7 +90,8 @@ class _Leg:
         error = self.plan.refusal
         if error is None or self.seen.refusal:
             return error
-        hint = "--accept-unknown goes on all the same" if self.seen.remaining.unknown else "--cascade deletes them, too"
+        unlisted = bool(self.seen.remaining.unknown)
+        hint = "--accept-unknown assumes that these kinds have no objects" if unlisted else "--cascade deletes them too"
         return RefusedError(str(error), hint=hint)
 
     @property
@@ -163,7 +174,7 @@ class _Deletions:
         alone = legs[0].refusal if len(legs) == 1 else None
         if alone is None or not legs[0].seen.refusal:
             self._answer(legs, "refused", to_errors=alone is None and self._args.output == "table")
-        return alone or RefusedError("; ".join(leg.trouble for leg in refused), hint="nothing was changed")
+        return alone or RefusedError("; ".join(leg.trouble for leg in refused), hint="no changes made")
 
     # doing it
 
@@ -206,9 +217,11 @@ class _Deletions:
         said = "; ".join(leg.trouble for leg in failed)
         if not lines and all(leg.outcome == "refused" for leg in failed):
             self._answer(legs, "refused", to_errors=self._args.output == "table")
-            raise RefusedError(said, hint="nothing was changed")
-        self._answer(legs, "unfinished", "\n".join(lines) or "none of them is gone")
-        raise PartlyDoneError(f"{len(failed)} of {len(legs)} are not gone: {said}", hint="run it again to go on")
+            raise RefusedError(said, hint="no changes made")
+        self._answer(legs, "unfinished", "\n".join(lines) or "no module was deleted")
+        raise PartlyDoneError(
+            f"{len(failed)} of {len(legs)} modules not deleted: {said}", hint="run the same command again to continue"
+        )
 
     # telling it
 
@@ -221,7 +234,7 @@ class _Deletions:
             now = self._planned([legs[0].name])[0].seen
             target = self._place.target
             if form == "md":
-                say(plan_text(target, deletion_text(now, form), form))
+                say(plan_text(target, deletion_summary([now]), deletion_text(now, form), form))
             else:
                 outcome = "refused" if isinstance(legs[0].failed, RefusedError) else "unfinished"
                 say(plan_document(target, deletion_json(now, outcome), form))
@@ -237,7 +250,12 @@ class _Deletions:
         return 0
 
     def _text(self, legs: Sequence[_Leg], form: str) -> str:
-        return plan_text(self._place.target, _text(legs, form), form)
+        refused = sum(leg.refusal is not None for leg in legs)
+        summary = deletion_summary([leg.seen for leg in legs if not leg.plan.is_gone], refused)
+        text = _text(legs, form)
+        if self._args.dry_run and len(legs) == 1 and legs[0].refusal:  # else the error says so
+            text += f"\n\nrefused: {legs[0].trouble}"
+        return plan_text(self._place.target, summary, text, form)
 
     def _json(self, legs: Sequence[_Leg], outcome: str) -> dict[str, Any]:
         """Of one module its own document; of several `{"cluster", "modules": […], "failed": […], "outcome"}`."""
@@ -253,8 +271,9 @@ class _Deletions:
 
 def _nothing_left(legs: Sequence[_Leg]) -> str:
     if len(legs) > 1:
-        return "nothing is left of them"
-    return f"{legs[0].name}: {legs[0].seen.refusal or f'nothing is left of {legs[0].name}'}"
+        return "already deleted"
+    name, why = legs[0].name, legs[0].seen.refusal or "already deleted"
+    return why if why.startswith(name) else f"{name}: {why}"
 
 
 def _leg_json(leg: _Leg, outcome: str) -> dict[str, Any]:
@@ -267,8 +286,10 @@ def _line(leg: _Leg) -> str:
     ended = leg.ended
     stays = ", ".join(f"{ref} ({reason})" for ref, reason in ended.kept)
     said = [ended.words] if ended.words else []
-    said += [f"{len(ended.gone)} deleted"] if ended.gone or not ended.words else []
-    return f"{leg.name}: {', '.join(said)}" + (f"; kept: {stays}" if stays else "")
+    said += [f"{format_count(len(ended.gone), 'object')} deleted by kymatui"] if ended.gone or not ended.words else []
+    said += [f"not deleted: {stays}"] if stays else []
+    text = "; ".join(said)
+    return text if text.startswith(leg.name) else f"{leg.name}: {text}"
 
 
 def _text(legs: Sequence[_Leg], form: str) -> str:
@@ -276,7 +297,7 @@ def _text(legs: Sequence[_Leg], form: str) -> str:
     if len(legs) == 1:
         return deletion_text(legs[0].seen, form)
     draw = markdown if form == "md" else table
-    parts = [draw(("MODULE", "VERSION", "IN CHARGE", "STILL THERE", "NEXT"), [_row(leg) for leg in legs])]
+    parts = [draw(("MODULE", "VERSION", "MANAGED BY", "USER OBJECTS", "NEXT"), [_row(leg) for leg in legs])]
     parts += [deletion_text(leg.seen, form) for leg in legs if not leg.plan.is_gone]
     return "\n\n".join(parts)
 

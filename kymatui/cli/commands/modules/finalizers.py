@@ -13,7 +13,8 @@ from kymatui.cli.output.plan_header import plan_text
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.errors import RefusedError, UsageError
+from kymatui.domain.plans.plan_summary import summarize_actions
+from kymatui.errors import RefusedError, UsageError, did_you_mean, nearest_names
 
 if TYPE_CHECKING:
     from kymatui.actions.finalizers import BlockedObject
@@ -23,16 +24,19 @@ class FinalizersCommand:
     """Lists what is held; with --object and --remove it takes one finalizer from one object."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
+        parser.add_argument("name", metavar="NAME", help="name of the module or the release")
         group = parser.add_argument_group(
-            "last resort", "what the finalizer stands for is done by nobody then; one finalizer of one object"
+            "remove one finalizer (last resort)",
+            "the cleanup of the finalizer is skipped: objects outside of the cluster can be left behind",
         )
-        group.add_argument("--object", metavar="[NS/]NAME", help="the object, in full; KIND:[NS/]NAME where several")
-        group.add_argument("--remove", metavar="FINALIZER", help="the finalizer to take away")
         group.add_argument(
-            "--typed", metavar="[NS/]NAME", help="the object's name once more, where nobody can be asked"
+            "--object", metavar="[NS/]NAME", help="full name of the object; KIND:[NS/]NAME if the name is not unique"
         )
-        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+        group.add_argument("--remove", metavar="FINALIZER", help="finalizer to remove")
+        group.add_argument(
+            "--typed", metavar="[NS/]NAME", help="name of the object again, to confirm without a terminal"
+        )
+        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
         add_fetching(parser)
         add_clusters(parser)
 
@@ -41,7 +45,9 @@ class FinalizersCommand:
         from kymatui.composition.sessions.kyma_edits import deletions_of
 
         if bool(args.object) != bool(args.remove):
-            raise UsageError("--object and --remove belong together", hint="one finalizer of one object")
+            raise UsageError(
+                "--object and --remove must be used together", hint="they name one finalizer of one object"
+            )
         with open_context(args, once=True) as place:
             seen = deletions_of(place.session, place.cluster).look(args.name, place.namespace)
             place.require_module(seen)
@@ -49,14 +55,15 @@ class FinalizersCommand:
             if not args.remove:
                 return _show(args.name, found, args.output)
             one = _one(found, args.object, args.name)
-            say(plan_text(place.target, _warning(one, args.remove), "table"), sys.stderr)
+            summary = summarize_actions(["change"])
+            say(plan_text(place.target, summary, _warning(one, args.remove), "table"), sys.stderr)
             name = args.typed
             if name is None:
                 name = confirm_by_typing(
                     place.target, f"Remove {args.remove} from {one.ref}", one.typed, f"--typed {one.typed}"
                 )
             gone = remove_finalizer(place.cluster, one, args.remove, name)
-        say(f"{one.ref} {'is gone' if gone else 'is still held by other finalizers'}")
+        say(f"{one.ref} {'deleted' if gone else 'still has other finalizers'}")
         return 0
 
 
@@ -67,19 +74,23 @@ def _one(found: tuple[BlockedObject, ...], wanted: str, module: str) -> BlockedO
     kind, _, name = wanted.rpartition(":")
     matching = [one for one in found if one.typed == name and kind in ("", one.ref.kind.kind)]
     if not matching:
+        near = nearest_names(name, [one.typed for one in found])
         raise RefusedError(
-            f"nothing of {module} that is being deleted is called {wanted}", hint=f"`kymatui finalizers {module}`"
+            f"{module} has no object {wanted} whose deletion is blocked{did_you_mean(near)}",
+            hint=f"`kymatui finalizers {module}` lists the blocked objects",
         )
     if len(matching) > 1:
         kinds = ", ".join(one.ref.kind.kind for one in matching)
-        raise RefusedError(f"several objects are called {wanted}: {kinds}", hint="write KIND:[NS/]NAME")
+        raise RefusedError(f"several objects have the name {wanted}: {kinds}", hint="use --object KIND:[NS/]NAME")
     return matching[0]
 
 
 def _warning(one: BlockedObject, finalizer: str) -> str:
     return (
-        f"{one.ref} is held by {finalizer}. {sanitize(one.expected[:1].upper() + one.expected[1:])}.\n"
-        "Without the finalizer it goes at once, and whatever was to be cleaned up for it outside of the cluster stays."
+        f"Finalizer {finalizer} blocks the deletion of {one.ref}. "
+        f"{sanitize(one.expected[:1].upper() + one.expected[1:])}.\n"
+        "Without it the object is deleted immediately, and its cleanup is skipped: what it created outside of the "
+        "cluster can be left behind."
     )
 
 
@@ -88,11 +99,11 @@ def _show(module: str, found: tuple[BlockedObject, ...], form: str) -> int:
         say(document({"name": module, "held": [_json(one) for one in found]}, form))
         return 0
     if not found:
-        say(f"nothing of {module} is held by finalizers")
+        say(f"no finalizer blocks the deletion of {module}")
         return 0
     rows = [[str(one.ref), _since(one), name, owner or "unknown"] for one in found for name, owner in one.finalizers]
     draw = markdown if form == "md" else table
-    heads = ("OBJECT", "BEING DELETED FOR", "FINALIZER", "SET BY")
+    heads = ("OBJECT", "DELETING FOR", "FINALIZER", "SET BY")
     say(draw(heads, rows) + f"\n\n{sanitize(found[0].expected)}")
     return 0
 

@@ -19,17 +19,17 @@ class InstallCommand:
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         several = "*" if self.upgrade else "+"
-        what = "a module, or the name of a release; several are one plan"
+        what = "module or release; several names make one plan"
         parser.add_argument("names", metavar="NAME", nargs=several, help=what)
         parser.set_defaults(devel=False, creates_namespace=not self.upgrade)
         if self.upgrade:
-            parser.add_argument("--all", action="store_true", help="everything that is outdated, as one plan")
-            parser.add_argument("--devel", action="store_true", help="pre-releases count as newer versions, too")
+            parser.add_argument("--all", action="store_true", help="upgrade everything that is outdated, in one plan")
+            parser.add_argument("--devel", action="store_true", help="also upgrade to pre-releases")
             parser.add_argument(
                 "--reset-values",
                 dest="keeps_values",
                 action="store_false",
-                help="forget the values that a chart was given so far (default: they stay beneath those given here)",
+                help="discard the chart's earlier values (default: merge the new values into them)",
             )
         add_source(parser)
         add_intent(parser)
@@ -41,7 +41,9 @@ class InstallCommand:
         every = self.upgrade and args.all
         names = list(dict.fromkeys(args.names))
         if every == bool(names):
-            raise UsageError("name a module, or say --all")
+            raise UsageError(
+                "use either module names or --all", hint="run `kymatui upgrade NAME` or `kymatui upgrade --all`"
+            )
         refuse_words_for_one(args, names)
         with open_context(args, once=args.dry_run) as place:
             if every:

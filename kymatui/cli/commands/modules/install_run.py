@@ -27,7 +27,9 @@ def refuse_words_for_one(args: argparse.Namespace, names: Sequence[str]) -> None
     """Raises UsageError where a source is named, which several modules cannot have in common."""
     given = ("version", "file", "chart", "repo", "kustomize", "values", "set", "set_string", "set_json")
     if len(names) != 1 and (said := next((word for word in given if getattr(args, word)), "")):
-        raise UsageError(f"--{said.replace('_', '-')} is about one module", hint="name that alone")
+        raise UsageError(
+            f"--{said.replace('_', '-')} works with one module only", hint="run the command once for each module"
+        )
 
 
 def install_modules(
@@ -72,7 +74,7 @@ def _run(place: CommandContext, legs: Sequence[InstallLeg], results: InstallResu
     args, ended = place.args, list[InstallLeg]()
 
     def replanned(leg: InstallLeg, error: OutdatedError) -> None:
-        say(f"kymatui: {error}; it is planned anew", sys.stderr)
+        say(f"kymatui: {error}; planning again", sys.stderr)
         if args.output == "table":
             say(results.text([leg], "table"), sys.stderr)
 

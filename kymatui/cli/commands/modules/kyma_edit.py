@@ -30,17 +30,25 @@ class KymaEditCommand:
     def configure(self, parser: argparse.ArgumentParser) -> None:
         from kymatui.cli.commands.fleet.campaign import add_fleet_options
 
-        parser.add_argument("names", metavar="NAME", nargs="+", help="a module; several are one plan")
+        parser.add_argument("names", metavar="NAME", nargs="+", help="module; several names make one plan")
         parser.set_defaults(verb=self.verb)
-        channel_help = f"the channel; `{_OWN_CHANNEL}` is the one that the Kyma has for all modules"
+        channel_help = f"channel of the module; `{_OWN_CHANNEL}`: the channel of the Kyma"
         if self.verb == "channel":
             parser.add_argument("channel", metavar="CHANNEL", help=channel_help)
         if self.verb == "policy":
-            parser.add_argument("policy", choices=_POLICIES, help="what becomes of the module's default resource")
+            parser.add_argument(
+                "policy",
+                choices=_POLICIES,
+                help="who creates and deletes the default CR: lifecycle-manager, or you (Ignore)",
+            )
         if self.verb == "enable":
-            parser.add_argument("--channel", metavar="CHANNEL", help=channel_help)
-            parser.add_argument("--policy", choices=_POLICIES, help="what becomes of the module's default resource")
-        add_editing(parser, remote="in this runtime of the control plane: its name, its shoot or its id")
+            parser.add_argument("--channel", metavar="CHANNEL", help=f"{channel_help} (default: {_OWN_CHANNEL})")
+            parser.add_argument(
+                "--policy",
+                choices=_POLICIES,
+                help="who creates and deletes the default CR: lifecycle-manager, or you (default: CreateAndDelete)",
+            )
+        add_editing(parser, remote="runtime of the control plane to work on: Kyma name, shoot or runtime ID")
         add_uninstalling(parser)
         add_fleet_options(parser)
 
@@ -50,12 +58,14 @@ class KymaEditCommand:
         refuse_timeout(args)
         toggles = [self._toggle(args, name) for name in dict.fromkeys(args.names)]
         if args.backup and (len(toggles) > 1 or args.fleet):
-            raise UsageError("--backup is about one module", hint="without it each has a file of its own")
+            raise UsageError(
+                "--backup works with one module only", hint="without --backup each module gets a file of its own"
+            )
         if args.fleet:
             from kymatui.cli.commands.fleet import campaign
 
             if len(toggles) > 1:
-                raise UsageError("--fleet is about one module at a time", hint="many runtimes are the plan there")
+                raise UsageError("--fleet works with one module only", hint="run the command once for each module")
             return campaign.run(args, toggles[0])
         with open_for_edit(args) as (session, changed):
             return EditRun(args, toggles, session, changed).go()

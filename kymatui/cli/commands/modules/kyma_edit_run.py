@@ -21,6 +21,7 @@ from kymatui.cli.options.editing import (
     require_rights,
 )
 from kymatui.cli.output.plan_header import plan_document, plan_text
+from kymatui.cli.output.plan_summaries import edit_summary
 from kymatui.cli.output.printing import markdown, say, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.module_edit import EditVerb
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
 
-_SAME = "the Kyma says so already"
+_SAME = "no change: the Kyma already has this setting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +138,7 @@ class EditRun:
             return RefusedError.exit_code
         if any(leg.uninstalls for leg in legs):
             say(self._text(legs, "table"), sys.stdout if self._args.dry_run else sys.stderr)
-        others = ", of the others neither" if len(legs) > 1 else ""
-        raise RefusedError(
-            "; ".join(text for leg in legs for text in leg.refusals), hint=f"nothing was changed{others}"
-        )
+        raise RefusedError("; ".join(text for leg in legs for text in leg.refusals), hint="no changes made")
 
     # doing it
 
@@ -170,8 +168,8 @@ class EditRun:
         except KymatuiError as error:
             return replace(leg, error=error)
         if len(self._toggles) > 1:
-            say(f"  the entry of {leg.module} is edited", sys.stderr)
-        return replace(leg, generation=generation, is_made=True, words="the Kyma is edited")
+            say(f"  entry of {leg.module} edited", sys.stderr)
+        return replace(leg, generation=generation, is_made=True, words="Kyma edited")
 
     def _follow(self, legs: list[_Leg], cancel: threading.Event) -> list[_Leg]:
         """Side by side: what waits for a person keeps no other from being seen to its end."""
@@ -187,7 +185,7 @@ class EditRun:
         for place, end in zip(at, ends, strict=True):
             leg = legs[place]
             if end.failed:
-                hint = f"`kymatui module {leg.module}`"
+                hint = f"run `kymatui module {leg.module}`"
                 legs[place] = replace(leg, error=PartlyDoneError(end.failed, hint=hint))
                 continue
             try:
@@ -205,14 +203,14 @@ class EditRun:
         ended = [f"{leg.module}: {sanitize(leg.words)}" for leg in legs if leg.words and leg.error is None]
         alone = len(legs) == 1
         if not alone or not failed or self._args.output != "table":
-            self._answer(legs, "unfinished" if failed else whole, "\n".join(ended) or "none has come to its end")
+            self._answer(legs, "unfinished" if failed else whole, "\n".join(ended) or "no change is done yet")
         if failed and alone:
             assert failed[0].error is not None
             raise failed[0].error
         if failed:
             said = "; ".join(f"{leg.module}: {leg.error}" for leg in failed)
-            hint = "run it again to go on: what is done is done"
-            raise PartlyDoneError(f"{len(failed)} of {len(legs)} are not done: {said}", hint=hint)
+            hint = "run the same command again to continue; completed modules are skipped"
+            raise PartlyDoneError(f"{len(failed)} of {len(legs)} modules not done: {said}", hint=hint)
         return 0
 
     # telling it
@@ -247,7 +245,10 @@ class EditRun:
         return {"cluster": self._session.name, "verb": self._args.verb, "edits": edits, "outcome": outcome}
 
     def _text(self, legs: Sequence[_Leg], form: str) -> str:
-        return plan_text(self._session.target, "\n\n".join(self._parts(legs, form)), form)
+        summary = edit_summary(
+            ((leg.proposal, bool(leg.refusals)) for leg in legs), (one for leg in legs for one in leg.uninstalls)
+        )
+        return plan_text(self._session.target, summary, "\n\n".join(self._parts(legs, form)), form)
 
     def _parts(self, legs: Sequence[_Leg], form: str) -> Iterator[str]:
         """One table of the edits, one of what becomes of which module, what still exists, and what is to be known."""

@@ -23,9 +23,10 @@ from kymatui.cli.options.editing import (
 )
 from kymatui.cli.options.uninstalls import add_uninstalling
 from kymatui.cli.output.plan_header import plan_document, plan_text
+from kymatui.cli.output.plan_summaries import label_summary
 from kymatui.cli.output.printing import markdown, say, table
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.errors import KymatuiError, RefusedError, UsageError
+from kymatui.errors import KymatuiError, RefusedError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.actions.plans import Uninstall
@@ -39,9 +40,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "labels",
         metavar="NAME=VALUE",
         nargs="+",
-        help="beta=true or internal=true allows such modules, beta- or internal- no longer; several are one edit",
+        help="beta=true or internal=true allows these modules, beta- or internal- forbids them; several make one edit",
     )
-    add_editing(parser, remote="of this runtime's Kyma in the control plane: its name, its shoot or its id")
+    add_editing(parser, remote="runtime of the control plane whose Kyma to label: Kyma name, shoot or runtime ID")
     add_uninstalling(parser)
 
 
@@ -59,9 +60,10 @@ def _labels(words: Sequence[str]) -> Mapping[str, str | None]:
     found = read_labels(words)
     for label, value in found.items():
         if label not in LABELS.values():
-            raise UsageError(f"{label} is no label that decides about modules", hint=f"those are {', '.join(LABELS)}")
+            hint = f"valid: {', '.join(LABELS)}; other labels have no effect on modules (use kubectl)"
+            raise UnknownNameError.near("label", label, [*LABELS, *LABELS.values()], hint=hint)
         if value not in (None, "true", "false"):
-            raise UsageError(f"{label}={value}: it is true or false", hint=f"{label}- takes the label away")
+            raise UsageError(f"{label} must be true or false, not {value}", hint=f"{label}- removes the label")
     return found
 
 
@@ -82,13 +84,13 @@ class _Run:
         if proposal.edit is None or proposal.refusal:
             return self._refused(proposal)
         if proposal.edit.is_empty:
-            return self._answer(proposal, "unchanged", "the Kyma says so already")
+            return self._answer(proposal, "unchanged", "no change: the Kyma already has these labels")
         modules = [one.module for one in proposal.effects if one.uninstalls]
         found = toggling.uninstalls(modules, uninstalls.consent_of(self.args), self.args.timeout)
         if refusals := uninstalls.uninstall_refusals(found):
             return self._refused(replace(proposal, refusal="; ".join(refusals)), found)
         if self.args.dry_run:
-            return self._answer(proposal, "planned", "nothing was done", found)
+            return self._answer(proposal, "planned", "no changes made", found)
         require_rights(self.session, toggling, proposal)
         say(self._text(proposal, found, "table"), sys.stderr)
         following = uninstalls.uninstall_consequence(found)
@@ -96,15 +98,15 @@ class _Run:
         with cancellable() as cancel:
             toggling.carry_out_labels(proposal, cancel, found, ProgressPrinter())
             if not self.args.wait:
-                return self._answer(proposal, "accepted", "the Kyma is edited")
+                return self._answer(proposal, "accepted", "Kyma edited")
             return self._wait(toggling, proposal, cancel)
 
     def _refused(self, proposal: LabelProposal, found: Sequence[Uninstall] = ()) -> int:
         if self.args.output == "table":
             if found:
                 say(self._text(proposal, found, "table"), sys.stdout if self.args.dry_run else sys.stderr)
-            raise RefusedError(proposal.refusal, hint="nothing was changed")
-        self._answer(proposal, "refused", "nothing was changed", found)
+            raise RefusedError(proposal.refusal, hint="no changes made")
+        self._answer(proposal, "refused", "no changes made", found)
         return RefusedError.exit_code
 
     def _wait(self, toggling: ClusterKymaEdits, proposal: LabelProposal, cancel: threading.Event) -> int:
@@ -127,7 +129,7 @@ class _Run:
         return 0
 
     def _text(self, proposal: LabelProposal, found: Sequence[Uninstall], form: str) -> str:
-        return plan_text(self.session.target, _plan(proposal, form, found), form)
+        return plan_text(self.session.target, label_summary(proposal, found), _plan(proposal, form, found), form)
 
 
 def _action(edit: LabelEdit) -> str:
@@ -144,7 +146,7 @@ def _plan(proposal: LabelProposal, form: str, found: Sequence[Uninstall]) -> str
     parts = [draw(("LABEL", "BEFORE", "AFTER"), rows)] if rows else []
     copies = [
         [word, ref.kind.kind, ref.name]
-        for word, refs in (("comes", proposal.comes), ("goes", proposal.goes), ("changes", proposal.changes))
+        for word, refs in (("added", proposal.comes), ("removed", proposal.goes), ("changed", proposal.changes))
         for ref in refs
     ]
     if copies:

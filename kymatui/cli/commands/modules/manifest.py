@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kymatui.cli.options.confirmation import confirm
-from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context
+from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context, waiting_note
 from kymatui.cli.output.manifest_results import manifest_results
 from kymatui.cli.output.printing import say
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -23,15 +23,17 @@ class ManifestCommand:
     """What it writes is shown first; the operator does the rest, and is followed."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        what = "a module whose template says in which registry it lies; several are one plan"
+        what = "module whose ModuleTemplate names a registry; several names make one plan"
         parser.add_argument("names", metavar="NAME", nargs="+", help=what)
         parser.add_argument(
-            "--version", metavar="VERSION", default="", help="default: the newest that is no pre-release"
+            "--version", metavar="VERSION", default="", help="version to install (default: newest stable)"
         )
         parser.add_argument(
-            "--force", action="store_true", help="take over fields that others own; the plan shows which"
+            "--force", action="store_true", help="repair: overwrite fields of other field managers; the plan lists them"
         )
-        parser.add_argument("--allow-downgrade", action="store_true", help="a lower version than is installed")
+        parser.add_argument(
+            "--allow-downgrade", action="store_true", help="allow a version lower than the installed one"
+        )
         parser.set_defaults(creates_namespace=True)
         add_running(parser)
 
@@ -40,7 +42,7 @@ class ManifestCommand:
 
         names = list(dict.fromkeys(args.names))
         if args.version and len(names) > 1:
-            raise UsageError("--version is about one module", hint="name that alone")
+            raise UsageError("--version works with one module only", hint="run the command once for each module")
         with open_context(args, once=args.dry_run) as place:
             action = ManifestAction(place.session)
             named = [(name, args.version) for name in names]
@@ -74,10 +76,9 @@ def _carry_out(place: CommandContext, action: ManifestAction, legs: Sequence[Man
 
 
 def _print_written(proposal: ManifestProposal) -> None:
-    say(f"  {proposal.ref} is written", sys.stderr)
+    say(f"  {proposal.ref} written", sys.stderr)
 
 
 def _print_progress(now: ManifestProgress) -> None:
     """How far the operator is, on standard error."""
-    waits = f" (waits for {now.actor.value})" if now.actor.value else ""
-    say(f"  {sanitize(now.words)}{waits}", sys.stderr)
+    say(f"  {sanitize(now.words)}{waiting_note(now.words, now.actor)}", sys.stderr)

@@ -18,11 +18,11 @@ class PlanCommand:
     """A plan as a file, for `kymatui apply`."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="the module, or the name of the release")
+        parser.add_argument("name", metavar="NAME", help="name of the module or the release")
         parser.add_argument(
             "--out",
             metavar="FILE",
-            help="save the plan with all objects, Secrets too; as YAML in a .yaml file",
+            help="save the plan with all objects, including Secrets; JSON, or YAML for a .yaml file",
         )
         parser.set_defaults(creates_namespace=True)
         add_source(parser)
@@ -40,7 +40,7 @@ class PlanCommand:
                 from kymatui.adapters.files.plan_files import save_plan
 
                 save_plan(Path(args.out), plan)
-                say(f"the plan is kept in {args.out}: `kymatui apply {args.out}` carries it out", sys.stderr)
+                say(f"plan saved in {args.out}; `kymatui apply {args.out}` applies it", sys.stderr)
             show_plan(place.target, plan, args.output, "planned")
             return RefusedError.exit_code if plan.blockers else 0
 
@@ -49,7 +49,7 @@ class ApplyCommand:
     """Carries out a plan from a file, unless the cluster has moved on."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("plan", metavar="PLAN", help="a file of `kymatui plan --out`")
+        parser.add_argument("plan", metavar="PLAN", help="plan file written by `kymatui plan --out`")
         parser.set_defaults(creates_namespace=True)
         add_running(parser)
 

@@ -14,6 +14,7 @@ from kymatui.cli.options.direct_install import CommandContext, add_running, canc
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import PartlyDoneError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -25,9 +26,7 @@ class RestoreCommand:
     """Creates again what a backup holds; what is there already is left as it is."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        what = (
-            "a backup of `kymatui delete`, or the module whose newest backup of this cluster is meant (default: list)"
-        )
+        what = "backup file, or module name for its newest backup of this cluster (default: list backups)"
         parser.add_argument("file", metavar="FILE", nargs="?", default="", help=what)
         parser.set_defaults(creates_namespace=True)
         add_running(parser)
@@ -56,7 +55,7 @@ def _list(form: str) -> int:
         ]
         say((markdown if form == "md" else table)(heads, rows))
     else:
-        say(f"no backups are in {backups_folder()}; `kymatui delete` makes them", sys.stderr)
+        say(f"no backups in {backups_folder()}; `kymatui delete` creates them", sys.stderr)
     return 0
 
 
@@ -99,9 +98,9 @@ class _Restoration:
         ours = [one for one in named if not one.not_of(self._place.cluster.name, self._identity)]
         if ours:
             return ours[0].path
-        others = f"of other clusters: {', '.join(str(one.path) for one in named[:3])}" if named else ""
+        others = f"backups of other clusters: {', '.join(str(one.path) for one in named[:3])}" if named else ""
         hint = others or "`kymatui restore` lists all backups"
-        where = f"of {self._place.cluster.name} in {backups_folder()}"
+        where = f"from cluster {self._place.cluster.name} in {backups_folder()}"
         known = [one.module for one in list_backups()]
         raise UnknownNameError.near("backup of", word, known if not named else (), where=where, hint=hint)
 
@@ -110,24 +109,23 @@ class _Restoration:
 
         args, name = self._args, self._place.cluster.name
         number = len(self._objects)
+        plan = plan_restore(self._objects, self._place.cluster)
         if not args.dry_run:
-            say(f"{self._place.target.line}\n", sys.stderr)
+            rows = _table(_planned(plan), "table") if args.output == "table" else ""
+            say(plan_text(self._place.target, _summary(plan), rows, "table"), sys.stderr)
         say(f"{self._path}: {format_count(number, 'object')}", sys.stderr)
         stranger = self._heading.not_of(name, self._identity)
         if stranger:
             say(f"warning: {stranger}", sys.stderr)
         if self._heading.by_klm:
             module = self._heading.module
-            said = f"lifecycle-manager had installed {module}: `kymatui enable {module}` asks for it again, before this"
+            said = f"lifecycle-manager installed {module}: run `kymatui enable {module}` first"
             say(said, sys.stderr)
-        plan = plan_restore(self._objects, self._place.cluster)
         if args.dry_run:
             return self._print_plan(plan)
-        if args.output == "table":
-            say(_table(_planned(plan), "table"), sys.stderr)
         confirm(
             self._place.target,
-            f"Create what is missing of {format_count(number, 'object')}",
+            f"Restore {format_count(number, 'object')} (existing objects stay unchanged)",
             sanitize(stranger),
             yes=args.yes,
         )
@@ -147,19 +145,19 @@ class _Restoration:
         self._print(ended)
         module = self._heading.module
         if ended.made and module and was_installed_here(self._objects):
-            say(f"`kymatui adopt {module}` makes it kymatui's again, to be upgraded and deleted", sys.stderr)
+            say(f"run `kymatui adopt {module}` to manage it with kymatui again", sys.stderr)
         if ended.failed:
             said = "; ".join(f"{ref}: {reason}" for ref, reason in ended.failed[:5])
             raise PartlyDoneError(
                 f"{len(ended.failed)} of {format_count(len(self._objects), 'object')} not created: {said}",
-                hint="install the module (or its definitions and namespaces) first, then restore again",
+                hint="install the module (or its CRDs and namespaces) first, then restore again",
             )
         return 0
 
     # printing
 
     def _print_plan(self, seen: Sequence[RestoreStep]) -> int:
-        self._say(_planned(seen), "planned")
+        self._say(_planned(seen), "planned", _summary(seen))
         return 0
 
     def _print(self, ended: RestoreResult) -> None:
@@ -167,19 +165,22 @@ class _Restoration:
         rows += [(str(ref), "there", "") for ref in ended.there]
         rows += [(str(ref), "failed", reason) for ref, reason in ended.failed]
         if self._args.output != "table":
-            self._say(rows, "unfinished" if ended.failed else "done")
+            self._say(rows, "unfinished" if ended.failed else "done", ended.summary)
             return
-        failed = f", {len(ended.failed)} failed" if ended.failed else ""
-        say(f"{len(ended.made)} created, {len(ended.there)} were there already{failed}")
+        say(ended.summary)
 
-    def _say(self, rows: Sequence[tuple[str, str, str]], outcome: str) -> None:
+    def _say(self, rows: Sequence[tuple[str, str, str]], outcome: str, summary: str) -> None:
         form = self._args.output
         if form in ("json", "yaml"):
             objects = [{"object": ref, "result": word, "reason": reason or None} for ref, word, reason in rows]
             found = {"file": str(self._path), "objects": objects, "outcome": outcome}
             say(plan_document(self._place.target, found, form))
         else:
-            say(plan_text(self._place.target, _table(rows, form), form))
+            say(plan_text(self._place.target, summary, _table(rows, form), form))
+
+
+def _summary(plan: Sequence[RestoreStep]) -> str:
+    return summarize_actions("same" if one.fate.name == "THERE" else one.fate.name.lower() for one in plan)
 
 
 def _planned(plan: Sequence[RestoreStep]) -> list[tuple[str, str, str]]:

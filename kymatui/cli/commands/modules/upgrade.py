@@ -26,7 +26,7 @@ def upgrade_all(place: CommandContext) -> int:
     found = survey_upgrades(place.cluster, place.session.snapshot(), place.blobs, devel=args.devel, direct=args.direct)
     for one in found.left_out:
         where = f" in {one.namespace}" if one.namespace else ""
-        say(f"left out: {one.name} {one.version}".rstrip() + f"{where}: {one.reason}", sys.stderr)
+        say(f"skipped: {one.name} {one.version}".rstrip() + f"{where}: {one.reason}", sys.stderr)
     names = [one.name for one in found.outdated]
     wanted = []
     for new in found.outdated:
@@ -36,8 +36,8 @@ def upgrade_all(place: CommandContext) -> int:
         namespace = known.namespace if known is not None and known.chart else ""
         wanted.append((shown, install_request(place, new.name, source, namespace, Adoption.UPGRADE)))
     if not wanted and args.output in ("table", "md"):
-        far = f", as far as that is known: {len(found.left_out)} left out" if found.left_out else ""
-        say(f"nothing that is installed directly is outdated{far}")
+        far = f" ({len(found.left_out)} skipped)" if found.left_out else ""
+        say(f"no directly installed module is outdated{far}")
         return 0
     legs = plan_installs(place.port, wanted)
     return carry_out_installs(place, "upgrade", legs, everything=True, left_out=found.left_out)

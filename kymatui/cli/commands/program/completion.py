@@ -59,7 +59,7 @@ SCRIPTS = {"bash": BASH, "zsh": ZSH, "fish": FISH}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=tuple(SCRIPTS), help="whose script to print")
+    parser.add_argument("shell", choices=tuple(SCRIPTS), help="shell of the script")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,8 +6,9 @@ import argparse
 import os
 from pathlib import Path
 
+from kymatui.errors import UnknownNameError, UsageError
 from kymatui.settings.config_file import config_path, load_settings, read_file
-from kymatui.settings.options_schema import json_schema
+from kymatui.settings.options_schema import OPTIONS, json_schema
 from kymatui.settings.toml_output import as_toml
 
 
@@ -15,13 +16,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         choices=("show", "validate", "path", "schema"),
-        help="show: what is in force, as a file; validate: check a file; path: where it is; schema: for editors",
+        metavar="SUBCOMMAND",
+        help="show: settings in effect; validate: check a file; path: path of the file; schema: JSON Schema",
     )
-    parser.add_argument("file", nargs="?", help="for validate: another file than the one in force")
+    parser.add_argument(
+        "argument",
+        nargs="?",
+        metavar="FILE|OPTION",
+        help="validate: file to check (default: the file in effect); show: one option",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    path = Path(args.file) if args.file else config_path(os.environ)
+    if args.argument and args.what not in ("show", "validate"):
+        raise UsageError(f'unexpected argument "{args.argument}"', hint=f"run `kymatui config {args.what}`")
+    path = Path(args.argument) if args.argument and args.what == "validate" else config_path(os.environ)
     match args.what:
         case "path":
             print(path)
@@ -30,11 +39,19 @@ def run(args: argparse.Namespace) -> int:
 
             print(json.dumps(json_schema(), indent=2))
         case "validate":
-            if not args.file and not path.exists():  # without a file the defaults hold
+            if not args.argument and not path.exists():  # without a file the defaults hold
                 print(f"{path}: no such file; the defaults are valid")
             else:
                 read_file(path)
                 print(f"{path}: valid")
         case _:
-            print(as_toml(load_settings(os.environ)), end="")
+            _require_option(args.argument)
+            print(as_toml(load_settings(os.environ), args.argument or ""), end="")
     return 0
+
+
+def _require_option(name: str | None) -> None:
+    """Raise UnknownNameError for an option that the configuration does not have."""
+    known = [option.name for option in OPTIONS]
+    if name and name not in known:
+        raise UnknownNameError.near("option", name, known, hint="`kymatui config show` prints all options")

@@ -18,21 +18,36 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--check", action="store_true", help="print the catalog, or the fleet, as a table and leave")
-    parser.add_argument("--remote", action="store_true", help="two clusters: a control plane with a small fleet")
-    parser.add_argument("--fleet", type=int, metavar="N", help="two clusters: a control plane with N Kymas")
     parser.add_argument(
-        "--allow-fleet-writes", action="store_true", help="marked runtimes of the fleet may be edited together"
+        "--check",
+        action="store_true",
+        help="print the catalog (or the fleet) as a table and exit; tests the installation",
     )
-    parser.add_argument("--ascii", action="store_true", default=argparse.SUPPRESS, help="only ASCII signs and borders")
-    parser.add_argument("--audit", action="store_true", default=argparse.SUPPRESS, help="the screen that cannot write")
+    parser.add_argument(
+        "--remote", action="store_true", help="start two clusters: a control plane with a small fleet, and a runtime"
+    )
+    parser.add_argument(
+        "--fleet", type=int, metavar="N", help="start two clusters: a control plane with N Kymas, and a runtime"
+    )
+    parser.add_argument(
+        "--allow-fleet-writes", action="store_true", help="allow edits of several marked runtimes at the same time"
+    )
+    parser.add_argument(
+        "--ascii", action="store_true", default=argparse.SUPPRESS, help="use only ASCII characters and borders"
+    )
+    parser.add_argument(
+        "--audit",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="open the screen read-only and count the requests sent",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     from kymatui.composition.sandbox import MAX_KYMAS
 
     if args.fleet is not None and not 1 <= args.fleet <= MAX_KYMAS:
-        raise UsageError(f"--fleet {args.fleet} is no fleet", hint=f"1 to {MAX_KYMAS} Kymas")
+        raise UsageError(f"--fleet must be between 1 and {MAX_KYMAS}, not {args.fleet}")
     return _check(args) if args.check else _show(args)
 
 

@@ -17,7 +17,9 @@ class HelpCommand:
     """The help of a command, a topic, or the list of both."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", nargs="?", metavar="COMMAND|TOPIC", help="default: list both")
+        parser.add_argument(
+            "name", nargs="?", metavar="COMMAND|TOPIC", help="command or topic to print (default: list both)"
+        )
 
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.cli.command_table import COMMANDS, by_name
@@ -33,7 +35,7 @@ class HelpCommand:
             return 0
         if by_name(args.name) is None:
             raise UnknownNameError.near(
-                "command or topic", args.name, [*(one.name for one in COMMANDS), *TOPICS], where="in the help"
+                "command or topic", args.name, [*(one.name for one in COMMANDS), *TOPICS], hint="run `kymatui help`"
             )
         try:
             build_parser([args.name, "--help"]).parse_args([args.name, "--help"])
@@ -46,7 +48,9 @@ class VersionCommand:
     """kymatui's version with those of what it runs on, for reports."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table", help="default: table")
+        parser.add_argument(
+            "-o", "--output", choices=("table", "json", "yaml"), default="table", help="output format (default: table)"
+        )
 
     def run(self, args: argparse.Namespace) -> int:
         from importlib.metadata import PackageNotFoundError, version

@@ -35,10 +35,14 @@ class ReconcileCommand:
     """One Manifest, until its turn needs nothing more."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("kind", choices=("manifest",), help="what to reconcile")
-        parser.add_argument("name", metavar="NAME", help="its name; -n says in which namespace")
+        parser.add_argument("kind", choices=("manifest",), help="kind of the object")
         parser.add_argument(
-            "--timeout", type=float, default=300.0, metavar="SECONDS", help="for all turns together (default: 300)"
+            "name",
+            metavar="NAME",
+            help="name of the Manifest; -n sets its namespace (default: the context's, else kcp-system)",
+        )
+        parser.add_argument(
+            "--timeout", type=float, default=300.0, metavar="SECONDS", help="limit of the whole wait (default: 300)"
         )
         _configure(parser)
 
@@ -48,7 +52,7 @@ class ReconcileCommand:
         from kymatui.engine.controllers.manifest.controller import manifest_kind
 
         if args.timeout <= 0:
-            raise UsageError("--timeout must be more than nothing", hint="it is in seconds, 300 without it")
+            raise UsageError("--timeout must be greater than 0", hint="unit: seconds; default: 300")
         site, namespace = _site(args)
         ref = ObjectRef(manifest_kind(site), namespace, args.name)
         if site.home.get(ref) is None:
@@ -69,13 +73,15 @@ class OperatorCommand:
     """All Manifests of a cluster, until it is stopped."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--workers", type=int, default=4, metavar="N", help="Manifests at a time (default: 4)")
+        parser.add_argument(
+            "--workers", type=int, default=4, metavar="N", help="Manifests reconciled in parallel (default: 4)"
+        )
         parser.add_argument(
             "--resync",
             type=float,
             default=1800.0,
             metavar="SECONDS",
-            help="how often a Manifest is looked at of which nothing changes (default: 1800)",
+            help="interval for reconciling an unchanged Manifest (default: 1800)",
         )
         _configure(parser)
 
@@ -83,7 +89,7 @@ class OperatorCommand:
         from kymatui.engine.controllers.manifest.controller import ManifestController
 
         if args.workers < 1 or args.resync <= 0:
-            raise UsageError("--workers and --resync must be more than nothing")
+            raise UsageError("--workers and --resync must be greater than 0")
         site, _ = _site(args)
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -100,12 +106,14 @@ RECONCILE, OPERATOR = ReconcileCommand(), OperatorCommand()
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", choices=("table", "json", "yaml"), default="table", help="default: table")
+    parser.add_argument(
+        "-o", "--output", choices=("table", "json", "yaml"), default="table", help="output format (default: table)"
+    )
     add_fetching(parser)
     parser.add_argument(
         "--kustomizations",
         metavar="DIR",
-        help="Manifests may name kustomizations below it by their paths (default: by addresses only)",
+        help="folder of kustomizations that Manifests may name by path (default: only by URL)",
     )
     add_cluster_options(parser, default=argparse.SUPPRESS)
 
@@ -118,7 +126,7 @@ def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
     options, _ = session_options_of(args)
     folder = Path(args.kustomizations) if args.kustomizations else None
     if folder is not None and not folder.is_dir():
-        raise ConfigurationError(f"--kustomizations {folder} is no folder")
+        raise ConfigurationError(f"--kustomizations {folder} is not a folder")
     site = manifest_controller_context(
         options, FetchOptions(tuple(args.insecure_registry), args.registry_ca), folder=folder
     )
@@ -153,9 +161,9 @@ def _turns(site: ReconcileContext, ref: ObjectRef, timeout: float) -> str:
         again = reconciler.reconcile(ref, cancel)
         manifest = read_manifest(site.home.get(ref) or {})
         if not isinstance(manifest, Manifest):
-            return " is gone"
+            return " deleted"
         if manifest.skipped:
-            return f" was left alone: its label {LABEL_SKIP} says so"
+            return f" skipped: it has the label {LABEL_SKIP}"
         words = f"{manifest.state}: {manifest.operation}"
         if words != last:
             say(words, sys.stderr)
@@ -165,7 +173,9 @@ def _turns(site: ReconcileContext, ref: ObjectRef, timeout: float) -> str:
         if again > SOON:
             raise PartlyDoneError(f"{ref} is {manifest.state}: {manifest.operation}")
         if time.monotonic() + 1.0 > deadline:
-            raise PartlyDoneError(f"{ref} is not done within {timeout:g} s; {words}", hint="run it again to go on")
+            raise PartlyDoneError(
+                f"{ref} is not finished within {timeout:g} s; {words}", hint="run the same command again to continue"
+            )
         time.sleep(1.0)
 
 
@@ -174,6 +184,6 @@ def _say(words: str) -> None:
 
 
 def _told(ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:
-    when = f"; again in {seconds:.0f} s" if seconds is not None else ""
-    mark = "left alone" if isinstance(error, RefusedError) else "failed"
+    when = f"; retry in {seconds:.0f} s" if seconds is not None else ""
+    mark = "skipped" if isinstance(error, RefusedError) else "failed"
     say(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {error}{when}", sys.stderr)

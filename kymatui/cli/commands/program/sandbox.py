@@ -13,96 +13,138 @@ _HIGHEST_PORT = 65_535
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action")
-    _configure_up(actions.add_parser("up", help="serve until interrupted"))
-    _configure_fault(actions.add_parser("fault", help="make a running sandbox misbehave"))
-    _configure_situation(
-        actions.add_parser("situation", help="bring about what a real lifecycle-manager was seen to leave behind")
-    )
+    actions = parser.add_subparsers(title="subcommands", metavar="SUBCOMMAND", dest="action")
+    for name, (text, configure_subcommand) in _SUBCOMMANDS.items():
+        configure_subcommand(actions.add_parser(name, help=text, description=f"{text[:1].upper()}{text[1:]}."))
 
 
 def _configure_up(parser: argparse.ArgumentParser) -> None:
     # the option of the front door names a kubeconfig to read; this one is written
     parser.add_argument(
-        "--kubeconfig", metavar="FILE", dest="written_kubeconfig", required=True, help="where to write the kubeconfig"
+        "--kubeconfig", metavar="FILE", dest="written_kubeconfig", required=True, help="file to write the kubeconfig to"
     )
     parser.add_argument(
-        "--port", type=int, default=0, metavar="N", help="default: a free one; the next cluster has N+1"
+        "--port",
+        type=int,
+        default=0,
+        metavar="N",
+        help="port of the first cluster, the next one has N+1 (default: a free port)",
     )
     parser.add_argument(
-        "--viewer-token", default="", metavar="T", help="token of a user in group viewers without rights"
+        "--viewer-token", default="", metavar="T", help="token of a user in group viewers without permissions"
     )
     parser.add_argument(
-        "--clusters", default="kcp", metavar="NAMES", help="comma-separated, e.g. kcp,skr (default: kcp)"
+        "--clusters", default="kcp", metavar="NAMES", help="names of the clusters, e.g. kcp,skr (default: kcp)"
     )
-    parser.add_argument("--empty", action="store_true", help="without the sample world")
+    parser.add_argument("--empty", action="store_true", help="start without sample objects")
     parser.add_argument(
         "--load",
         action="append",
         default=[],
         metavar="PATH",
-        help="YAML and JSON of a file, or of all in a folder, into the first cluster; may be given often",
+        help="create the objects of a YAML or JSON file, or of a folder, in the first cluster; repeatable",
     )
     parser.add_argument(
         "--fleet", type=int, metavar="N", help="make the first cluster a control plane with N Kymas (default: 13)"
     )
-    parser.add_argument("--settled", action="store_true", help="be ready only when the sample world has come to rest")
+    parser.add_argument("--settled", action="store_true", help="wait until all sample modules are settled")
     parser.set_defaults(perform=_up)
 
 
 def _configure_fault(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("fault", choices=FAULTS, help="what happens")
+    parser.add_argument("fault", choices=FAULTS, metavar="FAULT", help=f"one of {', '.join(FAULTS)}")
     parser.add_argument(
-        "--kubeconfig", metavar="FILE", dest="read_kubeconfig", required=True, help="the kubeconfig of the sandbox"
-    )
-    parser.add_argument("--context", metavar="NAME", dest="read_context", default="", help="default: the current one")
-    parser.add_argument("--verb", default="", help="get, list, watch, create, update, patch, delete (default: any)")
-    parser.add_argument(
-        "--resource", default="", metavar="NAME", help='in full, e.g. "deployments.apps" (default: any)'
-    )
-    parser.add_argument("--in", dest="of_namespace", default="", metavar="NS", help="of one namespace")
-    parser.add_argument("--name", default="", help="of one object")
-    parser.add_argument("--seconds", type=float, default=1.0, help="how long (latency), or Retry-After (throttle)")
-    parser.add_argument("--count", type=int, default=0, help="how many requests (default: all)")
-    parser.add_argument("--probability", type=float, default=1.0, help="of each request, above 0 up to 1")
-    parser.add_argument("--token", default="", help="which token stops being valid (revoke-token, restore-token)")
-    parser.add_argument("--finalizer", default="", help="which one nobody removes (hold)")
-    parser.set_defaults(perform=_fault)
-
-
-def _configure_situation(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("situation", choices=SITUATIONS, help="see docs/guide/sandbox.md")
-    parser.add_argument(
-        "--kubeconfig", metavar="FILE", dest="read_kubeconfig", required=True, help="the kubeconfig of the sandbox"
+        "--kubeconfig", metavar="FILE", dest="read_kubeconfig", required=True, help="kubeconfig of the sandbox"
     )
     parser.add_argument(
         "--context",
         metavar="NAME",
         dest="read_context",
         default="",
-        help="of the Manifests (default: the current one)",
+        help="context of the cluster (default: current-context)",
+    )
+    parser.add_argument(
+        "--verb",
+        default="",
+        metavar="VERB",
+        help="only requests with this verb: get, list, watch, create, update, patch, delete (default: any)",
+    )
+    parser.add_argument(
+        "--resource", default="", metavar="NAME", help='only this resource, e.g. "deployments.apps" (default: any)'
+    )
+    parser.add_argument(
+        "--in", dest="of_namespace", default="", metavar="NS", help="only this namespace (default: any)"
+    )
+    parser.add_argument("--name", default="", metavar="NAME", help="only this object (default: any)")
+    parser.add_argument(
+        "--seconds", type=float, default=1.0, metavar="SECONDS", help="latency, or Retry-After of throttle (default: 1)"
+    )
+    parser.add_argument("--count", type=int, default=0, metavar="N", help="number of requests (default: all)")
+    parser.add_argument(
+        "--probability",
+        type=float,
+        default=1.0,
+        metavar="P",
+        help="probability for each request, above 0 up to 1 (default: 1)",
+    )
+    parser.add_argument(
+        "--token", default="", metavar="TOKEN", help="token to revoke or restore (revoke-token, restore-token)"
+    )
+    parser.add_argument(
+        "--finalizer", default="", metavar="FINALIZER", help="finalizer that blocks the deletion (hold)"
+    )
+    parser.set_defaults(perform=_fault)
+
+
+def _configure_situation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "situation",
+        choices=SITUATIONS,
+        metavar="SITUATION",
+        help=f"one of {', '.join(SITUATIONS)}; see docs/guide/sandbox.md",
+    )
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", dest="read_kubeconfig", required=True, help="kubeconfig of the sandbox"
+    )
+    parser.add_argument(
+        "--context",
+        metavar="NAME",
+        dest="read_context",
+        default="",
+        help="context of the cluster with the Manifests (default: current-context)",
     )
     parser.set_defaults(perform=_situation)
 
 
+_SUBCOMMANDS = {
+    "up": ("serve the sandbox until interrupted", _configure_up),
+    "fault": ("inject a fault into a running sandbox", _configure_fault),
+    "situation": ("reproduce a situation that was seen with a real lifecycle-manager", _configure_situation),
+}
+
+
 def run(args: argparse.Namespace) -> int:
     if not getattr(args, "perform", None):
-        raise UsageError("say what to do", hint="`kymatui sandbox up --kubeconfig FILE` serves a cluster")
+        raise UsageError(
+            "missing subcommand: up, fault or situation", hint="`kymatui sandbox up --kubeconfig FILE` serves a cluster"
+        )
     return int(args.perform(args))
 
 
 def _up(args: argparse.Namespace) -> int:
     if not 0 <= args.port <= _HIGHEST_PORT:
-        raise UsageError(f"there is no port {args.port}", hint=f"0 to {_HIGHEST_PORT}, 0 for a free one")
+        raise UsageError(f"--port must be between 0 and {_HIGHEST_PORT}, not {args.port}", hint="0 takes a free port")
     names = [name.strip() for name in args.clusters.split(",") if name.strip()]
     if not names or len(set(names)) != len(names):
-        raise UsageError(f"--clusters {args.clusters!r} does not name clusters", hint="for example: --clusters kcp,skr")
+        raise UsageError(
+            f"--clusters needs different names, not {args.clusters!r}", hint="for example: --clusters kcp,skr"
+        )
     if args.fleet is not None and not 0 <= args.fleet <= MAX_KYMAS:
-        raise UsageError(f"--fleet {args.fleet} is no fleet", hint=f"0 to {MAX_KYMAS} Kymas")
+        raise UsageError(f"--fleet must be between 0 and {MAX_KYMAS}, not {args.fleet}")
     load = [Path(path) for path in args.load]
     for path in load:  # told before anything is served
         if not path.exists():
-            raise ConfigurationError(f"{path} is not there", hint="--load takes files and folders.")
+            raise ConfigurationError(f"{path} does not exist", hint="--load takes files and folders")
     return serve_sandbox(
         kubeconfig=Path(args.written_kubeconfig),
         clusters=names,
@@ -122,7 +164,7 @@ def _fault(args: argparse.Namespace) -> int:
     missing = [f"--{name}" for name in _NEEDED.get(args.fault, ()) if not getattr(args, name)]
     if missing:
         raise UsageError(
-            f"sandbox fault {args.fault} needs {', '.join(missing)}", hint="see `kymatui sandbox fault -h`"
+            f"sandbox fault {args.fault} needs {', '.join(missing)}", hint="run `kymatui sandbox fault --help`"
         )
     given = {
         "verb": args.verb,

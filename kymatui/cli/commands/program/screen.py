@@ -30,22 +30,26 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("screen")
-    group.add_argument("--theme", choices=THEME_NAMES, default=None, help="default: dark, or the configuration's")
-    group.add_argument("--ascii", action="store_true", default=None, help="only ASCII signs and borders")
     group.add_argument(
-        "--audit", action="store_true", help="all screens and plans, and no way to write; counts prove it"
+        "--theme", choices=THEME_NAMES, default=None, help="theme (default: the configured theme, else dark)"
     )
-    group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    group.add_argument("--ascii", action="store_true", default=None, help="use only ASCII characters and borders")
+    group.add_argument(
+        "--audit", action="store_true", help="read-only, with all screens and plans; counts the requests sent"
+    )
+    group.add_argument("--no-mouse", action="store_true", help="do not use the mouse")
     group.add_argument(
         "--remote",
         metavar="RUNTIME",
         nargs="?",
         const="",
         default=None,
-        help="the fleet of a control plane; with a name, a shoot or an id straight to that runtime",
+        help="open the fleet of a control plane, or one runtime: Kyma name, shoot or runtime ID",
     )
     group.add_argument(
-        "--allow-fleet-writes", action="store_true", help="with --remote: marked runtimes may be edited together"
+        "--allow-fleet-writes",
+        action="store_true",
+        help="with --remote: allow edits of several marked runtimes at the same time",
     )
     add_remote_options(parser)
 
@@ -147,8 +151,8 @@ def _require_terminal() -> None:
     others = [name for name, stream in named if stream is None or not stream.isatty()]
     if others:
         raise UsageError(
-            f"the screen needs a terminal, which standard {', '.join(others)} is not",
-            hint="`kymatui catalog` prints the same rows anywhere",
+            f"the screen needs a terminal; not a terminal: standard {', '.join(others)}",
+            hint="`kymatui catalog` prints the modules without a terminal",
         )
 
 

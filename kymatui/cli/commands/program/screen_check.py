@@ -47,9 +47,7 @@ def _require(app: App, look: Callable[[App], Coroutine[Any, Any, None]]) -> None
         sheet.parse()
         asyncio.run(look(app))
     except StylesheetError as error:
-        raise KymatuiError(
-            f"the screen's stylesheets cannot be used: {_places(error)}", hint="install kymatui again"
-        ) from error
+        raise KymatuiError(f"invalid stylesheets: {_places(error)}", hint="install kymatui again") from error
 
 
 def _places(error: Exception) -> str:

@@ -63,7 +63,7 @@ class ManifestController:
         kind = manifest_kind(self._site)
         while self._lead(kind, cancel):
             self.queue = WorkQueue()
-            self._tell(f"cut off from {self._site.home.name}: nothing is done until the Lease is held again")
+            self._tell(f"no connection to {self._site.home.name}: paused until the Lease is held again")
 
     def _lead(self, kind: GroupVersionKind, cancel: threading.Event) -> bool:
         """Work while holding the Lease; return whether to try again after a lost connection."""
@@ -87,7 +87,7 @@ class ManifestController:
             return not cancel.is_set()
         raise RefusedError(
             f"another operator has taken the Lease {LEADER_NAMESPACE}/{lease.name}; this one has stopped",
-            hint="start it again: it waits until the other is gone",
+            hint="start it again; it waits until the other one has stopped",
         )
 
     def _work(self, kind: GroupVersionKind, stopped: threading.Event) -> None:
@@ -139,7 +139,7 @@ def manifest_kind(site: ReconcileContext) -> GroupVersionKind:
     if not served:
         raise NotFoundError(
             f"{site.home.name} does not serve Manifests",
-            hint="their CustomResourceDefinition is not installed there",
+            hint="install the Manifest CRD there",
             status=404,
         )
     return served[0].gvk

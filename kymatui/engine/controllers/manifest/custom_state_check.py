@@ -36,12 +36,12 @@ def read_rules(manifest: Manifest) -> tuple[StateCheckRule, ...]:
     try:
         found = json.loads(manifest.meta.annotations.get(ANNOTATION_STATE_CHECK, "[]"))
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"{where} is no JSON: {error}") from error
+        raise ConfigurationError(f"{where} is not valid JSON: {error}") from error
     if not isinstance(found, list):
-        raise ConfigurationError(f"{where} is no list", hint='write [{"jsonPath": …, "value": …, "mappedState": …}]')
+        raise ConfigurationError(f"{where} is not a list", hint='write [{"jsonPath": …, "value": …, "mappedState": …}]')
     for number, entry in enumerate(found):
         if not isinstance(entry, Mapping) or not all(isinstance(entry.get(key, ""), str) for key in _FIELDS):
-            raise ConfigurationError(f"{where}: entry {number} is no map of texts ({', '.join(_FIELDS)})")
+            raise ConfigurationError(f"{where}: entry {number} is not a map of strings ({', '.join(_FIELDS)})")
     return tuple(
         StateCheckRule(*(entry.text(key) for key in _FIELDS))
         for entry in JsonReader({"rules": found}).children("rules")
@@ -73,7 +73,7 @@ def evaluate_state(manifest: Manifest, cluster: Cluster, ref: ObjectRef | None, 
 def describe_evaluation(evaluation: Evaluation, ref: ObjectRef | None) -> str:
     """Return a sentence with the decision and each rule."""
     if evaluation.decision is StateDecision.NO_RESOURCE:
-        return "installed and ready; there is no default resource to judge by"
+        return "installed and ready; there is no default CR to check"
     found = "; ".join(
         f"{one.rule.path} is {_shown(one.look)}, {one.rule.value!r} means {one.rule.mapped_state} ({one.result.value})"
         for one in evaluation.rules

@@ -184,7 +184,7 @@ class ManifestInstallation:
         for ref in refs:
             live = run.cluster.get(ref, cancel=run.cancel)
             if live is None:
-                return InstallResult(name, State.PROCESSING, f"{ref} is not there yet", inventory, (ref,))
+                return InstallResult(name, State.PROCESSING, f"{ref} does not exist yet", inventory, (ref,))
             found = check_readiness(live, self._site.clock.now())
             if not found.ready:
                 found = self._broken_pod(live, run) or found
@@ -224,9 +224,7 @@ class ManifestInstallation:
         )
         if self._manifest.resource and self._manifest.policy != Policy.IGNORE:
             created = any(result.inventory is not None and result.inventory.resource_created for result in results)
-            yield ConditionReport(
-                MODULE_CR, created, "the default resource was created" if created else "not created yet"
-            )
+            yield ConditionReport(MODULE_CR, created, "the default CR was created" if created else "not created yet")
         if len(results) > 1:
             for result in results:
                 good = result.state is State.READY

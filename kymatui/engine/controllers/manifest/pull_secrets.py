@@ -29,7 +29,7 @@ def pull_secrets(home: Cluster, namespace: str, selector: Mapping[str, Any]) -> 
     if isinstance(chosen, InvalidSelector):
         raise ConfigurationError(f"credSecretSelector cannot be read: {chosen.reason}")
     if chosen.empty:
-        raise ConfigurationError("credSecretSelector is empty", hint="it would take every Secret there is")
+        raise ConfigurationError("credSecretSelector is empty", hint="an empty selector matches every Secret")
     labels = ",".join(one.written for one in chosen.requirements)
     found = home.list(SECRET, namespace, labels=labels)
     if not found:

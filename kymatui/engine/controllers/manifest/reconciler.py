@@ -68,9 +68,7 @@ class ManifestReconciler:
             self._leave(ref)
             return None
         if other := foreign_controller(raw):
-            raise RefusedError(
-                f"{ref} is worked on by {other}", hint="take that controller away first; nothing was changed"
-            )
+            raise RefusedError(f"{ref} is managed by {other}", hint="stop that controller first; no changes made")
         self._accesses.need(ref, manifest)
         return _Turn(self._site, manifest, cancel).go()
 
@@ -172,7 +170,7 @@ class _Turn:
             ManifestUninstallation(self._site, runtime, self._cancel).let_go(entries)
         except NotFoundError as error:
             return self._say(ReconcileResult(State.ERROR, str(error)), LATER)
-        self._say(ReconcileResult(State.UNMANAGED, "everything stays as it is, and nobody manages it"), None)
+        self._say(ReconcileResult(State.UNMANAGED, "all objects stay, unmanaged"), None)
         self._release()
         with contextlib.suppress(NotFoundError):
             self._site.home.delete(self._ref, uid=self._manifest.meta.uid, cancel=self._cancel)

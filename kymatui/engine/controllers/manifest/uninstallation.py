@@ -80,8 +80,8 @@ class ManifestUninstallation:
             self._cluster.patch(ref, patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
         except NotFoundError as error:
             raise NotFoundError(
-                f"{ref} is missing, and so cannot be let go of",
-                hint="create it again, or delete the Manifest without letting go",
+                f"{ref} is missing, so it cannot be released",
+                hint="create it again, or delete the Manifest without releasing its objects",
                 status=404,
             ) from error
 

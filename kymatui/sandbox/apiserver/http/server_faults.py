@@ -70,9 +70,9 @@ class ServerFaults:
     def add(self, fault: ServerFault) -> int:
         """Enable a fault and return its number. Raise UsageError for invalid values."""
         if fault.kind not in KINDS:
-            raise UsageError(f"no such fault: {fault.kind}", hint="one of " + ", ".join(KINDS))
+            raise UsageError(f"no fault {fault.kind!r}", hint="use one of " + ", ".join(KINDS))
         if not 0 < fault.probability <= 1 or fault.count < 0 or fault.seconds < 0:
-            raise UsageError("a fault's probability is within 0 and 1, its count and seconds are not negative")
+            raise UsageError("probability must be above 0 and at most 1, and count and seconds must not be negative")
         number = next(self._numbers)
         self.active[number] = fault
         self._left[number] = fault.count
@@ -122,7 +122,7 @@ def parse_fault(given: Mapping[str, Any]) -> ServerFault:
     try:
         return msgspec.convert(dict(given), ServerFault)
     except msgspec.ValidationError as error:
-        raise UsageError(f"this is no fault: {error}") from error
+        raise UsageError(f"not a valid fault: {error}") from error
 
 
 def _selects(fault: ServerFault, request: ServerRequest) -> bool:

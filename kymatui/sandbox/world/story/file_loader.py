@@ -112,7 +112,7 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
         elif path.is_file():
             yield path
         else:
-            raise ConfigurationError(f"{path} is not there", hint="--load takes files and folders.")
+            raise ConfigurationError(f"{path} does not exist", hint="--load takes files and folders")
 
 
 def _objects(files: Iterable[Path], report: LoadReport) -> Iterator[_Found]:
@@ -202,7 +202,7 @@ def _write_status(client: LocalClient, resource: str, created: Obj, status: Any,
         client.update_status(resource, {**created, "status": status}, version=version)
     except StatusError as error:
         if error.reason not in ("NotFound", "MethodNotAllowed"):
-            return f"its status was left out: {error}"
+            return f"the status was not written: {error}"
     return ""
 
 

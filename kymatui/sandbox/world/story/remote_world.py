@@ -89,16 +89,14 @@ def populate_remote(
             )
             story.add(
                 StoryStep(
-                    "the gateways are served",
+                    "gateways served",
                     lambda: is_routed(control.context.observer),
                     lambda: route(client, CONTROL),
                 )
             )
 
     observers = [control.context.observer, *(f.controllers.context.observer for f in runtimes.values())]
-    ready = StoryStep(
-        "the definitions are established", lambda: all(world_population.are_established(o) for o in observers), fill
-    )
+    ready = StoryStep("CRDs established", lambda: all(world_population.are_established(o) for o in observers), fill)
     story.add(ready)
     story.begin()
     return world_population.SampleWorld(story, packed)

@@ -127,7 +127,7 @@ class _Teller:
     def rest(self) -> StoryStep:
         """Return the last step of the story: all situations are at rest."""
         look = at_rest(self._observer, self._control_observer, self._kyma, MODULES)
-        return StoryStep("everything is at rest", look, lambda: None)
+        return StoryStep("all objects settled", look, lambda: None)
 
     def behind(self, name: str, version: str) -> list[StoryStep]:
         """Disable the reconciliation and set an older manager."""
@@ -139,7 +139,7 @@ class _Teller:
             self._control.patch(MANIFESTS, manifest["name"], labels, namespace=manifest["namespace"])
             self._set_image(module, version)
 
-        return [StoryStep(f"{name} is behind", lambda: self._is(name, "Ready") and self._is_working(module), pause)]
+        return [StoryStep(f"{name} is outdated", lambda: self._is(name, "Ready") and self._is_working(module), pause)]
 
     def ahead(self, name: str, version: str) -> list[StoryStep]:
         """Set the next version's manager manually."""
@@ -156,7 +156,7 @@ class _Teller:
         def ready() -> bool:
             return self._is(name, "Ready")
 
-        return [StoryStep(f"{name} is held back", ready, lambda: self._edit_module(name, channel=None))]
+        return [StoryStep(f"{name} is newer than its channel", ready, lambda: self._edit_module(name, channel=None))]
 
     def waiting_for_a_window(self, name: str, old: str, new: str) -> list[StoryStep]:
         """Install the old version; the new one requires a downtime."""
@@ -166,7 +166,7 @@ class _Teller:
 
         return [
             StoryStep(f"{name} is released at {old}", lambda: True, lambda: self._release(name, old)),
-            StoryStep(f"{name} waits for a window", ready, lambda: self._release(name, new)),
+            StoryStep(f"{name} awaits a maintenance window", ready, lambda: self._release(name, new)),
         ]
 
     def deleting(self, name: str) -> list[StoryStep]:
@@ -213,7 +213,7 @@ class _Teller:
             self._create("namespaces", {"metadata": {"name": module.namespace}})
             self._create(module.resource.resource, default_resource(module))
 
-        return [StoryStep(f"{name} left its resource behind", lambda: True, leave)]
+        return [StoryStep(f"{name} is deleted without its module CR", lambda: True, leave)]
 
     def community(self, name: str) -> list[StoryStep]:
         """Install an older version manually."""
@@ -224,4 +224,4 @@ class _Teller:
                 raise LookupError(name)
             self._create(module.resource.resource, default_resource(module))
 
-        return [StoryStep(f"{name} is installed by hand", lambda: True, install)]
+        return [StoryStep(f"{name} is installed directly", lambda: True, install)]

@@ -115,7 +115,7 @@ def populate(controllers: ControllerManager, registry: SandboxRegistry) -> Sampl
         create(client, "watchers.operator.kyma-project.io", watcher(), SYSTEM)
         tell_situations(story, controllers.context, installer)
 
-    story.add(StoryStep("the definitions are established", lambda: are_established(observer), fill))
+    story.add(StoryStep("CRDs established", lambda: are_established(observer), fill))
     story.begin()
     return SampleWorld(story, packed)
 

@@ -18,7 +18,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("installed", "INSTALLED", 9),
     Column("desired", "DESIRED", 8),
     Column("newest", "NEWEST", 8, priority=3),
-    Column("drift", "DRIFT", 15, flex=1),
+    Column("drift", "DRIFT", 18, flex=1),
     Column("state", "STATE", 15, flex=1),
     Column("checks", "CHECKS", 7, priority=2),
     Column("age", "AGE", 4, priority=5, right=True),

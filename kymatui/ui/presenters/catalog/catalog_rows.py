@@ -136,13 +136,13 @@ def drift_cell(module: Module) -> Cell:
     far = f"{drift.distance} " if drift.distance else ""
     match drift.kind:
         case DriftKind.IN_SYNC:
-            return Cell("in step", "muted")
+            return Cell("up to date", "muted")
         case DriftKind.BEHIND:
             return Cell(f"{far}behind", "warning")
         case DriftKind.AHEAD:
             return Cell(f"{far}ahead", "accent")
         case DriftKind.CHANNEL_SKEW:
-            return Cell("held back", "warning")
+            return Cell("newer than channel", "warning")
         case DriftKind.PENDING_MAINTENANCE:
             return Cell(_window(drift.window.begin if drift.window else 0), "processing")
         case DriftKind.ROLLING_OUT:
@@ -154,18 +154,18 @@ def drift_cell(module: Module) -> Cell:
 
 def _window(begin: float) -> str:
     """Return weekday and time in UTC, as maintenance windows are announced."""
-    return time.strftime("waits %a %H:%M", time.gmtime(begin)) if begin else "waits window"
+    return time.strftime("awaits %a %H:%M", time.gmtime(begin)) if begin else "awaiting window"
 
 
 def _checks(module: Module) -> tuple[str, str]:
-    """Return the source that decided: `3/4` rules, `mgr ok`, the CR's own `status`."""
+    """Return the source that decided: `3/4` rules, `manager`, the CR's own `status`."""
     evaluation = module.evaluation
     if evaluation is not None and evaluation.rules and module.state_source is StateSource.RULES:
         differs = any(checked.differs for checked in module.checked)
         return f"{evaluation.matched}/{len(evaluation.rules)}{' ≠' if differs else ''}", "warning" if differs else ""
     if module.state_source is StateSource.MANAGER:
         ready = module.readiness is not None and module.state is State.READY
-        return ("mgr ok", "muted") if ready else ("manager", "")
+        return ("manager", "muted" if ready else "")
     if module.state_source is StateSource.STATUS:
         return "status", "muted"
     return ABSENT, "muted"
@@ -191,5 +191,5 @@ def explain_row(module: Module) -> Explanation:
     tones = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "muted"}
     actor = module.reason.actor
     said = actor is Actor.NOBODY or module.reason.says_waiting
-    who = "" if said else f"waiting for {'YOU' if actor is Actor.YOU else actor}"
+    who = "" if said else f"who acts: {actor}"
     return Explanation(sanitize(module.reason.text), who, tones[Severity(module.reason.severity)])

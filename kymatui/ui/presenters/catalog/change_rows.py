@@ -48,7 +48,7 @@ def format_change(row: Row | None) -> str:
         return ""
     cells = {name: cell.text for name, cell in row.cells.items()}
     about = f"  of {cells['about']}" if cells["about"] else ""
-    since = f"  {cells['since']} ago, as the cluster says" if cells["since"] else ""
+    since = f"  {cells['since']} ago by the cluster's clock" if cells["since"] else ""
     return f"{cells['what']}{about}: {cells['before']} → {cells['after']}{since}"
 
 

@@ -6,6 +6,7 @@ from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Problem, Severity
 from kymatui.domain.snapshot.missing_lists import ListGap
+from kymatui.errors import KymatuiError
 from kymatui.ui.viewmodels.columns import Column
 from kymatui.ui.viewmodels.row_list import Cell, Row
 
@@ -14,7 +15,7 @@ COLUMNS = (
     Column("module", "MODULE", 18, flex=1),
     Column("object", "OBJECT", 20, flex=1, priority=1),
     Column("message", "PROBLEM", 30, flex=9),
-    Column("actor", "WAITING FOR", 17, priority=2),
+    Column("actor", "WHO ACTS", 17, priority=2),
 )
 
 _ORDER = tuple(Severity)
@@ -24,6 +25,11 @@ _TONES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "
 def problem_rows(catalog: Catalog | None) -> list[Row]:
     """Return every problem once, worst first; problems of a module lead to its screen."""
     return [_row(problem) for problem in catalog.problems] if catalog is not None else []
+
+
+def lost_server_row(failure: KymatuiError) -> Row:
+    """Return the only line while there is no catalog, since the cluster was never reached."""
+    return _row(Problem(Severity.ERROR, f"{failure}; {failure.hint}" if failure.hint else str(failure)))
 
 
 def count_problems(catalog: Catalog) -> str:

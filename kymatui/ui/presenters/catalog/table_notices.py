@@ -36,7 +36,9 @@ def table_notice(
         return None
     if catalog is not None and catalog.rows and filtered:
         return TableNotice(
-            "Nothing matches", f"{format_count(len(catalog.rows), 'module')} hidden by the filter.", "esc clears it"
+            "Nothing matches",
+            f"{format_count(len(catalog.rows), 'module')} hidden by the filter.",
+            "esc clears the filter",
         )
     if snapshot is None or catalog is None:
         return TableNotice("Connecting …", tone="processing")
@@ -48,24 +50,27 @@ def _empty(snapshot: Snapshot, feeds: list[Feed]) -> TableNotice:
     done = sum(feed.state is not FeedState.SYNCING for feed in snapshot.feeds.values())
     if FeedState.FAILED in states:
         failed = next(feed for feed in feeds if feed.state is FeedState.FAILED)
-        return TableNotice("The cluster does not answer", sanitize(failed.message), "ctrl-r asks again", "error")
+        return TableNotice("The cluster does not answer", sanitize(failed.message), "ctrl-r retries", "error")
     if FeedState.SYNCING in states:
         return TableNotice("Loading …", f"{done} of {format_count(len(snapshot.feeds), 'kind')}", tone="processing")
     if all(state is FeedState.ABSENT for state in states):
         return TableNotice(
             "No Kyma on this cluster",
             f"It serves none of the kinds of {GROUP}.",
-            "look at another cluster with --context, or at the sandbox with `kymatui demo`",
+            "choose another cluster with --context, or try `kymatui demo`",
             "warning",
         )
     if FeedState.FORBIDDEN in states:
         kinds = ", ".join(k for k, s in zip(CATALOG_KINDS, states, strict=True) if s is FeedState.FORBIDDEN)
         return TableNotice(
-            "Not allowed to look", f"This user may not list {kinds}.", "ask for get, list and watch", "warning"
+            "Not allowed to list modules",
+            f"You may not list {kinds}.",
+            "ask for the rights get, list and watch",
+            "warning",
         )
     from kymatui.domain.snapshot.missing_lists import explain_missing  # not before the first paint
 
     unknown = explain_missing(snapshot.feeds, [f"{kind}.{GROUP}" for kind in (*CATALOG_KINDS, "manifests")])
     if unknown is not None:
-        return TableNotice("No modules known", sanitize(str(unknown)), "ctrl-r asks again", "warning")
+        return TableNotice("Modules unknown", sanitize(str(unknown)), "ctrl-r retries", "warning")
     return TableNotice("No modules", "The catalog of this cluster is empty.")

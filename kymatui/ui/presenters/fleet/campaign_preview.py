@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, format_outcomes
+from kymatui.domain.fleet.campaigns import CampaignOutcome, CampaignStep, format_outcomes, summarize_campaign
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma_edit.module_edit import ModuleEdit
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
@@ -30,19 +30,19 @@ def preview_campaign(legs: Sequence[CampaignStep], toggle: ModuleEdit, canaries:
     return Preview(
         words,
         lines=(*map(_left_out, begun), *lines, *map(_left_out, others)),
-        charge=format_outcomes(legs),
-        refusals=() if planned or begun else ("no runtime is left that could be edited",),
+        refusals=() if planned or begun else ("no selected runtime can be edited",),
         warnings=tuple(_warnings(begun, planned, others, canaries, at_once)),
         consents=tuple(_consents(planned)),
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,
+        overview=summarize_campaign(legs),
     )
 
 
 def _planned(leg: CampaignStep, *, canary: bool) -> PreviewLine:
     count = len(leg.blocking)
-    first = [f"deletes {'1 object' if count == 1 else f'{count} objects'} first"] if count else []
-    note = "; ".join([*leg.effects, *first]) or "nothing else follows from it"
+    first = [f"deletes {format_count(count, 'object')} first"] if count else []
+    note = "; ".join([*leg.effects, *first]) or "no other effect"
     target = (f"  server {leg.server}",) if leg.server else ()
     diff = (
         target
@@ -62,7 +62,7 @@ def _planned(leg: CampaignStep, *, canary: bool) -> PreviewLine:
 
 
 def _left_out(leg: CampaignStep) -> PreviewLine:
-    words = leg.words if leg.outcome in _MARKS else f"{leg.outcome.value}: {leg.words}"
+    words = leg.words if leg.outcome in _MARKS else f"{leg.outcome.label}: {leg.words}"
     return PreviewLine(_MARKS.get(leg.outcome, PlannedChange.CONFLICT), leg.name, words, (f"  {leg.words}",))
 
 
@@ -74,14 +74,14 @@ def _warnings(
     at_once: int,
 ) -> Iterator[str]:
     if begun:
-        yield f"{len(begun)} that an earlier run has edited are followed first, until they are ready"
+        yield f"kymatui first waits for {format_count(len(begun), 'runtime')} that an earlier run edited"
     if planned:
-        first = "the first by itself" if canaries == 1 else f"the first {canaries} one by one"
-        pace = f"{first}, then {at_once} at once; " if len(planned) > canaries else ""
-        yield f"{pace}each is followed until it is ready, and after a failure no further one is begun"
+        first = format_count(canaries, "canary", "canaries") + (", one by one" if canaries > 1 else "")
+        pace = f"{first}, then batches of {at_once}; " if len(planned) > canaries else ""
+        yield f"{pace}kymatui waits until each runtime is ready, and stops on failure"
     left = sum(leg.outcome is not CampaignOutcome.UNCHANGED for leg in others)
     if left:
-        yield f"{left} of the runtimes cannot be edited, and are left out"
+        yield f"{format_count(left, 'runtime')} cannot be edited and {'is' if left == 1 else 'are'} skipped"
     yield from dict.fromkeys(text for leg in planned for text in leg.warnings)
 
 
@@ -93,7 +93,7 @@ def _consents(planned: Sequence[CampaignStep]) -> Iterator[Consent]:
         many = format_count(objects, "object")
         yield Consent("cascade", f"also delete {many} that users created and the module manages")
     if loses:
-        yield Consent("number", f"it is uninstalled from {format_count(loses, 'runtime')}", typed=str(loses))
+        yield Consent("number", f"uninstall from {format_count(loses, 'runtime')}", typed=str(loses))
 
 
 def format_campaign_end(worked: Sequence[CampaignStep]) -> str:
@@ -108,5 +108,5 @@ def format_campaign_end(worked: Sequence[CampaignStep]) -> str:
         found = [leg for leg in worked if leg.outcome is outcome]
         names = ", ".join(f"{leg.name} ({leg.words})" if leg.words else leg.name for leg in found[:_NAMED])
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-        said += [f"{outcome.value}: {names}{more}"] if found else []
+        said += [f"{outcome.label}: {names}{more}"] if found else []
     return "; ".join(said)

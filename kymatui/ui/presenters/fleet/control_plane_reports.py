@@ -47,7 +47,7 @@ _STANDINGS: Final = {
     SyncStatus.SYNCED: ("●", "ready"),
 }
 SYNC_COLUMNS: Final = (
-    Column("standing", "STANDING", 19),
+    Column("standing", "STATUS", 19),
     Column("module", "MODULE", 14, flex=1),
     Column("kind", "KIND", 17, priority=3),
     Column("name", "NAME", 16, flex=2, priority=2),
@@ -80,13 +80,13 @@ def _sync_row(entry: SyncEntry, order: int) -> Row:
 
 
 def _sync_sentence(entry: SyncEntry) -> str:
-    should = "should be in the runtime" if entry.wanted else "should not be in the runtime"
-    there = "is there" if entry.copy is not None else "cannot be seen there"
-    if entry.standing is not SyncStatus.UNKNOWN and entry.copy is None:
-        there = "is not there"
-    left_out = [f"{one.channel} is left out: {one.why}" for one in entry.channels if entry.wanted and one.why]
-    why = "; ".join([entry.why, *left_out])
-    return sanitize(f"{entry.ref} {should} ({why}), and {there}")
+    should = "expected in the runtime" if entry.wanted else "not expected in the runtime"
+    found = "found" if entry.copy is not None else "not found"
+    if entry.standing is SyncStatus.UNKNOWN and entry.copy is None:
+        found = "unknown"
+    excluded = [f"channel {one.channel} excluded: {one.why}" for one in entry.channels if entry.wanted and one.why]
+    why = "; ".join([entry.why, *excluded])
+    return sanitize(f"{entry.ref}: {should} ({why}), {found}")
 
 
 # maintenance windows
@@ -98,7 +98,7 @@ WINDOW_COLUMNS: Final = (
     Column("module", "MODULE", 14, flex=1),
     Column("installed", "INSTALLED", 9, priority=4),
     Column("offered", "OFFERED", 9, priority=3),
-    Column("how", "HOW IT STANDS", 18, flex=3, priority=1),
+    Column("how", "STATUS", 18, flex=3, priority=1),
 )
 _HOW: Final = {
     UpgradeStatus.WAITS: "processing",
@@ -122,7 +122,7 @@ def windows_report(found: Sequence[Maintenance], notes: Iterable[str], now: floa
             sentences[row.key] = _window_sentence(one, upgrade, now)
     waiting = sum(bool(one.upgrades) for one in found)
     more = "+" if any(one.unknown is not None for one in found) else ""
-    counts = f"{waiting}{more} of {len(found)} with upgrades that need a downtime"
+    counts = f"{waiting}{more} of {format_count(len(found), 'runtime')} with upgrades that need downtime"
     return ReportTable(tuple(rows), "   ".join(sanitize(text) for text in (counts, *notes)), sentences)
 
 
@@ -139,7 +139,7 @@ def _window_row(one: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -
             "module": Cell(sanitize(upgrade.module), "strong"),
             "installed": version_cell(upgrade.installed),
             "offered": version_cell(upgrade.offered),
-            "how": Cell(upgrade.waiting.value, _HOW[upgrade.waiting]),
+            "how": Cell(upgrade.waiting.label, _HOW[upgrade.waiting]),
         }
     elif one.unknown is not None:
         cells["how"] = Cell(f"upgrades {one.unknown.gap}", "muted")
@@ -149,7 +149,7 @@ def _window_row(one: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -
 def format_window(window: MaintenanceWindow | None) -> str:
     """Return the time of a window in UTC."""
     if window is None:
-        return "not known"
+        return "unknown"
     begin, end = time.gmtime(window.begin), time.gmtime(window.end)
     return f"{time.strftime('%a %m-%d %H:%M', begin)} – {time.strftime('%a %H:%M', end)}"
 
@@ -162,18 +162,18 @@ def _until(one: Maintenance, now: float) -> str:
 
 def _window_sentence(one: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -> str:
     if one.window is None:
-        when = "when the next window is, is not known"
+        when = "the next window is unknown"
     elif one.open:
         when = f"the window is open until {time.strftime('%Y-%m-%d %H:%M', time.gmtime(one.window.end))} UTC"
     else:
         begin = time.strftime("%Y-%m-%d %H:%M", time.gmtime(one.window.begin))
-        when = f"the next window begins {begin} UTC, in {format_duration(one.window.begin - now)}"
+        when = f"the next window starts {begin} UTC, in {format_duration(one.window.begin - now)}"
     skips = "; the Kyma skips maintenance windows" if one.skips else ""
     if upgrade is None:
-        waits = "no upgrade waits for it" if one.unknown is None else f"upgrades: {one.unknown}"
+        waits = "no upgrade awaits it" if one.unknown is None else f"upgrades: {one.unknown}"
         return sanitize(f"{one.ref.name}: {when}{skips}; {waits}")
-    to = f" to {upgrade.offered}" if upgrade.offered else ""
-    return sanitize(f"{upgrade.module} {upgrade.installed}{to} {upgrade.waiting.value}; {when}{skips}")
+    to = f" → {upgrade.offered}" if upgrade.offered else ""
+    return sanitize(f"{upgrade.module} {upgrade.installed}{to}: {upgrade.waiting.label}; {when}{skips}")
 
 
 # Watchers
@@ -191,7 +191,9 @@ WATCHER_COLUMNS: Final = (
     Column("object", "OBJECT", 14, flex=2, priority=1),
     Column("why", "WHY", 10, flex=5, priority=1),
 )
-NO_WATCHERS: Final = "The control plane has no Watchers: it hears of changes when it reconciles, and not before."
+NO_WATCHERS: Final = (
+    "No Watchers in the control plane. lifecycle-manager learns of changes in runtimes only when it reconciles."
+)
 
 
 def watchers_report(chains: Sequence[WatcherChain], asked_at: float, *, in_runtime: bool) -> ReportTable:
@@ -204,16 +206,16 @@ def watchers_report(chains: Sequence[WatcherChain], asked_at: float, *, in_runti
             rows.append(row)
             sentences[row.key] = _chain_sentence(chain, link)
     whole = sum(chain.health is LinkHealth.WHOLE for chain in chains)
-    end = "" if in_runtime else ", as far as they are in the control plane (enter a runtime for the rest)"
+    end = "" if in_runtime else " in the control plane (open a runtime to check the rest)"
     asked = time.strftime("%H:%M:%S", time.gmtime(asked_at))
-    counts = f"{whole} of {format_count(len(chains), 'chain')} whole{end}   asked {asked} UTC, ctrl-r asks again"
+    counts = f"{whole} of {format_count(len(chains), 'chain')} healthy{end}   read {asked} UTC, ctrl-r refreshes"
     return ReportTable(tuple(rows), counts if chains else "", sentences)
 
 
 def _chain_row(chain: WatcherChain, link: ChainLink, order: int) -> Row:
     sign, tone = _HEALTH[link.health]
     cells = {
-        "health": Cell(f"{sign} {link.health.value}", tone, order=order),
+        "health": Cell(f"{sign} {link.health.label}", tone, order=order),
         "watcher": Cell(sanitize(chain.watcher.rpartition("/")[2]) or ABSENT, "strong"),
         "watches": Cell(sanitize(chain.watches), "muted"),
         "link": Cell(sanitize(link.what)),
@@ -224,6 +226,6 @@ def _chain_row(chain: WatcherChain, link: ChainLink, order: int) -> Row:
 
 
 def _chain_sentence(chain: WatcherChain, link: ChainLink) -> str:
-    watcher = f"Watcher {chain.watcher} of the {chain.watches}" if chain.watcher else "no Watcher"
+    watcher = f"Watcher {chain.watcher} ({chain.watches})" if chain.watcher else "no Watcher"
     why = f": {link.why}" if link.why else ""
-    return sanitize(f"{watcher}: {link.what} {link.object} is {link.health.value}{why}")
+    return sanitize(f"{watcher}: {link.what} {link.object} is {link.health.label}{why}")

@@ -25,14 +25,19 @@ def fleet_notice(fleet: FleetSnapshot | None, failure: KymatuiError | None, show
     feed = fleet.feeds.get(KYMA_FEED)
     if fleet.runtimes:
         return TableNotice(
-            "Nothing matches", f"{format_count(len(fleet.runtimes), 'runtime')} hidden.", "esc shows them"
+            "Nothing matches",
+            f"{format_count(len(fleet.runtimes), 'runtime')} hidden.",
+            "esc clears the filter",
         )
     if feed is None or feed.state is FeedState.SYNCING:
-        return TableNotice("Loading …", "the Kymas of the control plane are listed", tone="processing")
+        return TableNotice("Loading …", "Listing the Kymas of the control plane.", tone="processing")
     words = {
-        FeedState.ABSENT: ("No Kyma on this cluster", "is it a control plane? name another with --kcp-context"),
-        FeedState.FORBIDDEN: ("Not allowed to look", "ask for get, list and watch of Kymas"),
-        FeedState.FAILED: ("The control plane does not answer", "ctrl-r asks again"),
+        FeedState.ABSENT: ("No Kyma on this cluster", "choose a control plane with --kcp-context"),
+        FeedState.FORBIDDEN: (
+            "Not allowed to list Kymas",
+            "ask for the rights get, list and watch",
+        ),
+        FeedState.FAILED: ("The control plane does not answer", "ctrl-r retries"),
     }
-    title, hint = words.get(feed.state, ("No runtimes", "this control plane has no Kyma"))
+    title, hint = words.get(feed.state, ("No runtimes", "the control plane has no Kyma"))
     return TableNotice(title, sanitize(feed.message), hint, "warning" if feed.state in words else "muted")

@@ -70,7 +70,7 @@ def with_cell(row: Row, place: int) -> Row:
 
 
 WAIT_COLUMNS = (
-    Column("on", "WAITS FOR", 18, flex=1),
+    Column("on", "WHO ACTS", 18, flex=1),
     Column("state", "STATE", 12),
     Column("module", "MODULE", 16, flex=1),
     Column("runtime", "RUNTIME", 12, flex=2),
@@ -139,7 +139,7 @@ def format_wait(row: Row) -> str:
     """Return a pending action as a sentence."""
     said = {name: cell.text for name, cell in row.cells.items()}
     since = f", for {said['since']}" if said["since"] else ""
-    return f"{said['module']} on {said['runtime']}: {said['reason']}   waiting for {said['on']}{since}"
+    return f"{said['module']} on {said['runtime']}: {said['reason']}   who acts: {said['on']}{since}"
 
 
 def format_runtime_change(row: Row) -> str:
@@ -147,7 +147,7 @@ def format_runtime_change(row: Row) -> str:
     said = {name: cell.text for name, cell in row.cells.items()}
     what = f"{said['module']} on {said['runtime']}"
     if said["what"] == MANIFEST:
-        return f"{what}: its Manifest says that it became {said['after']} at {said['time']} UTC"
+        return f"{what}: {said['after']} at {said['time']} UTC, reported by its Manifest"
     return f"{what}: {said['what']} {said['before']} → {said['after']} at {said['time']} UTC"
 
 

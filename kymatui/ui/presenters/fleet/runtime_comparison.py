@@ -61,8 +61,8 @@ def compared_object(row_key: str) -> str:
 
 def explain_difference(line: ComparisonLine) -> str:
     """Return the sentence for one line: both sides in full, the reason, and who must act."""
-    sides = f"{line.subject} {line.field}: KCP {line.control or 'nothing'}, SKR {line.runtime or 'nothing'}"
-    act = f"   waiting for {next_actor_of(line.actor.value)}" if line.actor.value else ""
+    sides = f"{line.subject} {line.field}: KCP {line.control or 'none'}, SKR {line.runtime or 'none'}"
+    act = f"   who acts: {next_actor_of(line.actor.value)}" if line.actor.value else ""
     return sanitize(f"{sides}. {line.why}{act}" if line.why else sides)
 
 

@@ -46,7 +46,7 @@ class RuntimeFilter:
     version: str | None = None
 
     def __str__(self) -> str:
-        version = f" {self.version or 'without a version'}" if self.version is not None else ""
+        version = f" {self.version or 'version unknown'}" if self.version is not None else ""
         return f"{self.what} {sanitize(self.value)}{version}"
 
     def accepts(self, runtime: Runtime) -> bool:
@@ -167,11 +167,11 @@ def state_cell(runtime: Runtime) -> Cell:
 
 
 SKR = {
-    FeedState.SYNCING: ("dialling", "processing", 1),
-    FeedState.LIVE: ("looked at", "ready", 2),
+    FeedState.SYNCING: ("connecting", "processing", 1),
+    FeedState.LIVE: ("connected", "ready", 2),
     FeedState.STALE: ("stale", "warning", 0),
     FeedState.FAILED: ("unreachable", "error", 0),
-    FeedState.ABSENT: ("let go", "muted", 3),
+    FeedState.ABSENT: ("closed", "muted", 3),
 }
 
 
@@ -191,21 +191,23 @@ def explain_runtime(runtime: Runtime, picture: FleetSnapshot) -> tuple[str, str,
         first, more = waits[0], len(waits) - 1
         rest = f" (and {more} more)" if more else ""
         module = f"{sanitize(first.module)}: " if first.module else ""
-        return f"{module}{sanitize(first.reason)}{rest}", f"waiting for {next_actor_of(first.on)}", TONES[first.state]
+        return f"{module}{sanitize(first.reason)}{rest}", f"who acts: {next_actor_of(first.on)}", TONES[first.state]
     if runtime.drifting:
-        names = ", ".join(f"{one.name} {one.version}, its channel has {one.desired}" for one in runtime.drifting[:3])
+        names = ", ".join(
+            f"{one.name}: {one.version} installed, {one.desired} in its channel" for one in runtime.drifting[:3]
+        )
         actor = runtime.drifting[0].actor.value
-        return sanitize(names), f"waiting for {next_actor_of(actor)}" if actor else "", "warning"
+        return sanitize(names), f"who acts: {next_actor_of(actor)}" if actor else "", "warning"
     if runtime.unknown_drift:
         names = ", ".join(one.name for one in runtime.modules if one.unknown_drift)
-        return f"all modules are ready; drift unknown (no release meta offers {sanitize(names)})", "", "muted"
+        return f"All modules are ready. Drift is unknown: no ModuleReleaseMeta offers {sanitize(names)}", "", "muted"
     if picture.unknown_drift is not None:
-        return f"all modules are ready; drift: {picture.unknown_drift}", "", "muted"
-    return "all modules are ready, and in the version of their channel", "", "muted"
+        return f"All modules are ready. Drift: {picture.unknown_drift}", "", "muted"
+    return "All modules are ready and up to date", "", "muted"
 
 
 def next_actor_of(on: str) -> str:
-    return "YOU" if on == "you" else sanitize(on)
+    return sanitize(on)
 
 
 # groups

@@ -33,10 +33,10 @@ COLUMNS = (
 )
 
 _EMPTY: Final = {
-    EventsAvailability.NO_OBJECTS: "The module has no objects here that could have events.",
-    EventsAvailability.FORBIDDEN: "You may not list events, or the objects that they are about.",
+    EventsAvailability.NO_OBJECTS: "The module has no objects that could have events.",
+    EventsAvailability.FORBIDDEN: "You may not list events or the module's objects.",
     EventsAvailability.LOADING: "Loading …",
-    EventsAvailability.FAILED: "Events, or the objects that they are about, could not be listed.",
+    EventsAvailability.FAILED: "Events or the module's objects could not be listed.",
     EventsAvailability.LISTED: "No events of this module; the cluster keeps events for an hour.",
 }
 

@@ -72,7 +72,7 @@ def reported(module: ModuleRow) -> list[Fact]:
     said = (
         ("Kyma", reports.kyma),
         ("Manifest", module.text(RowFact.MANIFEST, reports.manifest)),
-        ("resource", module.text(RowFact.CHECKS, reports.resource)),
+        ("module CR", module.text(RowFact.CHECKS, reports.resource)),
     )
     facts = [_report(label, text) for label, text in said]
     cell = state_cell(module)
@@ -80,7 +80,7 @@ def reported(module: ModuleRow) -> list[Fact]:
     facts.append(Fact("kymatui", cell.text, cell.tone))
     facts.append(Fact("decided by", source_words(module.state_source), "muted"))
     if reports.disagree:
-        facts.append(Fact("", "they disagree", "warning"))
+        facts.append(Fact("", "conflicting states", "warning"))
     return facts
 
 
@@ -98,10 +98,13 @@ def findings(module: ModuleRow) -> Iterator[Fact]:
     """Yield messages, refusals, notes and problems that explain the row, most important first."""
     tones = {"error": "error", "warning": "warning"}
     for why, facts in _unknown(module).items():
-        yield Fact("not known", sanitize(f"{', '.join(facts)}: {why}"), "muted")
+        yield Fact("unknown", sanitize(f"{', '.join(facts)}: {why}"), "muted")
     if module.refusal is not None:
         yield Fact("refused", sanitize(refusal_words(module.refusal)), "warning")
-    for label, text in (("Kyma says", module.reports.kyma_message), ("Manifest says", module.reports.manifest_message)):
+    for label, text in (
+        ("Kyma reports", module.reports.kyma_message),
+        ("Manifest reports", module.reports.manifest_message),
+    ):
         if text:
             yield Fact(label, sanitize(text))
     for note in module.resolution.notes:
@@ -156,7 +159,7 @@ def _resource(checked: CheckedResource) -> str:
         text += f" (strict: {checked.strict.state})"
     if checked.deleting:
         held = ", ".join(checked.finalizers)
-        text += f", being deleted{f', held by {held}' if held else ''}"
+        text += f", being deleted{f' (finalizers: {held})' if held else ''}"
     return sanitize(f"{text}  {checked.message}".rstrip())
 
 
@@ -171,4 +174,4 @@ def _evidence(item: Evidence) -> str:
     if item.text and item.text != item.version:
         said += f"  ({item.text})"
     where = f"  {item.where}" if item.where else ""
-    return f"{said}{where}{'  disproved by the raw manifest' if item.disproved else ''}"
+    return f"{said}{where}{'  (contradicts the raw manifest)' if item.disproved else ''}"

@@ -34,14 +34,19 @@ _RESULT_TONES = {
 }
 
 DECISIONS = {
-    StateDecision.GATE: "the manager is not ready, so no rule was looked at",
-    StateDecision.NO_RESOURCE: "the module has no default resource",
-    StateDecision.RESOURCE_MISSING: "the resource should be there and is not",
-    StateDecision.RESOURCE_GONE: "the resource is gone, while the module is being deleted",
+    StateDecision.GATE: "the module's manager is not ready, so no rule was evaluated",
+    StateDecision.NO_RESOURCE: "the module has no default CR",
+    StateDecision.RESOURCE_MISSING: "the module CR is missing",
+    StateDecision.RESOURCE_GONE: "the module CR is deleted; the module is being deleted",
+    StateDecision.INCOMPLETE: "a Ready rule or an Error rule is missing",
+    StateDecision.NOT_A_STRING: "a value is not a string",
+    StateDecision.UNSUPPORTED: "lifecycle-manager does not know this state",
+    StateDecision.NOTHING_FOUND: "no rule found a value",
+    StateDecision.DEFAULT: "no group of rules is true",
 }
 
 
-_MODES = {CheckMode.KLM: "lifecycle-manager evaluated it", CheckMode.STRICT: "its documentation says"}
+_MODES = {CheckMode.KLM: "lifecycle-manager evaluates it", CheckMode.STRICT: "its documentation says"}
 
 
 def headline(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> list[Fact]:
@@ -77,7 +82,7 @@ def _mode(checked: CheckedResource | None, mode: CheckMode) -> str:
     if checked is None or not checked.differs:
         return f"{mode}, as {_MODES[mode]}"
     other = checked.strict if mode is CheckMode.KLM else checked.klm
-    return f"{mode}, as {_MODES[mode]}; the other comes to {other.state}"
+    return f"{mode}, as {_MODES[mode]}; the other mode gives {other.state}"
 
 
 def _evaluation(module: ModuleRow, checked: CheckedResource | None, mode: CheckMode) -> Evaluation | None:
@@ -102,11 +107,13 @@ def order_facts(module: ModuleRow, checked: CheckedResource | None, mode: CheckM
     facts = [Fact("order", "Error, Ready, Warning, Deleting; the first group that is true decides, else Processing")]
     ready = module.readiness
     if ready is not None:
-        facts.append(Fact("gate", sanitize(f"the manager before the rules: {ready.words}"), TONES[ready.state]))
+        facts.append(
+            Fact("gate", sanitize(f"the module's manager is checked first: {ready.words}"), TONES[ready.state])
+        )
     if any(not outcome.klm_reads for outcome in evaluation.rules):
-        facts.append(Fact("*", "lifecycle-manager splits a path at its dots and would not read this one so", "warning"))
+        facts.append(Fact("*", "lifecycle-manager splits paths at dots, so it reads this path differently", "warning"))
     if any(outcome.result is RuleResult.SKIPPED for outcome in evaluation.rules):
-        facts.append(Fact("skipped", "a path that is not there does not count in its group", "muted"))
+        facts.append(Fact("skipped", "a rule whose path is missing does not count in its group", "muted"))
     return facts
 
 
@@ -147,9 +154,9 @@ def format_trial(look: PathEvaluation) -> Fact:
     """Return the result of a path while you type it."""
     text, tone = format_found(look.extended)
     if look.extended.kind is PathResultKind.MISSING and look.extended.at:
-        text = f"no such path: it ends behind {sanitize(look.extended.at)}"
+        text = f"not found: {sanitize(look.extended.at)} has no such field"
     if not look.klm_reads:
-        text += "   * lifecycle-manager splits at dots and would not read it so"
+        text += "   * lifecycle-manager splits paths at dots, so it reads this path differently"
     return Fact("found", text, tone or "ready")
 
 

@@ -23,7 +23,7 @@ COLUMNS = (
 )
 
 
-UNKNOWN = Fact("", "one of the two templates is not in the cluster any more", "muted")
+UNKNOWN = Fact("", "one of the two templates no longer exists in the cluster", "muted")
 
 
 def offer_lines(module: ModuleRow, base: str = "") -> list[Line]:
@@ -77,16 +77,16 @@ def _line(module: ModuleRow, offer: Offer, base: str) -> Line:
 def change_facts(comparison: VersionComparison) -> list[Fact]:
     """Return the changes from the installed (or desired) version to the version under the cursor."""
     if comparison.before == comparison.after:
-        return [Fact("", "this is the version to compare with", "muted")]
+        return [Fact("", "the version to compare with", "muted")]
     far = f" ({comparison.distance})" if comparison.distance else ""
     facts = [Fact("from", f"{sanitize(comparison.before)} to {sanitize(comparison.after)}{far}", "strong")]
     if comparison.downgrade:
-        facts.append(Fact("", "a downgrade: lifecycle-manager refuses it", "warning"))
+        facts.append(Fact("", "a downgrade, which lifecycle-manager refuses", "warning"))
     facts += [Fact(str(change.kind), _change(change), _TONES[change.kind]) for change in comparison.template]
     facts += [Fact("image", sanitize(f"{i.container}: {i.before} → {i.after}")) for i in comparison.images]
     facts += [Fact(str(o.kind), sanitize(str(o.ref)), _TONES[o.kind]) for o in comparison.objects]
     if len(facts) == 1:
-        facts.append(Fact("", "the templates say the same but for the version", "muted"))
+        facts.append(Fact("", "the templates differ only in the version", "muted"))
     return facts
 
 

@@ -70,8 +70,8 @@ def reading_line(
     reading: DocumentReading, error: str, *, at: float, has_body: bool, is_secret: bool
 ) -> tuple[str, str]:
     """Return the line above an object with its tone: its source, and what to do if it is unknown."""
-    hidden = "; the data of a Secret is not read" if is_secret else ""
-    last = f"; below as of {_moment(at)}" if has_body else ""
+    hidden = "; kymatui does not read a Secret's data" if is_secret else ""
+    last = f"; last read at {_moment(at)}" if has_body else ""
     match reading:
         case DocumentReading.WATCHED:
             return f"watched{hidden}", "muted"

@@ -28,8 +28,8 @@ COLUMNS = (
     Column("namespace", "NAMESPACE", 10, flex=1, priority=1),
     Column("name", "NAME", 12, flex=2),
     Column("age", "AGE", 5, priority=2, right=True),
-    Column("maker", "MADE BY", 10, flex=1, priority=3),
-    Column("blocks", "WHAT", 16, flex=3),
+    Column("maker", "CREATED BY", 10, flex=1, priority=3),
+    Column("blocks", "EFFECT", 20, flex=3),
 )
 _SIGNS = {StageStatus.DONE: "✔", StageStatus.NOW: "▶", StageStatus.AHEAD: "·", StageStatus.NOT_NEEDED: "–"}
 _TONES = {
@@ -39,9 +39,9 @@ _TONES = {
     StageStatus.NOT_NEEDED: "muted",
 }
 _WAYS = {
-    ModuleCRHandling.LET: "lifecycle-manager deletes the default resource",
-    ModuleCRHandling.IGNORE: "policy Ignore first, then the default resource is deleted by hand",
-    ModuleCRHandling.UNMANAGE: "unmanage: nothing is deleted, and nobody updates it any more",
+    ModuleCRHandling.LET: "lifecycle-manager deletes the default CR",
+    ModuleCRHandling.IGNORE: "set the policy to Ignore, then kymatui deletes the default CR",
+    ModuleCRHandling.UNMANAGE: "unmanage (keep installed, stop updates)",
 }
 
 
@@ -90,7 +90,7 @@ def full_row_text(seen: DeletionState, key: str | None) -> list[tuple[str, str]]
     """Return what the list may clip of a row: the whole object, its creator and its meaning."""
     for one in seen.remaining.instances:
         if _key(one) == key:
-            made = f", made by {sanitize(one.maker)}" if one.maker else ""
+            made = f", created by {sanitize(one.maker)}" if one.maker else ""
             return [
                 (
                     f"{sanitize(str(one.ref))}{made}: {sanitize(describe_blocking(one, by_hand=seen.by_hand)[0])}",
@@ -108,40 +108,40 @@ def describe_blocking(one: ManagedObject, *, by_hand: bool = False) -> tuple[str
     if one.deleted_at is not None:
         return f"being deleted{one.held}", "deleting"
     if one.shared:
-        return "stays: everybody has such", "muted"
+        return "stays: a Kubernetes kind that other workloads use too", "muted"
     if one.ours:
         return (
-            ("goes before the module: its policy is Ignore", "warning")
+            ("deleted before the module: the policy is Ignore", "warning")
             if by_hand and not one.applied
-            else ("goes with the module", "muted")
+            else ("deleted with the module", "muted")
         )
-    held = f", finalizers {', '.join(one.finalizers)}" if one.finalizers else ""
-    return f"keeps the manager{held}", "warning"
+    held = f" (finalizers: {', '.join(one.finalizers)})" if one.finalizers else ""
+    return f"blocks the deletion{held}", "warning"
 
 
 def deletion_notes(seen: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
     """Return the notes to read before you continue, with tones; who must act comes first."""
     turn = seen.turn(accept_unknown=accept_unknown)
-    said = [(f"d next: {turn.value}", "accent")]
+    said = [(f"Next (d): {turn.value}", "accent")]
     if seen.refusal:
         said = [(as_screen_commands(sanitize(seen.refusal)), "error" if turn is NextStep.REFUSED else "ready")]
         if turn is NextStep.GONE:
-            said.append((f":restore {sanitize(seen.module)} creates again what deletions have kept of it", "muted"))
+            said.append((f":restore {sanitize(seen.module)} restores its objects from a backup", "muted"))
     elif turn is NextStep.FOLLOW:
-        said = [("waiting for lifecycle-manager, which takes the module away", "accent")]
+        said = [("Waiting for lifecycle-manager to uninstall the module", "accent")]
     if seen.manifest is not None and seen.control:
         state = seen.reported_by_manifest or "has not reported"
         said.append((f"on {sanitize(seen.control)}: {sanitize(str(seen.manifest))} {sanitize(state)}", "muted"))
     if seen.stuck:
-        said.append((f"held by finalizers: {sanitize(expected(seen))}", "deleting"))
+        said.append((f"Blocked by finalizers: {sanitize(expected(seen))}", "deleting"))
     for kind, reason in seen.remaining.unknown:
-        agreed = "counted as none" if accept_unknown else "nobody knows whether there are any"
+        agreed = "assumed to have no objects" if accept_unknown else "number of objects unknown"
         said.append((f"{kind}: {agreed} ({sanitize(reason)})", "warning"))
     if seen.advice:
         said.append((f"▲ {sanitize(seen.advice)}", "warning"))
     said += [(f"▲ {sanitize(text)}", "warning") for text in seen.foreseen]
     if seen.warning:
-        said += [(f"▲ {sanitize(seen.warning)}", "warning"), (f"w way: {_WAYS[seen.way]}", "accent")]
+        said += [(f"▲ {sanitize(seen.warning)}", "warning"), (f"Option (w): {_WAYS[seen.way]}", "accent")]
     return said
 
 
@@ -153,7 +153,7 @@ def preview_deletion(seen: DeletionState, *, accept_unknown: bool, backup: str) 
     return Preview(
         title,
         lines=tuple(_lines(seen, turn)),
-        charge=f"in charge is {seen.charge.value}",
+        charge=f"{seen.charge.words[:1].upper()}{seen.charge.words[1:]}",
         refusals=tuple(_refusals(seen, turn)),
         warnings=tuple(_warnings(seen, unmanages, backup)),
         missing=tuple(map(str, seen.found.missing)) if seen.found is not None else (),
@@ -165,30 +165,30 @@ def preview_deletion(seen: DeletionState, *, accept_unknown: bool, backup: str) 
 
 def _refusals(seen: DeletionState, turn: NextStep) -> Iterator[str]:
     if turn in (NextStep.REFUSED, NextStep.GONE):
-        yield seen.refusal or "nothing of it is left"
+        yield seen.refusal or f"{seen.module} is deleted completely"
     if turn is NextStep.UNKNOWN:
-        yield "nobody knows whether something is left of what may not be listed; u takes it for empty"
+        yield "the kinds that you cannot list may have objects; press u to assume that they have none"
 
 
 def _warnings(seen: DeletionState, unmanages: bool, backup: str) -> Iterator[str]:
     if unmanages:
-        yield "nothing is updated or repaired any more, and nothing is deleted"
+        yield "lifecycle-manager stops updates and repairs; nothing is deleted"
         return
     if seen.warning:
-        yield f"{seen.warning}. Chosen: {_WAYS[seen.way]}"
+        yield f"{seen.warning}. Selected: {_WAYS[seen.way]}"
     if seen.advice:
         yield seen.advice
     yield from seen.foreseen
     if not seen.refusal:
         yield (
-            f"what is deleted is kept first in {shorten_path(backup)}"
+            f"deleted objects are saved first to {shorten_path(backup)}"
             if backup
-            else "nothing of what is deleted is kept"
+            else "no backup: deleted objects are not saved"
         )
     shared = sum(one.shared for one in seen.remaining.theirs)
     if shared:
-        stay = "stays: nobody can tell whether it is" if shared == 1 else "stay: nobody can tell whether they are"
-        yield f"{_objects(shared)} of Kubernetes' own kinds {stay} the module's"
+        stay = "stays: it is" if shared == 1 else "stay: they are"
+        yield f"{_objects(shared)} of built-in Kubernetes kinds {stay} not necessarily the module's"
 
 
 def _consents(seen: DeletionState, unmanages: bool) -> Iterator[Consent]:
@@ -196,8 +196,8 @@ def _consents(seen: DeletionState, unmanages: bool) -> Iterator[Consent]:
         return
     theirs = [one for one in seen.theirs if one.deleted_at is None]
     if theirs:
-        yield Consent("cascade", f"delete {_objects(len(theirs))} that the module's users made")
-    yield Consent("name", f"{seen.module} is deleted", typed=seen.module)
+        yield Consent("cascade", f"delete {_objects(len(theirs))} that users of the module created")
+    yield Consent("name", f"delete {seen.module}", typed=seen.module)
 
 
 def _objects(number: int) -> str:
@@ -208,27 +208,29 @@ def _lines(seen: DeletionState, turn: NextStep) -> Iterator[PreviewLine]:
     if turn is NextStep.UNMANAGE:
         yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", "managed: false")
         return
-    yield from _instances(seen.theirs, "deleted, and waited for")
+    yield from _instances(seen.theirs, "deleted first")
     if seen.charge is ManagedBy.KYMA:
         if seen.way is ModuleCRHandling.IGNORE and not seen.by_hand and seen.default is not None:
             yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", "customResourcePolicy: Ignore")
-            yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), "deleted by hand")
+            yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), "deleted by kymatui")
         elif seen.default is not None and not seen.by_hand:
-            yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), "by lifecycle-manager")
+            yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), "deleted by lifecycle-manager")
         yield from _instances(
-            [one for one in seen.remaining.ours if one.applied], "by lifecycle-manager, from the manifest"
+            [one for one in seen.remaining.ours if one.applied], "deleted by lifecycle-manager (part of the manifest)"
         )
-        yield PreviewLine(PlannedChange.DELETE, f"Kyma: module {seen.module}", "its entry is taken out")
+        yield PreviewLine(PlannedChange.DELETE, f"Kyma: module {seen.module}", "entry removed")
         if seen.manager is not None:
-            yield PreviewLine(PlannedChange.DELETE, str(seen.manager), "by lifecycle-manager, with what belongs to it")
+            yield PreviewLine(
+                PlannedChange.DELETE, str(seen.manager), "deleted by lifecycle-manager, with the module's objects"
+            )
         if seen.manifest is not None and seen.control:
             yield PreviewLine(
-                PlannedChange.DELETE, f"{seen.manifest} on {seen.control}", "by lifecycle-manager, at the end"
+                PlannedChange.DELETE, f"{seen.manifest} on {seen.control}", "deleted by lifecycle-manager at the end"
             )
         return
     if seen.manifest is not None:
-        yield PreviewLine(PlannedChange.DELETE, str(seen.manifest), "whoever reconciles it takes the rest away")
-    yield from _instances(seen.remaining.ours if not seen.by_hand else (), "the module's own")
+        yield PreviewLine(PlannedChange.DELETE, str(seen.manifest), "its controller deletes the module's objects")
+    yield from _instances(seen.remaining.ours if not seen.by_hand else (), "created by the module")
     if seen.found is None:
         return
     yield from (_hook(step) for step in seen.found.hooks if step.event.startswith("pre-"))
@@ -239,7 +241,7 @@ def _lines(seen: DeletionState, turn: NextStep) -> Iterator[PreviewLine]:
 
 
 def _hook(step: Step) -> PreviewLine:
-    return PreviewLine(PlannedChange.CREATE, str(step.ref), f"{step.event} hook: it runs, and is waited for")
+    return PreviewLine(PlannedChange.CREATE, str(step.ref), f"{step.event} hook: kymatui waits until it is done")
 
 
 def _instances(some: Iterable[ManagedObject], words: str) -> Iterator[PreviewLine]:

@@ -69,7 +69,7 @@ def preview_install(
         words,
         lines=tuple(_line(step, plan.bundle.name if several else "") for plan in plans for step in plan.steps),
         refusals=tuple(_refusals(plans, standings)),
-        warnings=(*(f"left out: {words}" for words in left_out), *_warnings(plans, standings)),
+        warnings=(*(f"not included: {words}" for words in left_out), *_warnings(plans, standings)),
         missing=tuple(dict.fromkeys(str(right) for plan in plans for right in plan.missing)),
         grants=tuple(_grants(plans)),
         consents=tuple(_consents(plans, standings)),
@@ -90,7 +90,7 @@ def _note(step: Step) -> str:
         return step.reason
     if step.conflicts:
         return f"owned by {', '.join(dict.fromkeys(one.manager for one in step.conflicts))}"
-    return "was there before" if step.adopted else ""
+    return "already exists" if step.adopted else ""
 
 
 def object_diff(step: Step) -> Iterator[str]:
@@ -145,17 +145,17 @@ def _refusals(plans: Sequence[Plan], standings: Sequence[InstallStatus]) -> Iter
         yield from standing.refusals
     for plan in plans:
         if plan.changes_nothing:
-            yield f"{plan.bundle.name}: everything is as it should be already"
+            yield f"{plan.bundle.name}: no changes: everything is up to date"
         yield from group_reasons(plan.of(Action.BLOCKED))
 
 
 def _warnings(plans: Sequence[Plan], standings: Sequence[InstallStatus]) -> Iterator[str]:
     for standing in standings:
         if standing.known is not None and standing.known.version:
-            stays = "it is a Helm release" if standing.known_chart else "its default resource is not applied again"
+            stays = "it is a Helm release" if standing.known_chart else "its default CR is not applied again"
             yield f"{standing.module} {standing.known.version} is installed; {stays}"
         if standing.known is not None and not standing.known.finished:
-            yield f"an earlier run on {standing.module} was cut off, and is finished by this"
+            yield f"an earlier run on {standing.module} was interrupted; this run completes it"
     for plan in plans:
         yield from plan.notes
         if saved := describe_backup(plan):
@@ -173,12 +173,14 @@ def _grants(plans: Sequence[Plan]) -> Iterator[str]:
 def _consents(plans: Sequence[Plan], standings: Sequence[InstallStatus]) -> Iterator[Consent]:
     for standing in standings:
         if standing.advanced:
-            yield Consent(f"direct {standing.module}", f"install past lifecycle-manager: {standing.advanced}")
+            yield Consent(f"direct {standing.module}", f"install without lifecycle-manager: {standing.advanced}")
     for plan, standing in zip(plans, standings, strict=True):
         if is_lower(standing, plan.bundle.version) and standing.known is not None:
-            words = f"{standing.known.version} is installed, and {plan.bundle.version} is lower"
+            words = f"downgrade {standing.known.version} → {plan.bundle.version}"
             yield Consent(f"lower {standing.module}", words)
         conflicts = plan.of(Action.CONFLICT)
         if conflicts:
             objects = format_count(len(conflicts), "object")
-            yield Consent(f"force {standing.module}", f"take fields of {objects} that others own")
+            yield Consent(
+                f"force {standing.module}", f"become the owner of fields of {objects} that other field managers own"
+            )

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from kymatui.domain.kubernetes.durations import format_duration
-from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.plans.jobs import Job, JobState, JobStep, StepState
 from kymatui.ui.terminal.glyphs import SIGNS
@@ -24,7 +24,7 @@ COLUMNS = (
     Column("progress", "PROGRESS", 15, priority=2),
     Column("step", "STEP", 14, flex=1, priority=3),
     Column("elapsed", "TIME", 5, priority=1, right=True),
-    Column("waits", "WAITS FOR", 20, flex=3),
+    Column("waits", "WAITING FOR", 20, flex=3),
 )
 LOG_COLUMNS = (
     Column("time", "UTC", 8),
@@ -99,12 +99,12 @@ def job_status_line(job: Job) -> str:
 
 def background_job_line(job: Job, now: float) -> str:
     """Return the line of a background job: its action, its duration, and the keys to open or stop it."""
-    doing = f"waits for {job_status_line(job)}" if job.waits_for else job_status_line(job) or job.state.value
+    doing = f"waiting for {job_status_line(job)}" if job.waits_for else job_status_line(job) or job.state.value
     quiet = stalled_hint(job, now)
     since = f", {format_duration(job.elapsed(now))} so far" if job.began else ""
     more = f"; {quiet}" if quiet else ""
     said = f"#{job.number} {job.title}: {doing}{since}{more}"
-    return f"{said} (it goes on when you leave; J shows it, ctrl-x stops it)"
+    return f"{said} (continues in the background; J opens it, ctrl-x stops it)"
 
 
 def _waits(job: Job, now: float) -> str:
@@ -118,9 +118,9 @@ def stalled_hint(job: Job, now: float) -> str:
     if job.state is not JobState.RUNNING or not job.waits_for or past < QUIET:
         return ""
     if job.actor is Actor.YOU:
-        return f"nothing has moved for {format_duration(past)}: it waits for you"
-    who = job.actor.value or "whoever has to act"
-    return f"nothing has moved for {format_duration(past)}: is {who} running?"
+        return f"no progress for {format_duration(past)}: action needed"
+    check = f": check that {job.actor.value} is running" if job.actor.value else ""
+    return f"no progress for {format_duration(past)}{check}"
 
 
 def step_lines(job: Job, now: float) -> Iterator[tuple[str, str]]:
@@ -151,7 +151,7 @@ def log_rows(job: Job) -> list[Row]:
 def log_text(job: Job) -> str:
     """Return the log as a file: one line per entry, with the time in UTC."""
     lines = [f"# #{job.number} {job.title}: {job.state.value}"]
-    lines += [f"# {job.dropped} earlier lines are not kept"] if job.dropped else []
+    lines += [f"# {format_count(job.dropped, 'earlier line')} dropped"] if job.dropped else []
     for line in job.log:
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(line.time))
         lines.append(" ".join(filter(None, (moment, line.words, line.about and f"({line.about})"))))
@@ -172,6 +172,6 @@ def format_ending(job: Job) -> str:
 def cancel_consequences(job: Job) -> str:
     """Return the consequences of cancelling the job."""
     if job.state is JobState.QUEUED:
-        return "It was not begun: nothing of it is done."
-    step = f" `{format_steps(job)}` is finished" if job.step is not None else " What is in flight is finished"
-    return f"No further step begins.{step}; {job.stays}."
+        return "The job has not started. No changes made."
+    step = f"step `{format_steps(job)}`" if job.step is not None else "the current request"
+    return f"kymatui stops after {step}. {job.stays[:1].upper()}{job.stays[1:]}."

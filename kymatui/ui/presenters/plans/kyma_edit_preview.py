@@ -69,7 +69,7 @@ def preview_edit(
         charge=str(charge) if charge is not None else "",
         refusals=(*_refusals(proposals), *_unchecked(uninstalls)),
         warnings=(
-            *(f"left out: {words}" for words in left_out),
+            *(f"not included: {words}" for words in left_out),
             *_bystander(charge),
             *dict.fromkeys(text for one in proposals for text in one.warnings),
             *_backups(uninstalls),
@@ -89,14 +89,14 @@ def _refusals(proposals: Sequence[EditProposal]) -> Iterator[str]:
     if not any(one.edit is not None and not one.edit.is_empty for one in proposals) and not any(
         one.refusals for one in proposals
     ):
-        yield "the Kyma says so already: there is nothing to do"
+        yield "no changes: the Kyma has these values already"
 
 
 def _bystander(charge: ClusterManagement | None) -> Iterator[str]:
     if charge is not None and charge.keeper is ClusterManager.UNKNOWN:
-        yield f"it is not known whether lifecycle-manager acts on the Kyma: {charge.why}"
+        yield f"it is unknown whether lifecycle-manager manages this cluster: {charge.why}"
     elif charge is not None and charge.keeper is not ClusterManager.LIFECYCLE_MANAGER:
-        yield f"no lifecycle-manager acts on what the Kyma says ({charge.why}): nothing follows from the edit by itself"
+        yield f"the edit has no effect: lifecycle-manager does not manage this cluster ({charge.why})"
 
 
 def _edit_line(proposal: EditProposal) -> PreviewLine:
@@ -150,7 +150,9 @@ def _consents(effects: Sequence[Effect]) -> Iterator[Consent]:
         if effect.uninstalls:
             yield Consent(f"uninstall {effect.module}", f"{effect.module} {effect.words}")
         elif effect.installs and effect.after is not None and effect.after.beta:
-            yield Consent(f"beta {effect.module}", f"{effect.module} is a beta module, not meant for production")
+            yield Consent(
+                f"beta {effect.module}", f"install the beta module {effect.module}, which is not for production"
+            )
 
 
 def _remaining_lines(uninstalls: Sequence[Uninstall]) -> Iterator[PreviewLine]:
@@ -159,25 +161,25 @@ def _remaining_lines(uninstalls: Sequence[Uninstall]) -> Iterator[PreviewLine]:
         if one.seen is None:
             continue
         for instance in one.seen.theirs:
-            words = f"being deleted{instance.held}" if instance.deleted_at else "blocks the deletion: deleted first"
+            words = f"being deleted{instance.held}" if instance.deleted_at else "blocks the deletion; deleted first"
             yield PreviewLine(
                 PlannedChange.DELETE, str(instance.ref), words, tuple(f"  {name}" for name in instance.finalizers)
             )
         if one.seen.default is not None and not one.seen.by_hand:
-            yield PreviewLine(PlannedChange.DELETE, str(one.seen.default.ref), "by lifecycle-manager")
+            yield PreviewLine(PlannedChange.DELETE, str(one.seen.default.ref), "deleted by lifecycle-manager")
 
 
 def _unchecked(uninstalls: Sequence[Uninstall]) -> Iterator[str]:
     """Yield the unlisted kinds, which may block; the guided deletion lets you accept that."""
     for one in uninstalls:
-        alone = f"use the guided deletion of {one.module} (ctrl-d)"
+        alone = f"delete {one.module} step by step instead (ctrl-d)"
         if one.seen is None:
-            yield f"{one.module} cannot be checked for resources that block its deletion: {one.failure}; {alone}"
+            yield f"{one.module} cannot be checked for objects that block its deletion: {one.failure}; {alone}"
         elif one.seen.refusal:
             yield one.seen.refusal
         elif one.seen.remaining.unknown:
             kinds = ", ".join(kind for kind, _ in one.seen.remaining.unknown)
-            yield f"{one.module}: {kinds} cannot be listed, and may block the deletion; {alone}"
+            yield f"{one.module}: {kinds} cannot be listed and may block the deletion; {alone}"
 
 
 def _cascades(uninstalls: Sequence[Uninstall]) -> Iterator[Consent]:
@@ -190,7 +192,7 @@ def _cascades(uninstalls: Sequence[Uninstall]) -> Iterator[Consent]:
 
 def _backups(uninstalls: Sequence[Uninstall]) -> Iterator[str]:
     if kept := [one.module for one in uninstalls if one.saved]:
-        yield f"the resources of {', '.join(kept)} are saved to a backup first"
+        yield f"deleted objects of {', '.join(kept)} are saved to a backup first"
 
 
 def _document(proposals: Sequence[EditProposal]) -> bytes:
@@ -217,11 +219,16 @@ def _catalog_lines(proposal: LabelProposal) -> Iterator[PreviewLine]:
         (
             PlannedChange.CREATE,
             proposal.comes,
-            "sync: comes",
-            "the catalog sync copies it to the runtime; nothing is installed",
+            "catalog: add",
+            "the catalog sync copies it to the runtime; no module is installed",
         ),
-        (PlannedChange.DELETE, proposal.goes, "sync: goes", "the catalog sync takes the copy from the runtime"),
-        (PlannedChange.CHANGE, proposal.changes, "sync: channels", "the runtime's copy gets other channels"),
+        (PlannedChange.DELETE, proposal.goes, "catalog: delete", "the catalog sync deletes the copy in the runtime"),
+        (
+            PlannedChange.CHANGE,
+            proposal.changes,
+            "catalog: channels",
+            "the catalog sync changes the channels of the copy in the runtime",
+        ),
     )
     for mark, refs, note, words in moves:
         yield from (PreviewLine(mark, f"{ref.kind.kind} {ref.name}", note, (f"  {words}",)) for ref in refs)
@@ -238,7 +245,7 @@ def preview_label(
     """Return the preview of a label that decides which modules the Kyma may have."""
     edit = proposal.edit
     allowed = edit is not None and any(change.after for change in edit.changes)
-    words = f"{'allow' if allowed else 'no longer allow'} {name} modules"
+    words = f"{'allow' if allowed else 'disallow'} {name} modules"
     lines: tuple[PreviewLine, ...] = ()
     refusals = (proposal.refusal,) if proposal.refusal else ()
     if edit is not None:
@@ -249,7 +256,7 @@ def preview_label(
         mark = PlannedChange.SAME if edit.is_empty else PlannedChange.CHANGE
         lines = (PreviewLine(mark, str(edit.kyma), "metadata.labels", tuple(diff)),)
         if edit.is_empty:
-            refusals = (*refusals, "the label says so already: there is nothing to do")
+            refusals = (*refusals, "no changes: the label has this value already")
     return Preview(
         words,
         lines=(

@@ -11,7 +11,7 @@ from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, P
 def manifest_title(proposal: ManifestProposal) -> str:
     """Return a title such as `install keda 1.5.0 by a Manifest`."""
     verb = "install" if proposal.live is None else "downgrade" if proposal.lower else "upgrade"
-    return f"{verb} {proposal.module} {proposal.version} by a Manifest"
+    return f"{verb} {proposal.module} {proposal.version} with a Manifest"
 
 
 def preview_manifest(proposal: ManifestProposal, charge: str) -> Preview:
@@ -25,13 +25,15 @@ def preview_manifest(proposal: ManifestProposal, charge: str) -> Preview:
         else PlannedChange.CHANGE
     )
     what = (
-        "the operator installs what its layer holds" if proposal.live is None else "the operator goes to this version"
+        "the operator installs this version"
+        if proposal.live is None
+        else f"the operator {'downgrades' if proposal.lower else 'upgrades'} the module"
     )
     return Preview(
         words,
         lines=tuple(_lines(proposal, mark, what)),
         charge=charge,
-        refusals=("the Manifest says so already: there is nothing to do",) if proposal.changes_nothing else (),
+        refusals=("no changes: the Manifest has this version already",) if proposal.changes_nothing else (),
         warnings=tuple(_warnings(proposal)),
         missing=() if proposal.allowed else (f"patch {proposal.ref}",),
         consents=tuple(_consents(proposal)),
@@ -46,18 +48,17 @@ def _lines(proposal: ManifestProposal, mark: PlannedChange, what: str) -> Iterat
         yield PreviewLine(mark, str(proposal.ref), what, proposal.diff)
         return
     control, runtime = proposal.sides
-    yield PreviewLine(mark, f"on {control}: {proposal.ref}", "all that is written by you", proposal.diff)
+    yield PreviewLine(mark, f"on {control}: {proposal.ref}", "written by kymatui", proposal.diff)
     yield PreviewLine(mark, f"on {runtime}: {proposal.module}", what)
 
 
 def _warnings(proposal: ManifestProposal) -> Iterator[str]:
     if not proposal.operator.works:
-        said = f"no operator of kymatui's works on this cluster ({proposal.operator.words})"
-        yield f"{said}: nothing follows until `kymatui operator` is started"
+        yield f"no effect until you start `kymatui operator` ({proposal.operator.words})"
 
 
 def _consents(proposal: ManifestProposal) -> Iterator[Consent]:
     if proposal.lower:
-        yield Consent("lower", f"{proposal.lower} is installed, and {proposal.version} is lower")
+        yield Consent("lower", f"downgrade {proposal.lower} → {proposal.version}")
     if proposal.owners:
-        yield Consent("force", f"take fields that others own: {'; '.join(proposal.owners)}")
+        yield Consent("force", f"become the owner of these fields: {'; '.join(proposal.owners)}")

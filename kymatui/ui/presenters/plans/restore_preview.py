@@ -29,7 +29,7 @@ def backup_question(found: Sequence[BackupInfo], name: str, identity: str) -> Qu
     """Return the backups as a question: this cluster's first, newest first; others name their cluster."""
     ordered = sorted(found, key=lambda one: bool(one.not_of(name, identity)))
     width = max(len(_module(one)) for one in ordered)
-    return Question("backup", "deleted", tuple(_option(one, width, name, identity) for one in ordered))
+    return Question("backup", "backup", tuple(_option(one, width, name, identity) for one in ordered))
 
 
 def _option(one: BackupInfo, width: int, name: str, identity: str) -> ChoiceOption:
@@ -56,8 +56,8 @@ def preview_restore(backup: BackupInfo, seen: Sequence[RestoreStep], name: str, 
         charge=charge,
         refusals=tuple(_refusals(seen)),
         warnings=tuple(_warnings(backup, seen, stranger)),
-        consents=(Consent("stranger", f"create it in {name} all the same"),) if stranger else (),
-        question=f"Create what is missing in {name}?",
+        consents=(Consent("stranger", f"restore the backup of another cluster to {name}"),) if stranger else (),
+        question=f"Restore missing objects in {name}?",
         editable=True,
     )
 
@@ -71,17 +71,19 @@ def _line(one: RestoreStep) -> PreviewLine:
 
 def _refusals(seen: Sequence[RestoreStep]) -> Iterator[str]:
     if not seen:
-        yield "there is nothing in it"
+        yield "the backup has no objects"
     elif all(one.fate is RestoreVerdict.THERE for one in seen):
-        yield "everything is there: there is nothing to create"
+        yield "no changes: all objects already exist"
 
 
 def _warnings(backup: BackupInfo, seen: Sequence[RestoreStep], stranger: str) -> Iterator[str]:
     if stranger:
         yield stranger
     if backup.by_klm:
-        yield f"lifecycle-manager had installed {backup.module}: enable it first, and restore what its users made then"
+        yield f"lifecycle-manager installed {backup.module}: enable it first, then restore the objects of its users"
     blocked = sum(one.fate is RestoreVerdict.BLOCKED for one in seen)
     if blocked:
-        yield f"{blocked} cannot be created as things are: that is waited for, and told at the end"
-    yield f"what is there stays as it is; read from {shorten_path(backup.path)}"
+        yield (
+            f"{format_count(blocked, 'object')} cannot be created now: kymatui waits, and reports what is not created"
+        )
+    yield f"existing objects stay unchanged; backup: {shorten_path(backup.path)}"

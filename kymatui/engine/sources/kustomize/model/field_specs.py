@@ -65,7 +65,7 @@ def merged(specs: FieldSpecs, more: Iterable[FieldSpec]) -> FieldSpecs:
         if same is None:
             found.append(one)
         elif same.create != one.create:
-            raise SourceError(f"two configurations of {one.path} disagree whether it is created")
+            raise SourceError(f"two configurations of {one.path} differ in `create`")
     return tuple(found)
 
 
@@ -147,7 +147,7 @@ def _walk(node: Any, path: list[str], make: Callable[[], Any] | None, set_value:
         else:
             node[name] = set_value(value)
     elif node is not None:
-        raise SourceError(f"{path[0]} is looked for in {node!r}, which is no object")
+        raise SourceError(f"{path[0]} cannot be set in {node!r}, which is not a map")
 
 
 # defaults

@@ -71,7 +71,7 @@ class FolderTree:
     def resolve(self, path: str) -> str:
         real = Path(os.path.realpath(path))
         if self._boundary is not None and not real.is_relative_to(self._boundary):
-            raise SourceError(f"{path} leads out of {self._boundary}", hint="nothing of it was used")
+            raise SourceError(f"{path} leads out of {self._boundary}", hint="the kustomization was not used")
         return real.as_posix()
 
     def read(self, path: str) -> bytes | None:
@@ -114,7 +114,7 @@ class KustomizationFolder:
         self._above = above
         self._entered = entered or EnteredCount()
         if not tree.is_folder(self._folder):
-            raise SourceError(f"{tree.shown(folder)} is no folder with a kustomization")
+            raise SourceError(f"{tree.shown(folder)} is not a folder with a kustomization")
 
     def __str__(self) -> str:
         return self._tree.shown(self._folder)
@@ -133,8 +133,8 @@ class KustomizationFolder:
             if (data := self._tree.read(self._tree.resolve(self._joined(name)))) is not None
         ]
         if len(found) != 1:
-            count = "several of" if found else "none of"
-            raise SourceError(f"{self} has {count} {', '.join(NAMES)}")
+            count = "more than one" if found else "none"
+            raise SourceError(f"{self} has {count} of {', '.join(NAMES)}")
         return found[0]
 
     def find(self, path: str) -> bytes | None:
@@ -144,8 +144,8 @@ class KustomizationFolder:
         data = self._tree.read(real)
         if data is not None and not real.startswith(f"{self._folder.rstrip('/')}/"):
             raise SourceError(
-                f"{self}: {path!r} is not in or below the folder of its kustomization",
-                hint="put the file there, or make the folder where it is a kustomization of its own",
+                f"{self}: {path!r} is outside the folder of its kustomization",
+                hint="move the file into this folder, or add a kustomization.yaml to the file's folder",
             )
         return data
 
@@ -153,7 +153,7 @@ class KustomizationFolder:
         """Return a file in or below this folder. Raises SourceError."""
         data = self.find(path)
         if data is None:
-            raise SourceError(f"{self}: there is no file {path!r}")
+            raise SourceError(f"{self}: file {path!r} not found")
         return data
 
     def enter(self, path: str) -> KustomizationFolder:
@@ -162,11 +162,11 @@ class KustomizationFolder:
         folder = self._tree.resolve(self._joined(path))
         visited = (*self._above, self._folder)
         if any(f"{one.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/") for one in visited):
-            raise SourceError(f"{self}: {path!r} goes round in a circle")
+            raise SourceError(f"{self}: {path!r} includes itself (a cycle)")
         if len(visited) >= DEEPEST:
             raise SourceError(f"{self}: kustomizations are nested too deeply")
         if not self._tree.is_folder(folder):
-            raise SourceError(f"{self}: there is no file and no folder {path!r}")
+            raise SourceError(f"{self}: file or folder {path!r} not found")
         self._entered.number += 1
         if self._entered.number > MOST_ENTERED:
             raise SourceError(f"{self}: there are more than {MOST_ENTERED} kustomizations")
@@ -179,4 +179,4 @@ def refuse_remote(path: str) -> None:
     if remote or path.endswith(".git"):
         raise SourceError(f"{path!r} is a remote resource, which is not supported", hint="fetch it into the tree first")
     if not path:
-        raise SourceError("a path is empty")
+        raise SourceError("a path in the kustomization is empty")

@@ -18,13 +18,13 @@ _VERSIONS: Final = {KIND: "kustomize.config.k8s.io/v1beta1", COMPONENT: "kustomi
 _UNSUPPORTED: Final = {
     "vars": "use replacements",
     "crds": "use configurations",
-    "openapi": "merge keys of own kinds cannot be given",
-    "helmCharts": "install the chart by itself",
-    "helmGlobals": "install the chart by itself",
-    "helmChartInflationGenerator": "install the chart by itself",
-    "generators": "programs are not run",
-    "validators": "programs are not run",
-    "buildMetadata": "leave it out",
+    "openapi": "remove it; merge keys of custom kinds cannot be set",
+    "helmCharts": "install the chart separately (--chart)",
+    "helmGlobals": "install the chart separately (--chart)",
+    "helmChartInflationGenerator": "install the chart separately (--chart)",
+    "generators": "remove it; kymatui runs no programs",
+    "validators": "remove it; kymatui runs no programs",
+    "buildMetadata": "remove it",
 }
 
 
@@ -96,10 +96,10 @@ def _check(fields: StrictFields) -> str:
     """Return the kind. Raises SourceError for another kind or unsupported fields."""
     kind = fields.text("kind", KIND)
     if kind not in _VERSIONS:
-        raise fields.error("kind", f"is {kind!r}, and should be {KIND} or {COMPONENT}")
+        raise fields.error("kind", f"is {kind!r}, expected {KIND} or {COMPONENT}")
     version = fields.text("apiVersion", _VERSIONS[kind])
     if version != _VERSIONS[kind]:
-        raise fields.error("apiVersion", f"is {version!r}, and should be {_VERSIONS[kind]}")
+        raise fields.error("apiVersion", f"is {version!r}, expected {_VERSIONS[kind]}")
     fields.ignore("metadata")
     for name, instead in _UNSUPPORTED.items():
         if fields.has(name) and fields.raw[name]:

@@ -178,18 +178,18 @@ class ResMap:
         known = {one.current.key for one in self._all}
         for one in others:
             if one.current.key in known:
-                raise SourceError(f"may not add {one.current} a second time")
+                raise SourceError(f"{one.current} appears twice")
             known.add(one.current.key)
             self._all.append(one)
             if len(self._all) > MOST_OBJECTS:
-                raise SourceError(f"there are more than {MOST_OBJECTS} objects")
+                raise SourceError(f"the kustomization has more than {MOST_OBJECTS} objects")
 
     def check_names(self) -> None:
         """Raise SourceError if two resources have the same name."""
         known: set[tuple[Gvk, str, str]] = set()
         for one in self._all:
             if one.current.key in known:
-                raise SourceError(f"there are two {one.current}")
+                raise SourceError(f"{one.current} appears twice")
             known.add(one.current.key)
 
     def replace(self, old: KustomizeResource, new: KustomizeResource) -> None:
@@ -205,8 +205,8 @@ class ResMap:
         """Return the only resource with this current or previous name. Raises SourceError."""
         found = self.by_any_id(wanted.equals)
         if len(found) != 1:
-            count = "several objects are" if found else "no object is"
-            raise SourceError(f"{count} the {wanted} that a patch is for")
+            count = "several objects match" if found else "no object matches"
+            raise SourceError(f"{count} the patch for {wanted}")
         return found[0]
 
     def select(self, selector: PatchSelector) -> list[KustomizeResource]:
@@ -261,7 +261,7 @@ def _anchored(pattern: str) -> Pattern | None:
     try:
         found = compiled(f"^(?:{pattern})$")
     except FunctionError as error:
-        raise SourceError(f"{pattern!r} is no pattern: {error}") from error
+        raise SourceError(f"{pattern!r} is not a valid pattern: {error}") from error
     return lambda text: found.search(text.encode()) is not None
 
 
@@ -283,7 +283,7 @@ def parse_requirements(text: str) -> list[Requirement]:
         elif match := _EXISTS.match(text, at):
             found.append(_there(match[2], not match[1]))
         else:
-            raise SourceError(f"{text!r} is no selector", hint="write it as kubectl -l takes it: a=b,c in (d,e)")
+            raise SourceError(f"{text!r} is not a selector", hint="use the syntax of kubectl -l: a=b,c in (d,e)")
         at = match.end()
     return found
 

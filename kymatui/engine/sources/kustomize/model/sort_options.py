@@ -30,10 +30,10 @@ class SortOptions:
         """Read sortOptions. Raises SourceError."""
         order = fields.text("order", "legacy" if not fields.raw else "fifo")
         if order not in ("legacy", "fifo"):
-            raise SourceError(f"{fields.where}: the order {order!r} is neither legacy nor fifo")
+            raise SourceError(f"{fields.where}: order is {order!r}, expected legacy or fifo")
         options = fields.child("legacySortOptions")
         if options.raw and order == "fifo":
-            raise SourceError(f"{fields.where}: legacySortOptions do not go with the order fifo")
+            raise SourceError(f"{fields.where}: legacySortOptions require order: legacy")
         first, last = options.list_of_texts("orderFirst"), options.list_of_texts("orderLast")
         options.finish()
         fields.finish()

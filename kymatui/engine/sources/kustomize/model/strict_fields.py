@@ -13,7 +13,7 @@ class StrictFields:
 
     def __init__(self, raw: object, where: str) -> None:
         if raw is not None and not isinstance(raw, Mapping):
-            raise SourceError(f"{where} is no map")
+            raise SourceError(f"{where} is not a map")
         self.raw: Mapping[str, Any] = raw or {}
         self.where = where
         self._known: set[str] = set()
@@ -34,37 +34,37 @@ class StrictFields:
     def text(self, name: str, default: str = "") -> str:
         value = self._get(name)
         if value is not None and not isinstance(value, str):
-            raise self.error(name, "is no text; quote it")
+            raise self.error(name, "is not a string; quote it")
         return default if value is None else value
 
     def flag(self, name: str) -> bool:
         value = self._get(name)
         if value is not None and not isinstance(value, bool):
-            raise self.error(name, "is neither true nor false")
+            raise self.error(name, "is not true or false")
         return bool(value)
 
     def whole(self, name: str) -> int:
         value = self._get(name)
         if value is not None and (not isinstance(value, int) or isinstance(value, bool)):
-            raise self.error(name, "is no whole number")
+            raise self.error(name, "is not a whole number")
         return value or 0
 
     def _list(self, name: str) -> list[Any]:
         value = self._get(name)
         if value is not None and not isinstance(value, list):
-            raise self.error(name, "is no list")
+            raise self.error(name, "is not a list")
         return value or []
 
     def list_of_texts(self, name: str) -> list[str]:
         found = self._list(name)
         if not all(isinstance(one, str) for one in found):
-            raise self.error(name, "is no list of texts")
+            raise self.error(name, "is not a list of strings")
         return found
 
     def texts(self, name: str) -> dict[str, str]:
         found = self.child(name).raw
         if not all(isinstance(one, str) for one in found.values()):
-            raise self.error(name, "has values that are no texts; quote them")
+            raise self.error(name, "has values that are not strings; quote them")
         return dict(found)
 
     def child(self, name: str) -> StrictFields:
@@ -77,4 +77,4 @@ class StrictFields:
         """Raise SourceError for an unknown field."""
         for name in self.raw:
             if name not in self._known:
-                raise self.error(name, "is no field that is known here")
+                raise self.error(name, "is not a known field")

@@ -52,8 +52,8 @@ def from_address(address: str, blobs: Blobs, *, name: str, namespace: str = "def
     place, _, folder = rest.partition("//")
     if not place.partition("?")[0].endswith(ARCHIVES):
         raise SourceError(
-            f"{redact_address(address)} is no archive with a kustomization",
-            hint=f"repositories are not cloned; name a file that ends with {', '.join(ARCHIVES)}",
+            f"{redact_address(address)} is not an archive with a kustomization",
+            hint=f"kymatui clones no repositories; use a file that ends with {', '.join(ARCHIVES)}",
         )
     url = f"{scheme}://{place}"
     return from_archive(blobs.url(url), redact_address(url), name=name, namespace=namespace, folder=folder)
@@ -129,7 +129,7 @@ class _Target:
             return
         child = _Target(self._place.enter(path))
         if child.kustomization.is_component:
-            raise SourceError(f"{self._where}: {path} is a Component", hint="name it under components")
+            raise SourceError(f"{self._where}: {path} is a Component", hint="list it under components")
         child.accumulate()
         self.resources.extend(child.resources)
         self.config.merge(child.config)
@@ -137,7 +137,7 @@ class _Target:
     def _add_component(self, path: str) -> None:
         child = _Target(self._place.enter(path), self)
         if not child.kustomization.is_component:
-            raise SourceError(f"{self._where}: {path} is no Component", hint="name it under resources")
+            raise SourceError(f"{self._where}: {path} is not a Component", hint="list it under resources")
         child.accumulate()
 
     def _add_configuration(self, path: str) -> None:

@@ -29,7 +29,7 @@ def apply_transformers(resources: ResMap, entries: Iterable[str], place: Kustomi
         if fields.text("apiVersion") != BUILTIN or transformer is None:
             raise SourceError(
                 f"{fields.where} is not supported",
-                hint=f"programs are not run; known are, of apiVersion {BUILTIN}: {', '.join(_TRANSFORMERS)}",
+                hint=f"kymatui runs no programs; use one of {BUILTIN}: {', '.join(_TRANSFORMERS)}",
             )
         transformer(resources, fields, place)
 
@@ -41,7 +41,7 @@ def _read(entries: Iterable[str], place: KustomizationFolder, where: str) -> Ite
         else:
             found = place.find(entry)
             if found is None:
-                raise SourceError(f"{where}: {entry} is no file", hint="folders of transformers are not supported")
+                raise SourceError(f"{where}: {entry} is not a file", hint="folders of transformers are not supported")
             data, source = found, place.shown(entry)
         for one in each_object(data, source, old_words=False):
             yield StrictFields(one, f"{source}: {one['kind']}")
@@ -65,7 +65,7 @@ def _namespace(resources: ResMap, fields: StrictFields, _: KustomizationFolder) 
     subjects = fields.text("setRoleBindingSubjects") or metadata_transformers.DEFAULT_SUBJECTS
     if subjects not in metadata_transformers.SUBJECTS:
         known = ", ".join(metadata_transformers.SUBJECTS)
-        raise fields.error("setRoleBindingSubjects", f"is {subjects!r}, and should be one of {known}")
+        raise fields.error("setRoleBindingSubjects", f"is {subjects!r}, expected one of {known}")
     _settings(fields)
     if namespace:
         metadata_transformers.set_namespace(resources, namespace, specs, unset_only=unset_only, subjects=subjects)

@@ -100,9 +100,9 @@ def _pairs(fields: StrictFields, place: KustomizationFolder) -> list[tuple[str, 
     pairs: dict[str, bytes] = {}
     for key, content in _sources(fields, place):
         if not _KEY.fullmatch(key) or len(key) > 253:
-            raise SourceError(f"{fields.where}: {key!r} is no key: letters, digits, '-', '_' and '.'")
+            raise SourceError(f"{fields.where}: {key!r} is not a valid key: letters, digits, '-', '_' and '.'")
         if key in pairs:
-            raise SourceError(f"{fields.where}: the key {key!r} stands there twice")
+            raise SourceError(f"{fields.where}: the key {key!r} appears twice")
         pairs[key] = content
     return sorted(pairs.items())
 
@@ -114,7 +114,7 @@ def _sources(fields: StrictFields, place: KustomizationFolder) -> Iterator[tuple
     for literal in fields.list_of_texts("literals"):
         key, found, value = literal.partition("=")
         if not key or not found:
-            raise SourceError(f"{fields.where}: {literal!r} is no key=value")
+            raise SourceError(f"{fields.where}: {literal!r} is not key=value")
         yield key, _unquoted(value).encode()
     for source in fields.list_of_texts("files"):
         key, path = _named_file(source, fields.where)
@@ -131,7 +131,7 @@ def _named_file(source: str, where: str) -> tuple[str, str]:
     if not found:
         return posixpath.basename(source.rstrip("/")), source
     if not key or not path or "=" in path:
-        raise SourceError(f"{where}: {source!r} is no key=path")
+        raise SourceError(f"{where}: {source!r} is not key=path")
     return key, path
 
 
@@ -140,14 +140,14 @@ def _environment(content: bytes, where: str) -> Iterator[tuple[str, bytes]]:
     try:
         lines = content.removeprefix(b"\xef\xbb\xbf").decode().split("\n")
     except UnicodeDecodeError as error:
-        raise SourceError(f"{where} is no text") from error
+        raise SourceError(f"{where} is not UTF-8 text") from error
     for number, line in enumerate(lines, 1):
         stripped = line.removesuffix("\r").lstrip()
         if not stripped or stripped.startswith("#"):
             continue
         key, _, value = stripped.partition("=")
         if not _VARIABLE.fullmatch(key) or key == "." or key.startswith(".."):
-            raise SourceError(f"{where}: line {number}: {key!r} is no name of a variable")
+            raise SourceError(f"{where}: line {number}: {key!r} is not a valid variable name")
         yield key, value.encode()
 
 
@@ -165,11 +165,11 @@ def absorb(resources: ResMap, made: KustomizeResource) -> None:
     changing = made.behavior in ("merge", "replace")
     if not there:
         if changing:
-            raise SourceError(f"{made.current} is not there, and cannot be {made.behavior}d".replace("eed", "ed"))
+            raise SourceError(f"{made.current} does not exist; its behavior {made.behavior} needs an existing object")
         resources.append(made)
         return
     if len(there) > 1 or not changing:
-        raise SourceError(f"{made.current} is there already", hint="its behavior has to be merge or replace")
+        raise SourceError(f"{made.current} already exists", hint="set its behavior to merge or replace")
     old = there[0]
     _inherit(made, old)
     resources.replace(old, made)
@@ -211,7 +211,7 @@ def content_hash(one: KustomizeResource) -> str:
         hashed = {"kind": kind, "name": "", "data": body.get("data") or "", "type": body.get("type") or ""}
         extra = "stringData"
     else:
-        raise SourceError(f"{one.current} has no hash of its content")
+        raise SourceError(f"{one.current} cannot get a content hash; only ConfigMaps and Secrets have one")
     if body.get("data") == {}:
         hashed["data"] = {}
     if isinstance(body.get(extra), dict):

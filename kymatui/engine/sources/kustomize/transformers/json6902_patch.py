@@ -18,10 +18,10 @@ def apply(body: Any, patch: list[Any], where: str) -> Any:
     made = copy.deepcopy(body)
     for number, operation in enumerate(patch, 1):
         if not isinstance(operation, dict) or operation.get("op") not in _OPERATIONS:
-            raise SourceError(f"{where}: operation {number} is none: {operation!r}")
+            raise SourceError(f"{where}: operation {number} is not a JSON patch operation: {operation!r}")
         path = operation.get("path")
         if not isinstance(path, str) or (path and not path.startswith("/")):
-            raise SourceError(f"{where}: operation {number} has the path {path!r}")
+            raise SourceError(f"{where}: operation {number} has the path {path!r}, expected one that starts with /")
         try:
             made = _one(made, operation, path)
         except _PathError as error:
@@ -50,14 +50,14 @@ def _one(body: Any, operation: dict[str, Any], path: str) -> Any:
         case _:
             found = _get(body, path)
             if (None if found is _MISSING else found) != operation.get("value"):
-                raise _PathError(f"there is {'nothing' if found is _MISSING else repr(found)}")
+                raise _PathError(f"the test failed, found {'nothing' if found is _MISSING else repr(found)}")
     return body
 
 
 def _bounded(value: Any) -> Any:
     """Return the value; repeated copies into itself would grow it exponentially, so its size is limited."""
     if is_larger(value, LARGEST_COPY):
-        raise _PathError(f"there are more than {LARGEST_COPY} values to copy")
+        raise _PathError(f"the copy has more than {LARGEST_COPY} values")
     return value
 
 
@@ -74,14 +74,14 @@ def is_larger(value: Any, most: int) -> bool:
 
 def _given(operation: dict[str, Any]) -> Any:
     if "value" not in operation:
-        raise _PathError("it has no value")
+        raise _PathError("the operation has no value")
     return copy.deepcopy(operation["value"])
 
 
 def _source(operation: dict[str, Any]) -> str:
     found = operation.get("from")
     if not isinstance(found, str) or not found.startswith("/"):
-        raise _PathError(f"it is from {found!r}")
+        raise _PathError(f"from is {found!r}, expected a path that starts with /")
     return found
 
 
@@ -94,7 +94,7 @@ def _holder(body: Any, path: str) -> tuple[Any, str]:
     for part in way:
         body = _child(body, part)
         if not isinstance(body, dict | list):
-            raise _PathError(f"there is no {part!r} on the way")
+            raise _PathError(f"the path has no {part!r}")
     return body, last
 
 
@@ -110,7 +110,7 @@ def _child(body: Any, part: str) -> Any:
 def _index(items: list[Any], part: str) -> int:
     """Return the index; negative ones count from the end, as in kustomize's library."""
     if not part.lstrip("-").isdigit() or not part.isascii():
-        raise _PathError(f"{part!r} is no index of a list")
+        raise _PathError(f"{part!r} is not a list index")
     at = int(part)
     return at + len(items) if at < 0 else at
 
@@ -126,7 +126,7 @@ def _get(body: Any, path: str) -> Any:
 def _there(body: Any, path: str) -> Any:
     found = _get(body, path)
     if found is _MISSING:
-        raise _PathError(f"there is nothing at {path}")
+        raise _PathError(f"nothing at {path}")
     return found
 
 
@@ -161,7 +161,7 @@ def _replace(body: Any, path: str, value: Any) -> Any:
 
 def _remove(body: Any, path: str) -> None:
     if not path or _get(body, path) is _MISSING:
-        raise _PathError("there is nothing to remove")
+        raise _PathError("nothing to remove")
     holder, key = _holder(body, path)
     if isinstance(holder, dict):
         del holder[key]

@@ -23,10 +23,10 @@ def merge_elements(old: list[Any], new: list[Any], keys: Values, merge: Merge) -
     """Return the merged list. Raises SourceError for elements that are no maps or lack the key."""
     for item in (*new, *old):
         if not isinstance(item, dict):
-            raise SourceError(f"there is an element that is no map with {keys[0]}: {item!r:.60}")
+            raise SourceError(f"an element is not a map with {keys[0]}: {item!r:.60}")
     for item in new:
         if item.get(keys[0]) is None:
-            raise SourceError(f"there is an element of a patch without {keys[0]}")
+            raise SourceError(f"an element of a patch has no {keys[0]}")
     return _Merging(old, new, keys, merge).run()
 
 

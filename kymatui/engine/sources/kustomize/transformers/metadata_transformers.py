@@ -67,7 +67,7 @@ def set_namespace(
     try:
         resources.check_names()
     except SourceError as error:
-        raise SourceError(f"in namespace {namespace} {error}") from error
+        raise SourceError(f"after setting namespace {namespace}: {error}") from error
 
 
 def _is_hard_wired(spec: FieldSpec, one: KustomizeResource, kind: Gvk) -> bool:
@@ -143,7 +143,7 @@ def set_texts(resources: ResMap, texts: Mapping[str, str], specs: FieldSpecs) ->
 
     def add(found: Any) -> Any:
         if not isinstance(found, dict):
-            raise SourceError("there are no labels or annotations but something else")
+            raise SourceError("the field is not a map of labels or annotations")
         return {**found, **texts}
 
     for one in resources:
@@ -233,4 +233,4 @@ def set_replicas(resources: ResMap, entries: Iterable[StrictFields], specs: Fiel
                 found = True
                 _apply(one, spec, int, lambda _, count=count: count)  # type: ignore[misc]
         if not found:
-            raise SourceError(f"{fields.where}: there is no workload {name!r}")
+            raise SourceError(f"{fields.where}: workload not found: {name!r}")

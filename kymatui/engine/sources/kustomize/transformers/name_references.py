@@ -79,7 +79,7 @@ class _Reference:
     def _in_map(self, value: dict[str, Any]) -> dict[str, Any]:
         """Return the map with the new name; its namespace, if any, selects the object."""
         if "name" not in value:
-            raise SourceError("there is no name in it")
+            raise SourceError("the reference has no name")
         if not isinstance(value["name"], str):
             return value
         candidates = self._candidates
@@ -110,7 +110,7 @@ class _Reference:
             fitting = _sieved(fitting, lambda one: one.has_same_affixes(self._referrer, or_none=False))
         called = {(one.name, one.namespace if with_namespace else "") for one in fitting}
         if len(called) > 1:
-            raise SourceError(f"{name!r} may be {' or '.join(str(one.current) for one in fitting)}")
+            raise SourceError(f"the name {name!r} is ambiguous: {' or '.join(str(one.current) for one in fitting)}")
         return fitting[0] if fitting else None
 
     def _is_role(self, one: KustomizeResource) -> bool:

@@ -32,7 +32,7 @@ def _inline(text: str) -> list[Object]:
 def _read(data: bytes, where: str) -> list[Object]:
     found = list(each_object(data, where, old_words=False))
     if not found:
-        raise SourceError(f"{where} holds no patch")
+        raise SourceError(f"{where} has no patch")
     return found
 
 
@@ -52,7 +52,7 @@ def apply_patches(resources: ResMap, patches: Iterable[StrictFields], place: Kus
         operations = _operations(data, where)
         if operations is not None:
             if target is None:
-                raise SourceError(f"{where} is a JSON patch, and has no target")
+                raise SourceError(f"{where} is a JSON patch without a target")
             _patch_json(resources, target, operations, where)
         else:
             found = list(each_object(data, where, old_words=False, versioned=target is None))
@@ -63,7 +63,7 @@ def apply_patches(resources: ResMap, patches: Iterable[StrictFields], place: Kus
 def _text(fields: StrictFields, place: KustomizationFolder) -> tuple[bytes, str]:
     text, path = fields.text("patch").strip(), fields.text("path")
     if bool(text) == bool(path):
-        raise SourceError(f"{fields.where} needs either a patch or a path")
+        raise SourceError(f"{fields.where} needs exactly one of patch and path")
     return (text.encode(), fields.where) if text else (place.load(path), place.shown(path))
 
 
@@ -88,7 +88,7 @@ def apply_json_patches(resources: ResMap, patches: Iterable[StrictFields], place
         fields.finish()
         operations = _operations(data, where)
         if not operations:
-            raise SourceError(f"{where} holds no JSON patch")
+            raise SourceError(f"{where} has no JSON patch")
         _patch_json(resources, selector, operations, where, remember=False)
 
 
@@ -121,7 +121,7 @@ def _patch_merge(
             _merge(resources, resources.target(_id(patch)), patch, allowed)
         return
     if len(patches) > 1:
-        raise SourceError(f"{where} holds several patches, which may have no target")
+        raise SourceError(f"{where} has several patches, which cannot have a target")
     for one in resources.select(target):
         _merge(resources, one, {**patches[0], "apiVersion": one.body.get("apiVersion")}, allowed)
 

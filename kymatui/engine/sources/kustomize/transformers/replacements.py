@@ -45,7 +45,7 @@ def _loaded(entry: StrictFields, place: KustomizationFolder) -> list[StrictField
 def _replace(resources: ResMap, fields: StrictFields) -> None:
     fields.ignore("path")
     if not fields.has("targets") or fields.has("source") == fields.has("sourceValue"):
-        raise SourceError(f"{fields.where} needs a source or a sourceValue, and targets")
+        raise SourceError(f"{fields.where} needs targets and exactly one of source and sourceValue")
     value = fields.text("sourceValue") if fields.has("sourceValue") else _source(resources, fields.child("source"))
     for target in fields.children("targets"):
         _Target(target).fill(resources, value)
@@ -64,7 +64,7 @@ def _source(resources: ResMap, fields: StrictFields) -> Any:
     fields.finish()
     found = resources.by_any_id(is_meant)
     if len(found) != 1:
-        raise SourceError(f"{fields.where} is {format_count(len(found), 'object')}, and should be one")
+        raise SourceError(f"{fields.where} matches {format_count(len(found), 'object')}, expected one")
     value = _looked_up(found[0].body, split_field_path(path))
     if value is None or value == {} or value == []:
         raise SourceError(f"{fields.where}: {found[0].current} has no {path}")
@@ -101,7 +101,7 @@ def _elements(items: list[Any], part: str) -> Iterator[Any]:
         yield from items
     elif part.isdigit() and part.isascii():
         if int(part) >= len(items):
-            raise SourceError(f"there is no element {part} in a list of {len(items)}")
+            raise SourceError(f"the list has {format_count(len(items), 'element')}, none at index {part}")
         yield items[int(part)]
     elif part.startswith("[") and part.endswith("]") and "=" in part:
         key, _, pattern = part[1:-1].partition("=")
@@ -111,14 +111,14 @@ def _elements(items: list[Any], part: str) -> Iterator[Any]:
             if value is not None and matches(scalar_text(value)):
                 yield item
     else:
-        raise SourceError(f"{part!r} is looked for in a list")
+        raise SourceError(f"{part!r} is not valid in a list")
 
 
 def _matcher(pattern: str) -> Any:
     try:
         found = compiled(pattern)
     except FunctionError as error:
-        raise SourceError(f"{pattern!r} is no pattern: {error}") from error
+        raise SourceError(f"{pattern!r} is not a valid pattern: {error}") from error
     return lambda text: found.search(text.encode()) is not None
 
 
@@ -143,17 +143,17 @@ class _Options:
         if not self.delimiter:
             return copy.deepcopy(value)
         if isinstance(value, dict | list):
-            raise SourceError(f"{where}: a delimiter needs a text")
+            raise SourceError(f"{where}: a delimiter needs a scalar value")
         parts = scalar_text(value).split(self.delimiter)
         if not 0 <= self.index < len(parts):
-            raise SourceError(f"{where}: there is no part {self.index} in {scalar_text(value)!r}")
+            raise SourceError(f"{where}: {scalar_text(value)!r} has no part {self.index}")
         return parts[self.index]
 
     def put(self, old: Any, value: Any) -> Any:
         """Return the new value of a field; scalars keep their type."""
         if self.delimiter:
             if isinstance(old, dict | list):
-                raise SourceError("a delimiter needs a text")
+                raise SourceError("a delimiter needs a scalar value")
             parts = scalar_text(old).split(self.delimiter)
             text = scalar_text(value)
             if self.index < 0:
@@ -183,7 +183,7 @@ class _Target:
 
     def __init__(self, fields: StrictFields) -> None:
         if not fields.has("select"):
-            raise SourceError(f"{fields.where} selects nothing")
+            raise SourceError(f"{fields.where} has no select")
         self._where = fields.where
         self._select = read_selector(fields.child("select"))
         self._reject = [read_selector(one) for one in fields.children("reject")]
@@ -214,7 +214,9 @@ class _Target:
         except SourceError as error:
             raise SourceError(f"{self._where}: {one.current}: {path}: {error}") from error
         if not count:
-            raise SourceError(f"{self._where}: {one.current} has no {path}", hint="options: {create: true} makes it")
+            raise SourceError(
+                f"{self._where}: {one.current} has no {path}", hint="create it with options: {create: true}"
+            )
 
     def _set(self, node: Any, path: list[str], value: Any) -> int:
         """Set all matching fields; return their number."""
@@ -225,11 +227,11 @@ class _Target:
             return self._set_in_list(node, part, rest, value)
         if node is None:
             return 0
-        raise SourceError("fields within texts are not supported")
+        raise SourceError("fields within strings are not supported")
 
     def _set_in_map(self, node: dict[str, Any], part: str, rest: list[str], value: Any) -> int:
         if part == "*":
-            raise SourceError("'*' is looked for in a map")
+            raise SourceError("'*' is not valid in a map")
         if node.get(part) is None:
             if not self._options.create:
                 return 0

@@ -136,7 +136,9 @@ def _value(old: Any, new: Any, at: tuple[str, ...], types: Types) -> Any:
     if new is None:
         return _GONE
     if old is not None and _shape(old) != _shape(new):
-        raise SourceError(f"a patch has {_shape(new)} at {'.'.join(at) or 'its root'}, where there is {_shape(old)}")
+        raise SourceError(
+            f"a patch has {_shape(new)} at {'.'.join(at) or 'its root'}, but the object has {_shape(old)}"
+        )
     if isinstance(new, dict):
         return _map(old, new, at, types)
     if isinstance(new, list):
@@ -189,7 +191,7 @@ def _untouched(old: Any, at: tuple[str, ...], types: Types) -> Any:
 def _directive(new: dict[str, Any], at: tuple[str, ...]) -> str:
     directive = new.pop(DIRECTIVE, None)
     if directive not in (None, "merge", "replace", "delete"):
-        raise SourceError(f"a patch has the directive {DIRECTIVE}: {directive!r} at {'.'.join(at)}")
+        raise SourceError(f"a patch has the unknown directive {DIRECTIVE}: {directive!r} at {'.'.join(at)}")
     return directive or "merge"
 
 
@@ -207,7 +209,7 @@ def _set(items: list[Any], at: tuple[str, ...]) -> list[Any]:
     """Return texts without duplicates and nulls."""
     for item in items:
         if isinstance(item, (dict, list)):
-            raise SourceError(f"{'.'.join(at)}: there is an element that is no text: {item!r:.60}")
+            raise SourceError(f"{'.'.join(at)}: an element is not a string: {item!r:.60}")
     return [item for item in dict.fromkeys(items) if item is not None]
 
 

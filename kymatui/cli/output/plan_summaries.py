@@ -1,0 +1,72 @@
+"""The summaries of edits of a Kyma and of deletions, which have more than one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.plans.plan_summary import summarize_actions
+
+if TYPE_CHECKING:
+    from kymatui.actions.plans import Uninstall
+    from kymatui.domain.catalog.effects import Effect
+    from kymatui.domain.kyma_edit.label_edit import LabelProposal
+    from kymatui.domain.kyma_edit.module_edit import EditProposal
+    from kymatui.engine.deletion.deletion_state import DeletionState
+
+
+def edit_summary(edits: Iterable[tuple[EditProposal, bool]], uninstalls: Iterable[Uninstall]) -> str:
+    """Return the summary of edits, each with whether it is refused: entries, modules, and objects to delete."""
+    some = list(edits)
+    effects = {(one.module, one.words): one for proposal, _ in some for one in proposal.effects}
+    entries = ["refused" if refused else "same" if proposal.is_done else "change" for proposal, refused in some]
+    return summarize_actions([*entries, *_effects(effects.values()), *_deleted_first(uninstalls)])
+
+
+def label_summary(proposal: LabelProposal, uninstalls: Iterable[Uninstall]) -> str:
+    """Return the summary of an edit of labels: the Kyma, modules, copies in the catalog, and objects to delete."""
+    edit = proposal.edit
+    kyma = "refused" if edit is None or proposal.refusal else "same" if edit.is_empty else "change"
+    copies = [*("create" for _ in proposal.comes), *("delete" for _ in proposal.goes)]
+    changed = ["change" for _ in proposal.changes]
+    return summarize_actions([kyma, *_effects(proposal.effects), *_deleted_first(uninstalls), *copies, *changed])
+
+
+def _effects(effects: Iterable[Effect]) -> Iterator[str]:
+    for effect in effects:
+        yield "delete" if effect.uninstalls else "create" if effect.installs else "change"
+
+
+def _deleted_first(uninstalls: Iterable[Uninstall]) -> Iterator[str]:
+    """Yield the objects that kymatui deletes before the edit, and the module CR that lifecycle-manager deletes."""
+    for one in uninstalls:
+        if one.seen is not None:
+            yield from ("delete" for _ in one.seen.theirs)
+            yield from ["delete"] if one.seen.default is not None and not one.seen.by_hand else ()
+
+
+def deletion_summary(seen: Sequence[DeletionState], refused: int = 0) -> str:
+    """Return the summary of deletions: what kymatui and lifecycle-manager delete, and what is kept.
+
+    `refused` is the number of modules that the request does not allow to delete.
+    """
+    summary = summarize_actions(action for one in seen for action in _deletion_actions(one))
+    return summary + (f"; {format_count(refused, 'module')} refused" if refused else "")
+
+
+def _deletion_actions(seen: DeletionState) -> Iterator[str]:
+    if seen.refusal:
+        return
+    in_kyma = seen.charge.name == "KYMA"
+    if in_kyma and seen.requested:
+        yield "change"  # the Kyma
+        if seen.way.name == "UNMANAGE":
+            return
+    refs = {one.ref for one in (*seen.theirs, *seen.remaining.ours) if not one.shared}
+    refs |= {seen.default.ref} if seen.default is not None else set()
+    refs |= {seen.manifest} if seen.manifest is not None and not in_kyma else set()
+    if seen.found is not None:
+        refs |= {step.ref for step in seen.found.deletions}
+        yield from (step.action.value for step in seen.found.steps if step not in seen.found.deletions)
+    yield from ("delete" for _ in refs)

@@ -1,0 +1,310 @@
+"""The reference of the screens: columns, keys and commands from the code. `tests/reference.py` writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+from unittest.mock import MagicMock
+
+from textual.binding import Binding
+
+from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS
+from kymatui.ui.application.fleet_app import FleetApp
+from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.base.help_screen import HelpScreen
+from kymatui.ui.dialogs.action_menu import MenuScreen
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+from kymatui.ui.dialogs.form_dialog import FormScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.navigation.key_help import key_name
+from kymatui.ui.panes.checks_pane import ChecksPane
+from kymatui.ui.panes.documents_pane import DocumentsPane
+from kymatui.ui.panes.events_pane import EventsPane
+from kymatui.ui.panes.history_pane import HistoryPane
+from kymatui.ui.panes.overview_pane import OverviewPane
+from kymatui.ui.panes.resources_pane import ResourcesPane
+from kymatui.ui.panes.versions_pane import VersionsPane
+from kymatui.ui.presenters.catalog import catalog_columns, change_rows, problem_rows
+from kymatui.ui.presenters.fleet import control_plane_reports, fleet_reports, runtime_comparison, runtime_rows
+from kymatui.ui.presenters.module import event_rows, object_tree, state_check_lines, version_rows
+from kymatui.ui.presenters.plans import deletion_stages, job_rows
+from kymatui.ui.screens.catalog_columns_dialog import ColumnsScreen
+from kymatui.ui.screens.catalog_screen import CatalogScreen
+from kymatui.ui.screens.changes_screen import ChangesScreen
+from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
+from kymatui.ui.screens.compare_screen import CompareScreen
+from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
+from kymatui.ui.screens.deletion_screen import DeletionScreen
+from kymatui.ui.screens.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
+from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
+from kymatui.ui.screens.module_screen import ModuleScreen
+from kymatui.ui.screens.object_screen import ObjectScreen
+from kymatui.ui.screens.problems_screen import ProblemsScreen
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.widgets.document import Document
+from kymatui.ui.widgets.live_table import LiveTable
+from tests.documents import ROOT
+
+
+class Page(NamedTuple):
+    """A screen, tab or dialog of the reference: what is on it, and the picture in screenshots/."""
+
+    owner: type
+    text: str
+    kind: str = ""
+    columns: Sequence[Column] = ()
+    picture: str = ""
+    title: str = ""
+
+
+CLUSTER: Final = (
+    Page(
+        CatalogScreen,
+        "Every module of the cluster, with a view for each channel. Below the table is the reason for the state of the "
+        "module under the cursor, and who acts.",
+        columns=(*catalog_columns.COLUMNS, catalog_columns.OFFERED),
+        picture="catalog",
+    ),
+    Page(ModuleScreen, "One module, on seven tabs. Every tab is live.", picture="module"),
+    Page(ObjectScreen, "One object as YAML. The data of Secrets is not read.", kind="object"),
+    Page(
+        ChannelMatrixScreen,
+        "Every module with its version in each channel, and the channel that the Kyma uses.",
+        kind="channels",
+        picture="channels",
+    ),
+    Page(
+        ProblemsScreen,
+        "Everything that is wrong in the cluster, the worst first, with who acts.",
+        kind="problems",
+        columns=problem_rows.COLUMNS,
+        picture="problems",
+    ),
+    Page(
+        ChangesScreen,
+        "What changed in the cluster while kymatui was open, newest first.",
+        kind="changes",
+        columns=change_rows.COLUMNS,
+        picture="changes",
+    ),
+    Page(
+        JobsScreen,
+        "The jobs of this session, newest first: what they do, and what they wait for.",
+        kind="jobs",
+        columns=job_rows.COLUMNS,
+        picture="jobs",
+    ),
+    Page(JobScreen, "One job: its steps above, its log below.", kind="job", columns=job_rows.LOG_COLUMNS),
+    Page(
+        DeletionScreen,
+        "The deletion of a module step by step: the steps on the left, the objects that still exist on the right.",
+        kind="delete",
+        columns=deletion_stages.COLUMNS,
+        picture="deletion",
+    ),
+)
+TABS: Final = (
+    Page(OverviewPane, "State, versions, channel, reason, and what each controller reports."),
+    Page(
+        ResourcesPane,
+        "The objects of the module as a tree: the Manifest, the module CR, the module's manager, down to the Pods.",
+        columns=object_tree.COLUMNS,
+        picture="resources",
+    ),
+    Page(
+        ChecksPane,
+        "The rules that decide the state: the expected value, the actual value, and the result of each.",
+        columns=state_check_lines.COLUMNS,
+        picture="checks",
+    ),
+    Page(
+        VersionsPane,
+        "All versions that the catalog has, and what changes between two of them.",
+        columns=version_rows.COLUMNS,
+        picture="versions",
+    ),
+    Page(EventsPane, "The events of the module's objects and Pods.", columns=event_rows.COLUMNS),
+    Page(DocumentsPane, "The module CRs, the template, the Manifest and the manager as YAML.", picture="yaml"),
+    Page(HistoryPane, "What changed in the module while kymatui was open.", columns=change_rows.MODULE_COLUMNS),
+)
+CONTROL_PLANE: Final = (
+    Page(
+        FleetScreen,
+        "Every runtime of the control plane, the worst first, or groups of them.",
+        columns=runtime_rows.COLUMNS,
+        picture="fleet",
+    ),
+    Page(
+        VersionMatrixScreen,
+        "The versions of each module, with the number of runtimes that report each.",
+        kind="matrix",
+        picture="fleet-matrix",
+    ),
+    Page(
+        WaitingScreen,
+        "Every module that waits, with who acts.",
+        kind="waits",
+        columns=fleet_reports.WAIT_COLUMNS,
+        picture="fleet-waits",
+    ),
+    Page(
+        RecentChangesScreen,
+        "What changed in the runtimes in the last hour.",
+        kind="recent",
+        columns=fleet_reports.CHANGE_COLUMNS,
+    ),
+    Page(
+        CompareScreen,
+        "The control plane and one runtime side by side, differences first.",
+        kind="compare",
+        columns=runtime_comparison.COLUMNS,
+        picture="compare",
+    ),
+    Page(
+        SyncScreen,
+        "The catalog sync of a runtime: which templates it gets, which it has, and why.",
+        kind="sync",
+        columns=control_plane_reports.SYNC_COLUMNS,
+    ),
+    Page(
+        WindowsScreen,
+        "The next maintenance window of each runtime, and the upgrades that wait for it.",
+        kind="windows",
+        columns=control_plane_reports.WINDOW_COLUMNS,
+    ),
+    Page(
+        WatchersScreen,
+        "Every Watcher with the path of its events: Gateway, VirtualService, Service, webhook.",
+        kind="watchers",
+        columns=control_plane_reports.WATCHER_COLUMNS,
+    ),
+)
+DIALOGS: Final = (
+    Page(MenuScreen, "The actions for a module or the marked modules.", picture="menu", title="Actions"),
+    Page(ChoiceScreen, "The options of an action, such as channel and version.", title="Options"),
+    Page(
+        PlanScreen,
+        "A plan: the cluster, the objects, the difference of the selected object, and what needs your consent.",
+        picture="plan",
+        title="Plan",
+    ),
+    Page(FormScreen, "The module CR, or the values of a chart, as a form or as YAML.", picture="form", title="Form"),
+    Page(ConfirmScreen, "A question that names cluster, object and consequence.", title="Confirmation"),
+    Page(ColumnsScreen, "The columns of the catalog, and their order.", picture="columns", title="Columns"),
+    Page(HelpScreen, "Every key and command of the screen below it.", picture="help", title="Help"),
+)
+
+
+def screens_page() -> Iterator[str]:
+    """Yield the parts of docs/reference/screens.md."""
+    yield "# Screens"
+    yield "\nGenerated from the code by `python -m tests.reference`. The last column of keys is the id for `[keys]` in"
+    yield "the [configuration](../guide/configuration.md)."
+    yield "\nTables have fewer columns on narrow terminals."
+    for title, pages in (("One cluster", CLUSTER), ("Control plane and runtimes", CONTROL_PLANE)):
+        yield f"\n## {title}"
+        for page in pages:
+            yield from _section(page)
+            if page.owner is ModuleScreen:
+                yield from (part for tab in TABS for part in _section(tab))
+    yield "\n## Dialogs"
+    yield from (part for page in DIALOGS for part in _section(page))
+    yield "\n## Keys of every screen"
+    yield from _keys(FramedScreen, KymatuiApp)
+    yield "\n## Keys of every table"
+    yield from _keys(LiveTable)
+    yield "\n## Keys of every YAML view"
+    yield from _keys(Document)
+    yield "\n## Commands of every screen\n\nPress `:` and type a command; Tab completes it."
+    known = commands(KymatuiApp)
+    yield from _commands(known)
+    yield "\n## Further commands on a control plane"
+    names = {command.name for command in known}
+    yield from _commands([command for command in commands(FleetApp) if command.name not in names])
+
+
+def _section(page: Page) -> Iterator[str]:
+    tab = getattr(page.owner, "TITLE", "")
+    title = page.title or (f"Tab {tab}" if tab else getattr(page.owner, "name_in_help", page.owner.__name__))
+    yield f"\n### {title}\n\n{page.text}"
+    if opened := list(_opened_by(page.kind)):
+        yield f"\nOpened by {' or '.join(opened)}."
+    if page.picture:
+        assert (ROOT / "screenshots" / f"{page.picture}.svg").is_file()
+        yield f"\n![{title}](../../screenshots/{page.picture}.svg)"
+    if page.owner is CatalogScreen:
+        yield "\n| column | name in `:columns` | |\n|---|---|---|"
+        for column in page.columns:
+            if column.id in CATALOG_COLUMNS:
+                yield f"| {column.title} | `{column.id}` | {CATALOG_COLUMNS[column.id]} |"
+            else:
+                yield f"| {column.title} | | the version of the channel, on the views of channels |"
+    elif page.columns:
+        yield f"\nColumns: {', '.join(column.title for column in page.columns)}."
+    yield from _keys(page.owner)
+    own = _own_commands(page.owner)
+    yield from _commands(own) if own else ()
+
+
+def _opened_by(kind: str) -> Iterator[str]:
+    if kind:
+        action = f"open('{kind}')"
+        for owner in (FramedScreen, FleetScreen, CompareScreen):
+            for binding in owner.__dict__["BINDINGS"]:
+                if binding.action == action:
+                    yield f"`{key_name(binding.key.split(',')[0])}`"
+        if kind in {command.name for command in commands(FleetApp)}:
+            yield f"`:{kind}`"
+
+
+def _keys(*owners: type) -> Iterator[str]:
+    """Yield the table of the keys that the classes have besides those that all screens have."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    ids: dict[tuple[str, str], str] = {}
+    for owner in owners:
+        for kind in owner.__mro__:
+            if kind is FramedScreen and owner is not FramedScreen:
+                break
+            for binding in kind.__dict__.get("BINDINGS", ()) if kind.__module__.startswith("kymatui.") else ():
+                if isinstance(binding, Binding) and binding.description and not binding.system:
+                    key = (binding.description, binding.action.partition("(")[0])
+                    rows.setdefault(key, []).extend(key_name(part.strip()) for part in binding.key.split(","))
+                    ids.setdefault(key, binding.id or "")
+            if kind.__dict__.get("_inherit_bindings") is False:
+                break
+    if rows:
+        yield "\n| key | | id |\n|---|---|---|"
+    for key, names in rows.items():
+        shown = f"`{names[0]}` … `{names[-1]}`" if len(names) > 4 else " ".join(f"`{name}`" for name in names)
+        yield f"| {_cell(shown)} | {_cell(key[0])} | {f'`{ids[key]}`' if len(names) < 5 else ''} |"
+
+
+def _own_commands(owner: type) -> Sequence[ScreenCommand]:
+    if not issubclass(owner, FramedScreen) or owner.commands is FramedScreen.commands:
+        return ()
+    screen = MagicMock(spec=owner)
+    screen.kymatui.catalog = None
+    return owner.commands(screen)
+
+
+def commands(app_type: type[KymatuiApp]) -> Sequence[ScreenCommand]:
+    """Return the commands behind `:` of every screen of the application, as a screen with a table has them."""
+    app = MagicMock(spec=app_type)
+    app.desk = app.ways = MagicMock()
+    app.shown.exports.return_value = ("csv", "json", "md", "svg")
+    return app_type.commands(app)
+
+
+def _commands(found: Sequence[ScreenCommand]) -> Iterator[str]:
+    yield "\n| command | |\n|---|---|"
+    for command in found:
+        names = " ".join(f"`:{name}`" for name in (command.name, *command.aliases))
+        yield f"| {names} | {_cell(command.help)}{f' (`{_cell(command.usage)}`)' if command.usage else ''} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
