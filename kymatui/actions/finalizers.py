@@ -77,19 +77,21 @@ def _by_hand(owners: Mapping[str, str]) -> str:
 
 
 def remove_finalizer(cluster: Cluster, one: BlockedObject, finalizer: str, typed: str) -> bool:
-    """Takes one finalizer from one object, exactly as it was seen; whether the object is gone with that.
+    """Remove one finalizer from one object, exactly as it was seen; return whether that deleted the object.
 
-    What the finalizer stands for is done by nobody then. Raises RefusedError where the name was not typed in full, the
-    finalizer is not there, or the object is no longer the one that was seen.
+    The finalizer's cleanup is skipped. Raise RefusedError if the full name was not typed or the object has changed,
+    UnknownNameError if it has no such finalizer.
     """
     from kymatui.engine.cluster.ports import PatchKind
-    from kymatui.errors import ConflictError, InvalidError, NotFoundError
+    from kymatui.errors import ConflictError, InvalidError, NotFoundError, UnknownNameError
 
     names = [name for name, _ in one.finalizers]
     if typed.strip() != one.typed:
         raise RefusedError(f"the typed name is not {one.typed}; no changes made", hint="type the full name")
     if finalizer not in names:
-        raise RefusedError(f"{one.ref} has no finalizer {finalizer}, only {', '.join(names)}")
+        raise UnknownNameError.near(
+            "finalizer", finalizer, names, where=f"on {one.ref}", hint=f"use {', '.join(names)}"
+        )
     at = names.index(finalizer)
     patch = [
         {"op": "test", "path": "/metadata/uid", "value": one.uid},

@@ -106,7 +106,7 @@ STATUSES: tuple[tuple[str, int, str], ...] = (
     ("--read-only adopt docker-registry --yes", 4, "kymatui runs read-only (--read-only)"),
     ("adopt docker-registry --timeout 0", 64, "--timeout must be greater than 0"),
     ("finalizers istio --object a", 64, "--object and --remove must be used together"),
-    ("finalizers istio --object a --remove b --typed a", 2, "istio has no object a whose deletion is blocked"),
+    ("finalizers istio --object a --remove b --typed a", 64, "istio has no object a whose deletion is blocked"),
     ("--read-only finalizers istio --object a --remove b", 4, "kymatui runs read-only (--read-only)"),
     ("reconcile manifest nowhere", 64, 'no Manifest "nowhere" in kcp-system'),
     ("--read-only reconcile manifest nowhere", 4, "kymatui runs read-only (--read-only)"),

@@ -14,7 +14,7 @@ from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
-from kymatui.errors import RefusedError, UsageError, did_you_mean, nearest_names
+from kymatui.errors import UnknownNameError, UsageError, did_you_mean, nearest_names
 
 if TYPE_CHECKING:
     from kymatui.actions.finalizers import BlockedObject
@@ -75,13 +75,13 @@ def _one(found: tuple[BlockedObject, ...], wanted: str, module: str) -> BlockedO
     matching = [one for one in found if one.typed == name and kind in ("", one.ref.kind.kind)]
     if not matching:
         near = nearest_names(name, [one.typed for one in found])
-        raise RefusedError(
+        raise UnknownNameError(
             f"{module} has no object {wanted} whose deletion is blocked{did_you_mean(near)}",
             hint=f"`kymatui finalizers {module}` lists the blocked objects",
         )
     if len(matching) > 1:
         kinds = ", ".join(one.ref.kind.kind for one in matching)
-        raise RefusedError(f"several objects have the name {wanted}: {kinds}", hint="use --object KIND:[NS/]NAME")
+        raise UsageError(f"several objects have the name {wanted}: {kinds}", hint="use --object KIND:[NS/]NAME")
     return matching[0]
 
 
