@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kymatui.ui.viewmodels.columns import Column
@@ -11,17 +11,18 @@ from kymatui.ui.viewmodels.columns import Column
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
 
+# On 60 columns DRIFT says what DESIRED does, and has to be read in full.
 COLUMNS: tuple[Column, ...] = (
     Column("name", "NAME", 20, flex=3),
-    Column("source", "SRC", 5, priority=4),
-    Column("channel", "CHANNEL", 9, flex=1, priority=1),
+    Column("source", "SRC", 5, priority=5),
+    Column("channel", "CHANNEL", 9, flex=1, priority=2),
     Column("installed", "INSTALLED", 9),
-    Column("desired", "DESIRED", 8),
-    Column("newest", "NEWEST", 8, priority=3),
+    Column("desired", "DESIRED", 8, priority=1),
+    Column("newest", "NEWEST", 8, priority=4),
     Column("drift", "DRIFT", 18, flex=1),
     Column("state", "STATE", 15, flex=1),
-    Column("checks", "CHECKS", 7, priority=2),
-    Column("age", "AGE", 4, priority=5, right=True),
+    Column("checks", "CHECKS", 7, priority=3),
+    Column("age", "AGE", 4, priority=6, right=True),
 )
 
 
@@ -66,8 +67,10 @@ def columns_of(view: CatalogView, columns: Sequence[Column]) -> tuple[Column, ..
     if not view.channel:
         return tuple(columns)
     ids = [column.id for column in columns]
-    place = ids.index("desired") + 1 if "desired" in ids else len(ids)
-    return (*columns[:place], OFFERED, *columns[place:])
+    place = ids.index("desired") if "desired" in ids else len(ids)
+    # DRIFT is about DESIRED: without it, "up to date" beside another OFFERED would be read as false
+    desired = [replace(column, priority=0) for column in columns[place : place + 1]]
+    return (*columns[:place], *desired, OFFERED, *columns[place + 1 :])
 
 
 def catalog_views(catalog: Catalog | None) -> tuple[CatalogView, ...]:
