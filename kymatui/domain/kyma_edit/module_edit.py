@@ -95,6 +95,8 @@ def propose_edit(
     kyma = _the_kyma(snapshot, before)
     if kyma is None:
         return EditProposal(toggle, None, (explain_no_kyma(before),))
+    if refusal := explain_choice(snapshot, kyma, settings):
+        return EditProposal(toggle, None, (refusal,))
     edit = entry_patch.edit_entry(kyma, toggle.module, entry_change(toggle))
     after = build_catalog(_with_kyma(snapshot, edit), now, settings, memory)
     was, will = before.row(toggle.module), after.row(toggle.module)
@@ -109,6 +111,14 @@ def propose_edit(
         _is_gone(case),
         case.offers is not None,
     )
+
+
+def explain_choice(snapshot: Snapshot, kyma: Kyma, settings: CatalogOptions | None) -> str:
+    """Return why this one of several Kymas is not edited, "" if it was named or is a runtime's default Kyma."""
+    named = settings is not None and settings.kyma
+    if len(snapshot.kymas) < 2 or named or (kyma.ref.namespace, kyma.ref.name) == ("kyma-system", "default"):
+        return ""
+    return f"this cluster has {len(snapshot.kymas)} Kymas, and none is named: use --remote RUNTIME, or --fleet"
 
 
 def _skipped_manifest(snapshot: Snapshot, row: ModuleRow | None) -> ObjectRef | None:

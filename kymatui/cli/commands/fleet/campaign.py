@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.cli.options.confirmation import confirm, no_changes_on_interrupt
 from kymatui.cli.options.direct_install import cancellable
@@ -54,6 +54,18 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of runtimes to edit in parallel after the canaries (default: 4)",
     )
+
+
+_WITHOUT_FLEET: Final = {"selector": "", "drifting": False, "allow_fleet_writes": False, "canaries": 1, "at_once": 4}
+_SELECTING: Final = ("runtime", "plan", "region", "state", "in_channel", "having", *_WITHOUT_FLEET)
+
+
+def refuse_fleet_options(args: argparse.Namespace) -> None:
+    """Raise UsageError for an option that selects runtimes where `--fleet` is missing: it would edit another Kyma."""
+    for name in _SELECTING:
+        if getattr(args, name) != _WITHOUT_FLEET.get(name):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} needs --fleet", hint="add --fleet, or name one runtime with --remote")
 
 
 def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:

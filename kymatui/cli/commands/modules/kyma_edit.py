@@ -61,12 +61,13 @@ class KymaEditCommand:
             raise UsageError(
                 "--backup works with one module only", hint="without --backup each module gets a file of its own"
             )
-        if args.fleet:
-            from kymatui.cli.commands.fleet import campaign
+        from kymatui.cli.commands.fleet import campaign
 
+        if args.fleet:
             if len(toggles) > 1:
                 raise UsageError("--fleet works with one module only", hint="run the command once for each module")
             return campaign.run(args, toggles[0])
+        campaign.refuse_fleet_options(args)
         with open_for_edit(args) as (session, changed):
             return EditRun(args, toggles, session, changed).go()
 
