@@ -15,10 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-import msgspec
-
 from kymatui.domain.kubernetes.terminal_text import error_reason
-from kymatui.errors import ClusterError, KymatuiError
+from kymatui.errors import ClusterError
 
 STARTUP_SECONDS = 60.0
 SHUTDOWN_SECONDS = 5.0
@@ -101,8 +99,7 @@ def start_sandbox(
         raise ClusterError(f"cannot start the sandbox: {error_reason(error)}") from error
     running = RunningSandbox(path, "", process, folder)
     try:
-        _await_ready(process, timeout)
-        running.registry = _registry_of(path)
+        running.registry = _await_ready(process, timeout)
     except BaseException:
         running.close()
         raise
@@ -121,16 +118,21 @@ def _spawn(command: Sequence[str]) -> subprocess.Popen[str]:
     )
 
 
-def _await_ready(process: subprocess.Popen[str], timeout: float) -> None:
+def _await_ready(process: subprocess.Popen[str], timeout: float) -> str:
+    """Wait for `registry HOST:PORT` and `ready`; return the registry's address. Raise ClusterError."""
     watchdog = threading.Timer(timeout, process.kill)
     watchdog.start()
+    lines: list[str] = []
     try:
-        line = process.stdout.readline() if process.stdout else ""
+        for line in process.stdout or ():
+            lines.append(line.strip())
+            if lines[-1] == "ready":
+                break
     finally:
         watchdog.cancel()
-    if line.strip() == "ready":
+    if lines[-1:] == ["ready"]:
         threading.Thread(target=_drain, args=(process,), daemon=True, name="sandbox-stderr").start()
-        return
+        return next((line.removeprefix("registry ") for line in lines if line.startswith("registry ")), "")
     process.kill()
     said = (process.stderr.read() if process.stderr else "").strip()
     raise ClusterError(
@@ -144,17 +146,6 @@ def _drain(process: subprocess.Popen[str]) -> None:
     with contextlib.suppress(ValueError, OSError):
         for _ in process.stderr or ():
             pass
-
-
-def _registry_of(kubeconfig: Path) -> str:
-    try:
-        value = msgspec.yaml.decode(kubeconfig.read_bytes())
-    except (OSError, msgspec.DecodeError) as error:
-        raise KymatuiError(f"cannot read the sandbox's kubeconfig: {error_reason(error)}") from error
-    for extension in value.get("extensions") or ():
-        if extension.get("name") == "kymatui.io/sandbox":
-            return str(extension["extension"].get("registry", ""))
-    return ""
 
 
 def _remove(folder: Path | None) -> None:

@@ -75,7 +75,7 @@ async def _serve(wanted: SandboxOptions) -> None:
         await asyncio.wait((preparing, interrupted), return_when=asyncio.FIRST_COMPLETED)
         if preparing.done():
             await preparing
-            print("ready", flush=True)
+            print(f"registry {served.registry.address}\nready", flush=True)
         else:
             preparing.cancel()
         await interrupted

@@ -99,7 +99,7 @@ def sandbox(folder: Path, objects: Sequence[Any]) -> Iterator[Path]:
     )
     try:
         assert running.stdout is not None
-        if running.stdout.readline().strip() != "ready":
+        if not any(line.strip() == "ready" for line in running.stdout):
             raise SystemExit("the sandbox did not start")
         yield kubeconfig
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,7 +72,9 @@ def test_what_is_loaded_is_there_when_it_is_ready_and_what_is_not_is_told(tmp_pa
         (tmp_path / "bad" / name).write_text(text)
     with serving(tmp_path, "--load", "one", "--load", "widgets.yml", "--load", "bad") as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        kind, _, address = process.stdout.readline().rstrip("\n").partition(" ")
+        assert (kind, process.stdout.readline()) == ("registry", "ready\n")
+        assert urllib.request.urlopen(f"http://{address}/v2/", timeout=10).status == 200
         assert _served(tmp_path / "kubeconfig") == {"ConfigMap shop/kept", "Widget default/first"}
         process.send_signal(2)
         out, error = process.communicate(timeout=20)
