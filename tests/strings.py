@@ -24,6 +24,7 @@ from textual.dom import DOMNode
 from kymatui import errors
 from kymatui.cli.command_table import COMMANDS
 from kymatui.cli.parser import build_parser
+from kymatui.cli.subcommands import LazySubcommands
 from tests.documents import DOCUMENTS, ROOT
 
 PACKAGE: Final = ROOT / "kymatui"
@@ -103,7 +104,7 @@ def error_texts() -> Iterator[Text]:
 def help_texts() -> Iterator[Text]:
     """Yield the help of every command and of each command below it, as it is printed."""
     for command in COMMANDS:
-        if command.name != "helm":
+        if command.name != "helm":  # its own words
             parser = command_parser(command.name)
             yield Text(f"kymatui {command.name}", 0, command.help)
             yield from _printed(f"kymatui {command.name} --help", parser)
@@ -127,6 +128,8 @@ def _printed(place: str, parser: argparse.ArgumentParser) -> Iterator[Text]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, below in action.choices.items():
+                if isinstance(action, LazySubcommands):
+                    action.configured(name)
                 yield from _printed(place.replace("--help", f"{name} --help"), below)
 
 

@@ -19,6 +19,7 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("control plane and runtimes", ("fleet", "matrix", "compare", "sync", "windows", "watchers")),
     ("controllers", ("operator", "reconcile")),
     ("charts", ("helm",)),
+    ("publish modules", ("bundle",)),
     ("try and set up", ("demo", "sandbox", "config", "completion", "version", "help")),
 )
 
@@ -157,6 +158,10 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui helm lint ./chart",
         "kymatui helm pull demo --repo https://charts.example.org",
     ),
+    "bundle": (
+        "kymatui bundle where kyma-project.io/module/keda:1.6.0 --registry registry.example/modules",
+        "kymatui bundle where registry.example//kyma-project.io/module/keda:1.6.0 --mapping sha256-digest",
+    ),
     "demo": (
         "kymatui demo",
         "kymatui demo --remote                   # a control plane with a small fleet",
@@ -206,6 +211,10 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "helm pull": (
         "kymatui helm pull demo --repo https://charts.example.org",
         "kymatui helm pull oci://registry.example/charts/shop --untar --untardir charts",
+    ),
+    "bundle where": (
+        "kymatui bundle where kyma-project.io/module/keda:1.6.0 --registry registry.example/modules",
+        "kymatui bundle where registry.example//kyma-project.io/module/keda:1.6.0 --mapping sha256-digest",
     ),
     "sandbox up": (
         "kymatui sandbox up --kubeconfig sandbox.yaml --settled",

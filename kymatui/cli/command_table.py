@@ -214,6 +214,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
         reads,
     ),
     CommandEntry("help", "print the help of a command or a topic", "kymatui.cli.commands.program.help:HELP", reads),
+    CommandEntry("bundle", "publish modules to registries and read them", "kymatui.cli.commands.bundle", reads),
     CommandEntry("helm", "render, lint, show and pull charts without helm", "kymatui.cli.commands.helm", reads),
 )
 

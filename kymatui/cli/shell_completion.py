@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.cli.command_table import by_name
 from kymatui.cli.parser import build_parser
+from kymatui.cli.subcommands import LazySubcommands
 from kymatui.errors import KymatuiError
 from kymatui.settings.options_schema import OPTIONS
 
@@ -147,6 +148,8 @@ def _word(typed: Typed, word: str) -> None:
         # made anew, as its own program has it: what stands before a command is taken apart by the one above
         parser = argparse.ArgumentParser()
         command.load().configure(parser)
+    elif isinstance(below, LazySubcommands):
+        parser = below.configured(word)
     typed.parser, typed.command = parser, (*typed.command, word)
 
 

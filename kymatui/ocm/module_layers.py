@@ -6,15 +6,14 @@ tar (since), with `default-cr`; access by `localOciBlob`, `localBlob`, `ociBlob`
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kymatui.ocm.component_location import NameMapping, repository_of
 from kymatui.ocm.descriptors import AccessSpec, ComponentDescriptor, ComponentResource
 from kymatui.ocm.errors import DescriptorError
 
-COMPONENTS: Final = "component-descriptors"
 RAW_MANIFEST: Final = "raw-manifest"
 DEFAULT_CR: Final = "default-cr"
 CONFIG: Final = "config"
@@ -94,18 +93,14 @@ def image_of(resource: ComponentResource) -> str:
 def repository(descriptor: ComponentDescriptor, registry: str = "") -> str:
     """Return the repository of a component, "" if its base is unknown.
 
-    `<base>[/<subPath>]/component-descriptors/<name>`.
+    `<base>[/<subPath>]/component-descriptors/<name>`, or `<base>[/<subPath>]/<digest of the name>`.
     """
     context = _context(descriptor)
     base = registry or _base(context)
     if not base:
         return ""
-    name = descriptor.name
-    if context.get("componentNameMapping") == "sha256-digest":
-        name = hashlib.sha256(name.encode()).hexdigest()
-    parts = base.rpartition("://")[2].strip("/").split("/")
-    folder = [] if COMPONENTS in parts else [COMPONENTS]
-    return "/".join([*parts, *folder, name])
+    hashed = context.get("componentNameMapping") == NameMapping.SHA256
+    return repository_of(base, descriptor.name, NameMapping.SHA256 if hashed else NameMapping.URL_PATH)
 
 
 def _context(descriptor: ComponentDescriptor) -> Mapping[str, Any]:

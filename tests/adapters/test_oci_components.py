@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.oci.component_versions import component_reference, fetch_component, tag_of, version_of, versions
+from kymatui.adapters.oci.component_versions import component_reference, fetch_component, versions
 from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST
 from kymatui.adapters.oci.registry import Registry
 from kymatui.errors import RegistryError
 from kymatui.ocm import DescriptorError
+from kymatui.ocm.component_location import tag_of, version_of
 from tests.engine.sources.packing import tar
 from tests.ocm.components import component
 from tests.sandbox.registry.conftest import Serve, serve  # noqa: F401 (a fixture)

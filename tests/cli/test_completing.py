@@ -114,6 +114,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("config path ", []),
         ("audit explain drift.fi", ["drift.fields"]),
         ("helm tem", ["template"]),
+        ("helm pull --des", ["--destination"]),
+        ("bundle where --mapping sha", ["sha256-digest"]),
         ("completion z", ["zsh"]),
         ("reconcile manifest ", []),
         ("nonsense ", []),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import re
 import shlex
@@ -17,6 +16,7 @@ from kymatui.cli.command_table import COMMANDS
 from kymatui.cli.help_topics import TOPICS
 from kymatui.cli.main import main
 from kymatui.cli.parser import build_parser
+from kymatui.cli.subcommands import LazySubcommands
 from kymatui.domain.glossary import GLOSSARY
 from kymatui.errors import UsageError
 from tests.reference import pages
@@ -36,8 +36,8 @@ def parsers() -> dict[str, argparse.ArgumentParser]:
         for action in parser._actions if name else ():
             if isinstance(action, argparse._SubParsersAction):
                 for word, below in action.choices.items():
-                    if name == "helm":
-                        importlib.import_module(f"kymatui.cli.commands.helm.{word}").configure(below)
+                    if isinstance(action, LazySubcommands):
+                        action.configured(word)
                     found[f"{name} {word}"] = below
     return found
 

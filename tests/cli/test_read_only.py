@@ -43,6 +43,7 @@ READING = {
     "helm lint": ["helm", "lint", "CHART"],
     "helm show": ["helm", "show", "chart", "CHART"],
     "helm pull": ["helm", "pull", "SERVER/chart-1.0.0.tgz", "--destination", "FOLDER"],
+    "bundle where": ["bundle", "where", "kyma-project.io/module/keda:1.0.0", "--registry", "r.example"],
     "sandbox up": ["sandbox", "up", "--empty", "--kubeconfig", "FOLDER/written"],
 }
 WRITING = {
@@ -194,7 +195,9 @@ def test_a_command_that_reads_sends_nothing_else(
     status = run(world.words(name), how, monkeypatch)
     assert status in ((1,) if name in LACKING else (0, 2)), "the server has not all that is asked for; 2 are findings"
     assert [asked for asked in seen if not is_read_only_request(*asked)] == []
-    silent = name.startswith(("helm template", "helm lint", "helm show", "config", "completion", "sandbox"))
+    silent = name.startswith(
+        ("helm template", "helm lint", "helm show", "config", "completion", "sandbox", "bundle where")
+    )
     assert bool(seen) is not silent
 
 

@@ -97,6 +97,7 @@ def test_words_that_make_no_sense_leave_with_64(words: list[str], capsys: pytest
         ("label bta=true", 'no label "bta"; did you mean beta?'),
         ("completion bsh", 'no shell "bsh" of `kymatui completion`; did you mean '),
         ("helm tempalte", 'no subcommand "tempalte" of `kymatui helm`; did you mean template?'),
+        ("bundle whree", 'no subcommand "whree" of `kymatui bundle`; did you mean where?'),
         ("sandbox fualt", 'no subcommand "fualt" of `kymatui sandbox`; did you mean fault?'),
         ("sandbox fault holdd --kubeconfig x", 'no fault "holdd" of `kymatui sandbox fault`; did you mean hold?'),
         ("sandbox situation cr-stay --kubeconfig x", "did you mean cr-stays?"),

@@ -74,7 +74,7 @@ def test_charts_and_their_config_of_the_first_generation() -> None:
         (
             [{**CONTEXT, "componentNameMapping": "sha256-digest"}],
             "",
-            f"reg.io/base/sub/component-descriptors/{hashlib.sha256(b'acme.org/c').hexdigest()}",
+            f"reg.io/base/sub/{hashlib.sha256(b'acme.org/c').hexdigest()}",
         ),
     ],
 )

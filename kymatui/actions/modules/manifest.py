@@ -324,7 +324,7 @@ class ManifestAction:
 def _layer(template: ModuleTemplate) -> ManifestLayer | None:
     """Where the descriptor says that the module's objects lie; None where it does not, or cannot be read."""
     from kymatui.ocm import DescriptorError, module_layers, read_descriptor
-    from kymatui.ocm.module_layers import COMPONENTS
+    from kymatui.ocm.component_location import COMPONENTS
 
     raw = (template.raw.get("spec") or {}).get("descriptor")
     if not raw:

@@ -18,7 +18,7 @@ from kymatui.engine.bundles.tar_archives import is_tar, read_tar, unpack
 from kymatui.engine.sources.component_source import parse_component
 from kymatui.errors import RegistryError
 from kymatui.ocm import ComponentDescriptor as Component
-from kymatui.ocm.module_layers import COMPONENTS
+from kymatui.ocm.component_location import repository_of, tag_of, version_of
 
 FILE: Final = "component-descriptor.yaml"
 LARGEST: Final = 16 * 1024 * 1024
@@ -35,24 +35,12 @@ class FoundComponent:
     digest: str
 
 
-def tag_of(version: str) -> str:
-    """Return the tag of a version; a tag cannot hold `+`."""
-    return version.replace("+", ".build-")
-
-
-def version_of(tag: str) -> str:
-    return tag.replace(".build-", "+")
-
-
 def component_reference(base: str, name: str, version: str = "") -> ImageReference:
     """Return the reference of a component.
 
     `base` is "host/path", with or without component-descriptors.
     """
-    parts = [base.rpartition("://")[2].strip("/")]
-    if COMPONENTS not in parts[0].split("/"):
-        parts.append(COMPONENTS)
-    found = parse_reference("/".join([*parts, name]))
+    found = parse_reference(repository_of(base, name))
     return replace(found, tag=tag_of(version)) if version else found
 
 

@@ -31,7 +31,7 @@ from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.errors import KymatuiError
 from kymatui.helm.charts.chart import Chart
-from kymatui.ocm.module_layers import COMPONENTS
+from kymatui.ocm.component_location import COMPONENTS
 
 V1BETA2: Final = "operator.kyma-project.io/v1beta2"
 RAW_MANIFEST: Final = "raw-manifest.yaml"

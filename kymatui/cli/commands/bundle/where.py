@@ -1,0 +1,29 @@
+"""`kymatui bundle where COMPONENT:VERSION`: prints where a registry has a component version, without asking it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+
+from kymatui.cli.commands.bundle.registry_options import add_component, add_mapping, component_location
+from kymatui.cli.output.printing import say
+from kymatui.errors import UsageError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_component(parser)
+    parser.add_argument(
+        "--registry", default="", metavar="HOST", help="registry with its path, unless the component names it"
+    )
+    add_mapping(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    found = component_location(args.component, args.mapping)
+    if found.base and args.registry:
+        raise UsageError("the component and --registry both name a registry", hint="use one of them")
+    found = replace(found, base=args.registry or found.base)
+    if not found.base:
+        raise UsageError(f"{found} has no registry", hint=f"use --registry HOST, or write HOST//{found}")
+    say(f"{found.repository}:{found.tag}")
+    return 0
