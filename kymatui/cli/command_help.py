@@ -61,7 +61,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "disable": (
         "kymatui disable keda --dry-run",
         "kymatui disable serverless --cascade    # also delete user objects that block it",
-        "kymatui disable keda --yes --timeout 120",
+        "kymatui disable keda --yes --timeout 2m",
     ),
     "channel": (
         "kymatui channel istio fast",
@@ -147,7 +147,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "watchers": ("kymatui watchers", "kymatui watchers RUNTIME -o json"),
     "operator": (
         "kymatui operator                        # until interrupted; a second one waits for the Lease",
-        "kymatui operator --workers 8 --resync 600",
+        "kymatui operator --workers 8 --resync 10m",
     ),
     "reconcile": (
         "kymatui reconcile manifest keda -n kcp-system",
@@ -222,7 +222,7 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui sandbox up --kubeconfig sandbox.yaml --empty --load manifests/",
     ),
     "sandbox fault": (
-        "kymatui sandbox fault latency --kubeconfig sandbox.yaml --seconds 2",
+        "kymatui sandbox fault latency --kubeconfig sandbox.yaml --seconds 2s",
         "kymatui sandbox fault error --kubeconfig sandbox.yaml --verb list --resource pods --count 3",
         "kymatui sandbox fault list --kubeconfig sandbox.yaml",
         "kymatui sandbox fault clear --kubeconfig sandbox.yaml",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from kymatui import __version__
 from kymatui.cli.command_table import COMMANDS, CommandEntry, by_name, reads
+from kymatui.cli.durations import DURATION_EXAMPLES, read_duration
 from kymatui.errors import UnknownNameError, UsageError, did_you_mean, nearest_names
 
 
@@ -79,15 +80,15 @@ class _Parser(argparse.ArgumentParser):
         raise UnknownNameError.near(kind, str(value), known, where=f"of `{self.prog}`", hint=hint)
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
-        """Raises UsageError for a text where a number is needed."""
-        if action.type not in (int, float):
+        """Raises UsageError for a text where a number or a duration is needed."""
+        if action.type not in (int, float, read_duration):
             return super()._get_value(action, arg_string)
         try:
             return action.type(arg_string)
-        except ValueError:
-            kind = "an integer" if action.type is int else "a number"
-            option = action.option_strings[-1]
-            raise UsageError(f'{option} must be {kind}, not "{arg_string}"', hint=self._help_hint()) from None
+        except ValueError as error:
+            kind = "an integer" if action.type is int else "a number" if action.type is float else str(error)
+            hint = DURATION_EXAMPLES if action.type is read_duration else self._help_hint()
+            raise UsageError(f'{action.option_strings[-1]} must be {kind}, not "{arg_string}"', hint=hint) from None
 
 
 class _TopParser(_Parser):

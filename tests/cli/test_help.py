@@ -13,6 +13,7 @@ import pytest
 import kymatui
 from kymatui.cli.command_help import EXAMPLES, GROUPS, SUBCOMMAND_EXAMPLES, TOP_EXAMPLES
 from kymatui.cli.command_table import COMMANDS
+from kymatui.cli.durations import read_duration
 from kymatui.cli.help_topics import TOPICS
 from kymatui.cli.main import main
 from kymatui.cli.parser import build_parser
@@ -78,8 +79,8 @@ def test_help_explains_every_option_with_its_default_and_its_unit(name: str) -> 
     assert [one.dest for one in takes_value if not one.metavar and one.choices is None] == []
     preset = [one for one in takes_value if one.default not in (None, "", [], frozenset(), argparse.SUPPRESS)]
     assert [one.dest for one in preset if "default: " not in str(one.help)] == []
-    numbers = [one for one in takes_value if one.type in (int, float)]
-    assert {one.metavar for one in numbers} <= {"SECONDS", "N", "P"}, "the unit is the name of the value"
+    numbers = [one for one in takes_value if one.type in (int, float, read_duration)]
+    assert {one.metavar for one in numbers} <= {"DURATION", "N", "P"}, "the unit is the name of the value"
     shown = [one for one in preset if isinstance(one.default, int | float | str) and one.default]
     assert [one.dest for one in shown if not re.search(rf"default: {_plain(one.default)}(?!\w)", str(one.help))] == []
 

@@ -117,7 +117,7 @@ def test_an_unknown_name_gets_what_is_near(line: str, message: str, capsys: pyte
     [
         ("delete", "the following arguments are required: NAME"),
         ("catalog nonsense", 'unexpected argument "nonsense"'),
-        ("catalog --timeout soon", '--timeout must be a number, not "soon"'),
+        ("catalog --timeout soon", '--timeout must be a duration, not "soon"'),
         ("operator --workers 1.5", '--workers must be an integer, not "1.5"'),
         ("--kubeconfig", "argument --kubeconfig: expected one argument"),
         ("config path nonsense", 'unexpected argument "nonsense"'),

@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from kymatui.actions.unknown_names import unknown_module
+from kymatui.cli.durations import add_duration
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.errors import CancelledError, UsageError
+from kymatui.errors import CancelledError
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.install_plan import Adoption, InstallRequest
@@ -123,9 +124,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         "--wait", dest="wait", action="store_true", default=True, help="wait until the change is done (default)"
     )
     wait.add_argument("--no-wait", dest="wait", action="store_false", help="do not wait until the change is done")
-    parser.add_argument(
-        "--timeout", type=float, default=300.0, metavar="SECONDS", help="limit of each wait (default: 300)"
-    )
+    add_duration(parser, "--timeout", "5m", "limit of each wait")
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
     add_fetching(parser)
     add_clusters(parser)
@@ -229,8 +228,6 @@ def open_context(args: argparse.Namespace, *, once: bool = False) -> Iterator[Co
         session_options_of,
     )
 
-    if getattr(args, "timeout", 1.0) <= 0:
-        raise UsageError("--timeout must be greater than 0", hint="unit: seconds; default: 300")
     options, settings = session_options_of(args)
     remote = is_remote(args)
     session = (

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.durations import add_duration
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.direct_install import FORMATS, waiting_note
 from kymatui.cli.options.unknown_names import require_known, require_namespace
@@ -16,7 +17,7 @@ from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma_edit.module_edit import EditVerb
-from kymatui.errors import ForbiddenError, UnreachableError, UsageError
+from kymatui.errors import ForbiddenError, UnreachableError
 
 if TYPE_CHECKING:
     from kymatui.actions.session import ListedSession
@@ -40,18 +41,10 @@ def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:
         "--wait", dest="wait", action="store_true", default=True, help="wait until the change is done (default)"
     )
     wait.add_argument("--no-wait", dest="wait", action="store_false", help="do not wait until the change is done")
-    parser.add_argument(
-        "--timeout", type=float, default=300.0, metavar="SECONDS", help="limit of the whole wait (default: 300)"
-    )
+    add_duration(parser, "--timeout", "5m", "limit of the whole wait")
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser, remote=remote)
-
-
-def refuse_timeout(args: argparse.Namespace) -> None:
-    """Raises UsageError where nobody could be waited for."""
-    if args.timeout <= 0:
-        raise UsageError("--timeout must be greater than 0", hint="unit: seconds; default: 300")
 
 
 @contextmanager

@@ -11,10 +11,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from kymatui.actions.unknown_names import unknown_module
+from kymatui.cli.durations import add_duration
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import FORMATS, say
 from kymatui.cli.parser import add_cluster_options
-from kymatui.errors import ServerError, UnreachableError, UsageError
+from kymatui.errors import ServerError, UnreachableError
 
 if TYPE_CHECKING:
     from kymatui.actions.session import ListedSession
@@ -30,9 +31,7 @@ def configure_reading(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
     parser.add_argument("--watch", "-w", action="store_true", help="print again on every change")
-    parser.add_argument(
-        "--timeout", type=float, default=30.0, metavar="SECONDS", help="limit for listing the cluster (default: 30)"
-    )
+    add_duration(parser, "--timeout", "30s", "limit for listing the cluster")
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser, remote="runtime of the control plane to read: Kyma name, shoot or runtime ID")
 
@@ -70,8 +69,6 @@ def watch_sessions(args: argparse.Namespace) -> Generator[ListedSession]:
         session_options_of,
     )
 
-    if args.timeout <= 0:
-        raise UsageError("--timeout must be greater than 0", hint="unit: seconds; default: 30")
     once = not args.watch
     session = (
         open_configured_pair(args, once=once)

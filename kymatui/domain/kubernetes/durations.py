@@ -1,6 +1,12 @@
-"""Durations as kubectl prints them."""
+"""Durations: printed as kubectl prints them, read as Go reads them."""
 
 from __future__ import annotations
+
+import re
+
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)", re.ASCII)
+_LONGEST = 2**63 / 1e9  # Go counts nanoseconds in 64 bits
 
 
 def format_duration(seconds: float) -> str:
@@ -10,3 +16,12 @@ def format_duration(seconds: float) -> str:
         if seconds >= size * (2 if unit == "m" else 1):
             return f"{seconds // size}{unit}"
     return f"{seconds}s"
+
+
+def parse_duration(text: str) -> float | None:
+    """Return the seconds of a Go duration ("1h30m"), None if it is invalid or longer than Go's 292 years."""
+    parts = _PART.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        return None
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
+    return seconds if seconds < _LONGEST else None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from kymatui.domain.kubernetes.durations import parse_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -17,8 +17,6 @@ POLICY_FOLDER = "/etc/maintenance-policy"
 POLICY_KEY = "policy.json"
 _RESTRICTED = "restricted-default-modules"
 _LEAST = "min-maintenance-window-size"
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|µs|ns|m|s)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +70,3 @@ def _flags(container: JsonReader) -> Iterator[tuple[str, str]]:
         if word.startswith("-"):
             name, sign, value = word.lstrip("-").partition("=")
             yield name, value if sign else after
-
-
-def parse_duration(text: str) -> float | None:
-    """Return the seconds of a Go duration ("1h30m"), None if invalid."""
-    parts = _PART.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
-        return None
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)

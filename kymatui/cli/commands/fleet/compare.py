@@ -7,9 +7,10 @@ import argparse
 import time
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.durations import add_duration
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.cli.parser import add_cluster_options
-from kymatui.errors import RefusedError, UsageError
+from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +34,7 @@ def configure_runtime(parser: argparse.ArgumentParser, *, runtime: str | None = 
 
     parser.add_argument("runtime", metavar="RUNTIME", nargs=runtime, help="name, shoot or runtime ID")
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
-    parser.add_argument(
-        "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long to wait for all lists (default: 30)"
-    )
+    add_duration(parser, "--timeout", "30s", "limit for listing the clusters")
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser)
 
@@ -44,8 +43,6 @@ def read_pair(args: argparse.Namespace) -> RuntimePair:
     """Both sides of the runtime that the words name, listed once; raises what keeps either from being reached."""
     from kymatui.cli.session_arguments import open_configured_pair
 
-    if args.timeout <= 0:
-        raise UsageError("--timeout must be greater than 0", hint="--timeout is in seconds (default: 30)")
     session = open_configured_pair(args, args.runtime or "", read_only=True, once=True)
     try:
         session.start(lambda: None)

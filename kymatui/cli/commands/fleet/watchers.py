@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kymatui.cli.commands.fleet.compare import configure_runtime
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.errors import RefusedError, UsageError
+from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +27,6 @@ def run(args: argparse.Namespace) -> int:
     from kymatui.composition.reports.watcher_report import read_chains
     from kymatui.domain.remote.watcher_chains import LinkHealth
 
-    if args.timeout <= 0:
-        raise UsageError("--timeout must be greater than 0", hint="--timeout is in seconds (default: 30)")
     options, _ = remote_options_of(args, args.runtime or "", read_only=True)
     found = read_chains(options, args.timeout)
     say(_text(found, args.output))

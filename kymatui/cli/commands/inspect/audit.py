@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.durations import add_duration
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
@@ -55,9 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="warning",
         help="lowest severity that sets exit status 2 (default: warning)",
     )
-    parser.add_argument(
-        "--timeout", type=float, default=30.0, metavar="SECONDS", help="limit for listing the cluster (default: 30)"
-    )
+    add_duration(parser, "--timeout", "30s", "limit for listing the cluster")
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser)
     parser.add_argument(
@@ -99,8 +98,6 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
         session_options_of,
     )
 
-    if args.timeout <= 0:
-        raise UsageError("--timeout must be greater than 0", hint="unit: seconds; default: 30")
     if args.remote == FLEET:
         return _fleet(args, ignores)
     options, settings = session_options_of(args)

@@ -18,7 +18,6 @@ from kymatui.cli.options.editing import (
     effects_json,
     open_for_edit,
     print_stage,
-    refuse_timeout,
     require_rights,
 )
 from kymatui.cli.options.uninstalls import add_uninstalling
@@ -47,7 +46,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    refuse_timeout(args)
     labels = _labels(args.labels)
     with open_for_edit(args) as (session, changed):
         return _Run(args, labels, session, changed).go()

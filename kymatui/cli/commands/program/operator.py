@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kymatui.cli.durations import add_duration
 from kymatui.cli.options.direct_install import add_fetching
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import say
@@ -41,9 +42,7 @@ class ReconcileCommand:
             metavar="NAME",
             help="name of the Manifest; -n sets its namespace (default: the context's, else kcp-system)",
         )
-        parser.add_argument(
-            "--timeout", type=float, default=300.0, metavar="SECONDS", help="limit of the whole wait (default: 300)"
-        )
+        add_duration(parser, "--timeout", "5m", "limit of the whole wait")
         _configure(parser)
 
     def run(self, args: argparse.Namespace) -> int:
@@ -51,8 +50,6 @@ class ReconcileCommand:
         from kymatui.domain.kyma.manifests import Manifest, read_manifest
         from kymatui.engine.controllers.manifest.controller import manifest_kind
 
-        if args.timeout <= 0:
-            raise UsageError("--timeout must be greater than 0", hint="unit: seconds; default: 300")
         site, namespace = _site(args)
         ref = ObjectRef(manifest_kind(site), namespace, args.name)
         if site.home.get(ref) is None:
@@ -76,20 +73,14 @@ class OperatorCommand:
         parser.add_argument(
             "--workers", type=int, default=4, metavar="N", help="Manifests reconciled in parallel (default: 4)"
         )
-        parser.add_argument(
-            "--resync",
-            type=float,
-            default=1800.0,
-            metavar="SECONDS",
-            help="interval for reconciling an unchanged Manifest (default: 1800)",
-        )
+        add_duration(parser, "--resync", "30m", "interval for reconciling an unchanged Manifest")
         _configure(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.engine.controllers.manifest.controller import ManifestController
 
-        if args.workers < 1 or args.resync <= 0:
-            raise UsageError("--workers and --resync must be greater than 0")
+        if args.workers < 1:
+            raise UsageError("--workers must be greater than 0")
         site, _ = _site(args)
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from kymatui.cli.durations import add_duration
 from kymatui.composition.sandbox import FAULTS, MAX_KYMAS, send_sandbox_fault, serve_sandbox
 from kymatui.composition.sandbox_situations import SITUATIONS
 from kymatui.errors import ConfigurationError, UsageError
@@ -76,9 +77,7 @@ def _configure_fault(parser: argparse.ArgumentParser) -> None:
         "--in", dest="of_namespace", default="", metavar="NS", help="only this namespace (default: any)"
     )
     parser.add_argument("--name", default="", metavar="NAME", help="only this object (default: any)")
-    parser.add_argument(
-        "--seconds", type=float, default=1.0, metavar="SECONDS", help="latency, or Retry-After of throttle (default: 1)"
-    )
+    add_duration(parser, "--seconds", "1s", "latency, or Retry-After of throttle")
     parser.add_argument("--count", type=int, default=0, metavar="N", help="number of requests (default: all)")
     parser.add_argument(
         "--probability",
