@@ -87,9 +87,8 @@ def test_a_mount_asks_for_reading_the_other_repository(serve: Serve, readable: b
     served = serve(access=RegistryAccess(Scheme.BEARER, users))
     for name, repository, source in (("bob", "a", ""), ("ann", "b", "a")):
         who = RegistryCredentials(name, "s3cret")
-        Registry(insecure=True, credentials=lambda registry, who=who: who).push_blob(
-            f"{served.registry.address}/{repository}", CONTENT, TYPE, source=source
-        )
+        pusher = Registry(insecure=True, credentials={served.registry.address: who}.get)
+        pusher.push_blob(f"{served.registry.address}/{repository}", CONTENT, TYPE, source=source)
     assert stored(served, "b") == CONTENT
     assert methods(served)["PUT"] == (1 if readable else 2)
 

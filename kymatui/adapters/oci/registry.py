@@ -65,12 +65,22 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
     def fetch_manifest(self, reference: ImageReference | str) -> ImageManifest:
         """Fetch a manifest or index by tag or digest; verify a digest."""
         where = _reference(reference)
-        url = self._url(where, "manifests", where.pointer)
-        response = self.do_request(url, "GET", headers={"Accept": ", ".join(ACCEPTED)}, stream=True)
-        with response:
+        with self._ask_manifest(where) as response:
             self._expect(response, where, 200)
-            raw = self._bounded(where, response)
-        return read_manifest(where, raw, response.headers.get("Content-Type", ""))
+            return read_manifest(where, self._bounded(where, response), response.headers.get("Content-Type", ""))
+
+    def find_manifest(self, reference: ImageReference | str) -> ImageManifest | None:
+        """Fetch a manifest or index, None if the registry has none of that tag or digest."""
+        where = _reference(reference)
+        with self._ask_manifest(where) as response:
+            if response.status_code == 404:
+                return None
+            self._expect(response, where, 200)
+            return read_manifest(where, self._bounded(where, response), response.headers.get("Content-Type", ""))
+
+    def _ask_manifest(self, where: ImageReference) -> Any:
+        url = self._url(where, "manifests", where.pointer)
+        return self.do_request(url, "GET", headers={"Accept": ", ".join(ACCEPTED)}, stream=True)
 
     def push_manifest(self, reference: ImageReference | str, raw: bytes, media_type: str) -> str:
         """Push exactly these bytes under the tag or digest; return their digest.
@@ -176,11 +186,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         return list(index.manifests) if index else []
 
     def _tagged(self, where: ImageReference, tag: str) -> ImageManifest | None:
-        tagged = ImageReference(where.registry, where.repository, tag)
-        url = self._url(tagged, "manifests", tag)
-        if self.do_request(url, "HEAD", headers={"Accept": ", ".join(ACCEPTED)}).status_code == 404:
-            return None
-        return self.fetch_manifest(tagged)
+        return self.find_manifest(ImageReference(where.registry, where.repository, tag))
 
     def _keep_fallback(self, where: ImageReference, subject: str, raw: bytes, media_type: str) -> None:
         """Add a manifest to the index under its subject's tag (distribution specification, "Referrers Tag")."""
