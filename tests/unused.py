@@ -36,6 +36,3 @@ _._check_value
 
 # The library, for those who install modules with private registries.
 fetch_component, with_pull_secret, PULL_SECRET_VARIABLE
-
-# The client's logs, for the command of that name.
-_.logs, _.follow_logs

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    ("read a cluster", ("catalog", "module", "checks", "events", "drift", "audit")),
+    ("read a cluster", ("catalog", "module", "checks", "events", "logs", "drift", "audit")),
     (
         "change what the Kyma requests",
         ("enable", "disable", "channel", "policy", "manage", "unmanage", "label"),
@@ -42,6 +42,12 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "events": (
         "kymatui events keda",
         "kymatui events keda --types Warning --watch",
+    ),
+    "logs": (
+        "kymatui logs keda                       # of the manager's Pods, in the order of their times",
+        "kymatui logs keda -f --since 5m --timestamps",
+        "kymatui logs keda -p                    # of the instance before the last restart",
+        "kymatui logs keda --all --tail 20       # of every Pod of the module",
     ),
     "drift": (
         "kymatui drift                           # exit status 2 if a module drifts",

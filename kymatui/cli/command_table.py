@@ -74,6 +74,12 @@ COMMANDS: tuple[CommandEntry, ...] = (
         reads,
     ),
     CommandEntry(
+        "logs",
+        "print the logs of a module's manager and Pods",
+        "kymatui.cli.commands.inspect.logs",
+        reads,
+    ),
+    CommandEntry(
         "drift",
         "list modules that are not at the expected version",
         "kymatui.cli.commands.inspect.drift",

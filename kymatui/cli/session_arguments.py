@@ -110,8 +110,8 @@ def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", def
 
 
 _ABOUT_RUNTIMES = re.compile(
-    r"`(kymatui (?:adopt|apply|audit|catalog|channel|check|checks|delete|disable|drift|enable|finalizers|install|label"
-    r"|manage|manifest|module|plan|policy|restore|unmanage|upgrade)(?![\w-])(?![^`]*--remote)[^`]*)`"
+    r"`(kymatui (?:adopt|apply|audit|catalog|channel|check|checks|delete|disable|drift|enable|events|finalizers|install"
+    r"|label|logs|manage|manifest|module|plan|policy|restore|unmanage|upgrade)(?![\w-])(?![^`]*--remote)[^`]*)`"
 )
 
 

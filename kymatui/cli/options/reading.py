@@ -6,8 +6,8 @@ import argparse
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from kymatui.actions.unknown_names import unknown_module
@@ -27,10 +27,15 @@ _PAUSE = 0.2  # a burst of changes is printed once
 
 def configure_reading(parser: argparse.ArgumentParser) -> None:
     """`-o`, `--watch`, `--timeout`, the cluster options and those of two clusters."""
-    from kymatui.cli.session_arguments import add_remote_options
-
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
     parser.add_argument("--watch", "-w", action="store_true", help="print again on every change")
+    configure_listing(parser)
+
+
+def configure_listing(parser: argparse.ArgumentParser) -> None:
+    """`--timeout`, the cluster options and those of two clusters."""
+    from kymatui.cli.session_arguments import add_remote_options
+
     add_duration(parser, "--timeout", "30s", "limit for listing the cluster")
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser, remote="runtime of the control plane to read: Kyma name, shoot or runtime ID")
@@ -62,6 +67,20 @@ def watch_catalogs(args: argparse.Namespace) -> Generator[Catalog]:
 
 def watch_sessions(args: argparse.Namespace) -> Generator[ListedSession]:
     """The session that the words name, as often as there is something new in it; to be closed."""
+    changed = threading.Event()
+    with listed_session(args, changed, once=not args.watch) as session:
+        while True:
+            changed.clear()
+            yield session
+            if not args.watch:
+                return
+            changed.wait()
+            time.sleep(_PAUSE)
+
+
+@contextmanager
+def listed_session(args: argparse.Namespace, changed: threading.Event, *, once: bool) -> Iterator[ListedSession]:
+    """The session that the words name, once it is listed; `changed` is set whenever there is something new in it."""
     from kymatui.cli.session_arguments import (
         is_remote,
         open_configured_pair,
@@ -69,13 +88,11 @@ def watch_sessions(args: argparse.Namespace) -> Generator[ListedSession]:
         session_options_of,
     )
 
-    once = not args.watch
     session = (
         open_configured_pair(args, once=once)
         if is_remote(args)
         else open_configured_session(*session_options_of(args), once=once)
     )
-    changed = threading.Event()
     try:
         session.start(changed.set)
         whole = session.wait_complete(args.timeout)
@@ -84,13 +101,7 @@ def watch_sessions(args: argparse.Namespace) -> Generator[ListedSession]:
             require_namespace(session, args)
         if not whole:
             _confess(session.feeds, args.timeout)
-        while True:
-            changed.clear()
-            yield session
-            if not args.watch:
-                return
-            changed.wait()
-            time.sleep(_PAUSE)
+        yield session
     finally:
         session.close()
 

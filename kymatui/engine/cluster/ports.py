@@ -7,13 +7,14 @@ Objects are plain dictionaries as the API server sends them. Every method that c
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.logs.log_query import LogQuery
 
 Object = dict[str, Any]
 
@@ -79,6 +80,16 @@ class Recording(Protocol):
     def close(self) -> None: ...
 
 
+class LogStream(Protocol):
+    """The log of one container as it arrives."""
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the log until it ends, or until another thread calls `close`."""
+        ...
+
+    def close(self) -> None: ...
+
+
 class Cluster(Protocol):
     """One cluster; a `read_only` one raises ReadOnlyError for every write, including dry runs."""
 
@@ -129,6 +140,10 @@ class Cluster(Protocol):
 
         Only with `whole` do the managed fields have field names.
         """
+        ...
+
+    def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> LogStream:
+        """Open the log of a container. Raises InvalidError if it has none yet, NotFoundError without the Pod."""
         ...
 
     def apply(

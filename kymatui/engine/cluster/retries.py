@@ -13,12 +13,14 @@ from typing import Any, Final, TypeVar
 
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.concurrency import is_pool_thread
 from kymatui.engine.cluster.ports import (
     FIELD_MANAGER,
     Changes,
     Clock,
     Cluster,
+    LogStream,
     Object,
     PatchKind,
     Recording,
@@ -166,6 +168,9 @@ class RetryingCluster:
         return self._try(
             lambda: self._cluster.list(gvk, namespace, labels=labels, whole=whole, cancel=cancel or self._stop())
         )
+
+    def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> LogStream:
+        return self._try(lambda: self._cluster.open_log(query, cancel=cancel or self._stop()))
 
     def apply(
         self,

@@ -18,6 +18,7 @@ from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.kube.watch.watch import PARTIAL_LIST, Watch, WatchSubject
 from kymatui.adapters.kube.watch.watch_cache import Store
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.logs.log_query import LogQuery
 from kymatui.domain.snapshot.snapshots import FeedState
 from kymatui.errors import ConflictError, InvalidError, NotFoundError, UnauthorizedError
 from tests.adapters.clusters import eventually
@@ -198,9 +199,9 @@ def test_parts_of_objects_are_read_and_written(client: Client, namespace: str) -
     assert client.get(deployments, "d", namespace, subresource="scale")["spec"]["replicas"] == 1
 
 
-def test_logs_of_a_pod_that_is_not_there(client: Client, namespace: str) -> None:
+def test_the_log_of_a_pod_that_does_not_exist(client: Client, namespace: str) -> None:
     with pytest.raises(NotFoundError):
-        client.logs(namespace, "gone")
+        client.open_log(LogQuery(namespace, "gone", "main"))
 
 
 def test_kinds_and_names_are_found(client: Client) -> None:

@@ -17,10 +17,13 @@ from kymatui.adapters.kube.transport.heartbeat import Heartbeat
 from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.adapters.kube.transport.transport import Answer, Request, Transport
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.logs.log_query import LogQuery
 from kymatui.errors import ExpiredError, NotFoundError
 
 FIELD_MANAGER = "kymatui"
 _OF_THE_OBJECT = ("", "status")  # subresources whose answer is the object itself
+_LOG_SILENCE = 300.0  # seconds
+_LOG_LASTS = 86400.0
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 
@@ -170,38 +173,16 @@ class Client:
         query = [*_selectors(labels, fields), ("includeObject", objects)]
         return self.transport.read(Request("GET", resource.path(namespace), query, accept=_TABLE), read_object, cancel)
 
-    def logs(
-        self,
-        namespace: str,
-        pod: str,
-        *,
-        container: str = "",
-        previous: bool = False,
-        tail: int | None = None,
-        since_seconds: int | None = None,
-        cancel: threading.Event | None = None,
-    ) -> str:
-        query = _log_query(container, tail, since_seconds, previous)
-        request = Request("GET", _log_path(namespace, pod), query, accept="text/plain, */*")
-        return self.transport.send(request, cancel).body.decode(errors="replace")
+    def open_log(self, query: LogQuery, cancel: threading.Event | None = None) -> AnswerStream:
+        """Open the log of a container as a stream of bytes. Raise InvalidError if the container has no log yet.
 
-    def follow_logs(
-        self, namespace: str, pod: str, *, container: str = "", tail: int | None = 100, cancel: threading.Event
-    ) -> Iterator[str]:
-        """Yield log lines as the container writes them, until it ends or `cancel` is set."""
-        query = [*_log_query(container, tail, None, False), ("follow", "true")]
-        request = Request(
-            "GET", _log_path(namespace, pod), query, accept="text/plain, */*", timeout=(5.0, 3600.0), lasts=86400.0
-        )
-        stream = self.transport.stream(request, cancel)
-        ended = threading.Event()
-        threading.Thread(target=_close_when, args=(cancel, ended, stream), name="kube-logs", daemon=True).start()
-        try:
-            for line in stream.lines():
-                yield line.decode(errors="replace")
-        finally:
-            ended.set()
-            stream.close()
+        A container that is silent for some minutes raises UnreachableError in the stream: a dead connection looks
+        the same.
+        """
+        path = ApiResource("", "v1", "Pod", "pods", True).path(query.namespace, query.pod, "log")
+        silence, lasts = (_LOG_SILENCE, _LOG_LASTS) if query.options.follow else (60.0, _LOG_LASTS)
+        request = Request("GET", path, query.parameters, accept="text/plain, */*", timeout=(5.0, silence), lasts=lasts)
+        return self.transport.stream(request, cancel)
 
     def version(self, cancel: threading.Event | None = None) -> Object:
         """Return the answer of `/version`: `gitVersion`, `major`, `minor`, `platform`."""
@@ -344,13 +325,6 @@ def _place(body: Mapping[str, Any]) -> tuple[str, str]:
     return str(metadata.get("namespace") or ""), str(metadata.get("name") or "")
 
 
-def _close_when(cancel: threading.Event, ended: threading.Event, stream: AnswerStream) -> None:
-    while not ended.wait(0.1):
-        if cancel.is_set():
-            stream.close()
-            return
-
-
 def _delete_options(propagation: str, grace: int | None, dry_run: bool) -> dict[str, Any]:
     options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}
     if grace is not None:
@@ -368,14 +342,3 @@ def _selectors(labels: str, fields: str) -> list[tuple[str, str]]:
 def _write_query(how: Write) -> list[tuple[str, str]]:
     query = [("fieldManager", how.manager), ("fieldValidation", how.validation)]
     return query + ([("dryRun", "All")] if how.dry_run else [])
-
-
-def _log_path(namespace: str, pod: str) -> str:
-    return ApiResource("", "v1", "Pod", "pods", True).path(namespace, pod, "log")
-
-
-def _log_query(container: str, tail: int | None, since_seconds: int | None, previous: bool) -> list[tuple[str, str]]:
-    query = [("container", container)] if container else []
-    query += [("tailLines", str(tail))] if tail is not None else []
-    query += [("sinceSeconds", str(since_seconds))] if since_seconds is not None else []
-    return query + ([("previous", "true")] if previous else [])

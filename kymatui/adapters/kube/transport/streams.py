@@ -60,20 +60,34 @@ class AnswerStream:
         Raise UnreachableError if the connection breaks or is silent for longer than the read timeout, and
         OversizedAnswerError for a line that is too long.
         """
+        with self._named_errors(), self._turn:
+            for line in self._lines():
+                yield line
+                self._turn.leave()
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the body in pieces as it arrives, until the server ends the stream or `close` is called.
+
+        Raise UnreachableError as `lines` does.
+        """
+        with self._named_errors():
+            for piece in iter_chunks(self._response, self._deadline):
+                self._heard()
+                yield piece
+
+    @contextlib.contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        """Raise errors that name the request; none after `close`."""
         import urllib3.exceptions as http
 
         try:
-            with self._turn:
-                for line in self._lines():
-                    yield line
-                    self._turn.leave()
+            yield
         except BodyError as error:
             raise status_errors.unreadable(self._asked, error) from error
         except (http.HTTPError, OSError, ValueError, AttributeError) as error:
             # A response that another thread closes raises ValueError or AttributeError.
-            if self._closed.is_set():
-                return
-            raise status_errors.unreachable(self._asked, error, self._patience) from error
+            if not self._closed.is_set():
+                raise status_errors.unreachable(self._asked, error, self._patience) from error
 
     def _lines(self) -> Iterator[bytes]:
         pending: list[bytes] = []

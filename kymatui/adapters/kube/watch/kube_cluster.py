@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 from kymatui.adapters.kube.api.access_reviews import Reviews
 from kymatui.adapters.kube.api.client import Client, PatchType, Write
 from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.adapters.kube.watch.object_changes import WatchedChanges
 from kymatui.adapters.kube.watch.object_recording import WatchedObjects
 from kymatui.adapters.kube.watch.projections import MetadataOnly
 from kymatui.adapters.kube.watch.watch import WatchTiming
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind, ServedKind
 from kymatui.errors import NotFoundError
 
@@ -126,6 +128,9 @@ class KubeCluster:
     def record(self, kinds: Iterable[GroupVersionKind]) -> WatchedObjects:
         found = (self.client.discovery.find(gvk) for gvk in dict.fromkeys(kinds))
         return WatchedObjects(self.client, [resource for resource in found if resource is not None], self._timing)
+
+    def open_log(self, query: LogQuery, *, cancel: threading.Event | None = None) -> AnswerStream:
+        return self.client.open_log(query, cancel)
 
     # writing
 

@@ -15,6 +15,7 @@ from kymatui.sandbox.apiserver.resources.resource import Object
 
 _EVERY = 5.0  # seconds between two lines of a running container
 _MOST_LINES = 2000
+_BEFORE_LOOPS = 3  # lines of the start
 _TEXT = "text/plain"
 
 Line = tuple[float, str]
@@ -49,6 +50,8 @@ class PodLogs:
         _check_options(request, pod["metadata"]["name"])
         container = _container(pod, request.first("container"))
         status = _container_status(pod, container)
+        if is_true(request.first("previous")):
+            status = _previous(pod, status, container)
         started = _started(pod, status, container)
         lines = self._lines(pod, container, started, status)
         chosen = _chosen(lines, request, self._clock.now())
@@ -56,7 +59,9 @@ class PodLogs:
         body = "".join(_shown(line, stamped) for line in chosen)
         if is_true(request.first("follow")) and "running" in (status.get("state") or {}):
             return ServerResponse(
-                200, content_type=_TEXT, stream=_Following(self._clock, self._store, pod, body, stamped)
+                200,
+                content_type=_TEXT,
+                stream=_Following(self._clock, self._store, pod, body, len(lines) - _BEFORE_LOOPS, stamped),
             )
         limit = request.first("limitBytes")
         data = body.encode()
@@ -86,13 +91,15 @@ def heartbeat(number: int) -> str:
 class _Following:
     """A followed log that grows until its pod is deleted."""
 
-    def __init__(self, clock: SandboxClock, store: ObjectStore, pod: Object, body: str, stamped: bool) -> None:
+    def __init__(
+        self, clock: SandboxClock, store: ObjectStore, pod: Object, body: str, number: int, stamped: bool
+    ) -> None:
         self._clock = clock
         self._store = store
         self._pod = pod
         self._body = body
         self._stamped = stamped
-        self._number = body.count("\n")
+        self._number = number
         self._timer: Timer | None = None
         self._send: Callable[[bytes], None] = lambda _: None
         self._finish: Callable[[], None] = lambda: None
@@ -155,6 +162,15 @@ def _container_status(pod: Object, container: str) -> dict[str, Any]:
     status = pod.get("status") or {}
     known = [*(status.get("containerStatuses") or ()), *(status.get("initContainerStatuses") or ())]
     return next((found for found in known if found["name"] == container), {})
+
+
+def _previous(pod: Object, status: dict[str, Any], container: str) -> dict[str, Any]:
+    """Return the status of the instance before the last restart. Raise StatusError 400 if there was none."""
+    last = status.get("lastState") or {}
+    if not last.get("terminated"):
+        name = pod["metadata"]["name"]
+        raise bad_request(f'previous terminated container "{container}" in pod "{name}" not found')
+    return {**status, "state": last}
 
 
 def _started(pod: Object, status: dict[str, Any], container: str) -> float:

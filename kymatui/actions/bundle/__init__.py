@@ -1,1 +1,0 @@
-"""Use cases of module bundles: what `kymatui bundle` does with configs, components and registries."""

@@ -1,0 +1,277 @@
+"""`kymatui logs NAME`: the logs of a module's manager, or of every Pod of the module, in the order of their times."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from kymatui.actions.logs import MOST_STREAMS, LogFeed, LogState, LogStatus, read_logs
+from kymatui.cli.durations import read_duration
+from kymatui.cli.options.reading import configure_listing, listed_session, row_of
+from kymatui.cli.output.printing import say
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.module_events import module_objects
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.logs.log_order import format_line
+from kymatui.domain.logs.log_query import LogOptions
+from kymatui.domain.logs.log_sources import LogSource, choose_sources
+from kymatui.domain.logs.module_logs import ModuleLogs, find_logs, log_roots
+from kymatui.domain.snapshot.missing_lists import ListGap, UnknownFact
+from kymatui.domain.snapshot.object_index import ObjectIndex, index_objects
+from kymatui.domain.snapshot.read_cache import ReadCache
+from kymatui.errors import (
+    ForbiddenError,
+    KymatuiError,
+    NotFoundError,
+    PartlyDoneError,
+    ServerError,
+    UnknownNameError,
+    UnreachableError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from kymatui.actions.session import ListedSession
+    from kymatui.domain.catalog.rows import ModuleRow
+    from kymatui.domain.logs.log_lines import PodLogLine
+
+_AT_A_TIME: Final = 1000  # lines that are printed together
+_WAITING: Final = 10_000  # lines that wait for a slow terminal; the containers' threads wait then, too
+_PAUSE: Final = 0.2  # seconds in which followed lines are put in order
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="name of the module")
+    parser.add_argument("-f", "--follow", action="store_true", help="print new lines until interrupted")
+    parser.add_argument(
+        "-p", "--previous", action="store_true", help="the instance before the last restart of each container"
+    )
+    parser.add_argument(
+        "-c", "--container", metavar="NAME", help="container to read (default: the default container of each Pod)"
+    )
+    parser.add_argument("--all-containers", action="store_true", help="every container of each Pod")
+    parser.add_argument("--pod", metavar="NAME", help="only this Pod")
+    parser.add_argument("--all", action="store_true", help="every Pod of the module, not only those of its manager")
+    parser.add_argument(
+        "--since", type=read_duration, metavar="DURATION", help="only lines of this time, such as 5m (default: all)"
+    )
+    parser.add_argument(
+        "--tail", type=int, metavar="N", help="only the last N lines of each container (default: all lines)"
+    )
+    parser.add_argument("--timestamps", action="store_true", help="print the time of each line")
+    configure_listing(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the logs. Exit with 3 where only some of them could be read."""
+    if args.follow and args.previous:
+        raise UsageError("--follow and --previous exclude each other", hint="a previous instance writes no new lines")
+    if args.container and args.all_containers:
+        raise UsageError("--container and --all-containers exclude each other", hint="choose one of them")
+    if args.tail is not None and args.tail < 0:
+        raise UsageError("--tail must not be negative", hint="0 prints no old lines")
+    changed = threading.Event()
+    with listed_session(args, changed, once=not args.follow) as session:
+        logs = _ChosenLogs(session, args)
+        sources = logs.sources()
+        if args.follow:
+            return _follow(session, args, logs, changed, sources)
+        return _print(session, args, sources)
+
+
+class _ChosenLogs:
+    """The containers that a command line names, as the session knows them at present."""
+
+    def __init__(self, session: ListedSession, args: argparse.Namespace) -> None:
+        self._session = session
+        self._args = args
+        self._row = self._followed()
+
+    def _followed(self) -> ModuleRow:
+        """Follow the objects whose Pods are read, and return the module's row."""
+        snapshot = self._session.snapshot()
+        row = row_of(build_catalog(snapshot, snapshot.taken_at), self._args.name)
+        roots = log_roots(row, self._locations(), whole=self._args.all)
+        if not roots:
+            hint = f"`kymatui logs {row.name} --all` reads every Pod of the module" if module_objects(row) else ""
+            raise NotFoundError(
+                f"{row.name} has no manager in cluster {snapshot.cluster}",
+                hint=hint or f"`kymatui module {row.name}` prints whether it is installed",
+            )
+        self._session.follow_owned(roots)
+        self._session.wait_complete(self._args.timeout)
+        return row
+
+    def _locations(self) -> ObjectIndex:
+        return index_objects(self._session.snapshot(), ReadCache())
+
+    def sources(self) -> Sequence[LogSource]:
+        """Return the containers to read. Raise an error if there are none."""
+        found = self._found()
+        chosen = self._choose(found)
+        if not chosen:
+            raise self._nothing(found)
+        return chosen
+
+    def refreshed(self) -> Sequence[LogSource]:
+        """Return the containers to read now, which may be none for a moment."""
+        return self._choose(self._found())
+
+    def _found(self) -> ModuleLogs:
+        locations = self._locations()
+        roots = log_roots(self._row, locations, whole=self._args.all)
+        return find_logs(roots, self._session.snapshot(), locations)
+
+    def _choose(self, found: ModuleLogs) -> Sequence[LogSource]:
+        pod = self._args.pod
+        containers = [one for one in found.containers if not pod or one.source.pod == pod]
+        return choose_sources(containers, self._args.container or "", whole=self._args.all_containers)
+
+    def _nothing(self, found: ModuleLogs) -> KymatuiError:
+        """Return why no container is chosen: a wrong name, a missing list, or no Pods."""
+        args, name = self._args, self._args.name
+        pods = sorted({one.source.pod for one in found.containers} | {ref.name for ref in found.waiting})
+        if found.gap is not None and not pods:
+            return _unlisted(found.gap, name, args.timeout)
+        if args.pod and args.pod not in pods:
+            hint = f"Pods: {', '.join(pods)}" if pods else "it has no Pods"
+            return UnknownNameError.near("Pod", args.pod, pods, where=f"of {name}", hint=hint)
+        if args.container and found.containers:
+            known = sorted({one.source.container for one in found.containers})
+            hint = f"containers: {', '.join(known)}"
+            return UnknownNameError.near("container", args.container, known, where=f"of {name}", hint=hint)
+        if found.waiting:
+            waiting = ", ".join(ref.name for ref in found.waiting)
+            hint = f"`kymatui events {name}` prints why they do not start"
+            return NotFoundError(f"no container of {name} has started: {waiting}", hint=hint)
+        whose = name if args.all else f"the manager of {name}"
+        return NotFoundError(f"{whose} has no Pods", hint=f"`kymatui events {name}` prints why")
+
+
+def _unlisted(gap: UnknownFact, name: str, timeout: float) -> KymatuiError:
+    if gap.gap is ListGap.FORBIDDEN:
+        hint = "request the permission to list and watch Pods and ReplicaSets, and to get pods/log"
+        return ForbiddenError(f"cannot find the Pods of {name}: {gap}", hint=hint, status=403)
+    if gap.gap is ListGap.LOADING:
+        return UnreachableError(
+            f"the Pods of {name} were not listed within {timeout:g} s", hint="use a longer --timeout"
+        )
+    return ServerError(f"cannot find the Pods of {name}: {gap}", hint="try again later")
+
+
+def _require_few(sources: Sequence[LogSource]) -> None:
+    if len(sources) > MOST_STREAMS:
+        raise UsageError(
+            f"{len(sources)} containers are too many; {MOST_STREAMS} can be read at the same time",
+            hint="name a Pod with --pod, or a container with -c",
+        )
+
+
+# to the end
+
+
+def _print(session: ListedSession, args: argparse.Namespace, sources: Sequence[LogSource]) -> int:
+    _require_few(sources)
+    failures: dict[LogSource, KymatuiError] = {}
+    lines = read_logs(session.cluster, sources, _options(args), failures)
+    while batch := list(islice(lines, _AT_A_TIME)):
+        _say(batch, args, prefix=len(sources) > 1)
+    if len(failures) == len(sources):
+        raise next(iter(failures.values()))
+    for source, error in failures.items():
+        say(f"kymatui: {source}: {error}", sys.stderr)
+    if failures:
+        raise PartlyDoneError(
+            f"{len(failures)} of {format_count(len(sources), 'container')} could not be read",
+            hint="the messages above name them",
+        )
+    return 0
+
+
+def _options(args: argparse.Namespace) -> LogOptions:
+    since = None if args.since is None else max(math.ceil(args.since), 1)
+    return LogOptions(follow=args.follow, previous=args.previous, tail=args.tail, since=since)
+
+
+def _say(lines: Iterable[PodLogLine], args: argparse.Namespace, *, prefix: bool) -> None:
+    say("\n".join(format_line(line, prefix=prefix, timestamps=args.timestamps) for line in lines))
+
+
+# until interrupted
+
+
+class _Inbox:
+    """Lines and messages from the threads of the containers, bounded: full, it makes the threads wait."""
+
+    def __init__(self) -> None:
+        self._lines: list[PodLogLine] = []
+        self._states: dict[LogSource, LogStatus] = {}
+        self._messages: list[str] = []
+        self._changed = threading.Condition()
+        self._closed = False
+
+    def add(self, lines: Sequence[PodLogLine]) -> None:
+        with self._changed:
+            while len(self._lines) >= _WAITING and not self._closed:
+                self._changed.wait()
+            self._lines += lines
+            self._changed.notify_all()
+
+    def report(self, source: LogSource, status: LogStatus) -> None:
+        with self._changed:
+            if status.message and self._states.get(source) != status:
+                self._messages.append(f"kymatui: {source}: {status.state}: {status.message}")
+            if status.message or status.state is LogState.READING:
+                self._states[source] = status
+            self._changed.notify_all()
+
+    def take(self, seconds: float) -> tuple[list[PodLogLine], list[str]]:
+        """Return what came, ordered by time; wait for it at most so many seconds."""
+        with self._changed:
+            if not self._lines and not self._messages:
+                self._changed.wait(seconds)
+            lines, messages = self._lines, self._messages
+            self._lines, self._messages = [], []
+            self._changed.notify_all()
+        return sorted(lines, key=lambda line: line.at), messages
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+
+def _follow(
+    session: ListedSession,
+    args: argparse.Namespace,
+    logs: _ChosenLogs,
+    changed: threading.Event,
+    sources: Sequence[LogSource],
+) -> int:
+    """Print lines until interrupted; Pods that are created meanwhile are read, too."""
+
+    _require_few(sources)
+    inbox = _Inbox()
+    feed = LogFeed(session.cluster, _options(args), inbox)
+    known = set(sources)
+    feed.follow(sources)
+    try:
+        while True:
+            lines, messages = inbox.take(_PAUSE)
+            if lines:
+                _say(lines, args, prefix=len(known) > 1)
+            for message in messages:
+                say(message, sys.stderr)
+            if changed.is_set():
+                changed.clear()
+                now = logs.refreshed()
+                known |= set(now)
+                feed.follow(now)
+    finally:
+        inbox.close()
+        feed.close()

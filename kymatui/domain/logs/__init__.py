@@ -1,0 +1,1 @@
+"""Logs of containers: what to request, lines, bounded storage, order; no Pods of a server and no threads."""

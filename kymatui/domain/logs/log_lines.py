@@ -1,0 +1,133 @@
+"""Lines of a log: split from the bytes that arrive, with their times, and without what a terminal acts on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.logs.log_sources import LogSource
+
+LONGEST_LINE: Final = 64 * 1024
+"""Bytes of a line that are read; the rest is cut. Container runtimes join longer lines from parts of 16 KiB."""
+CUT: Final = " … (cut)"
+
+_STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)(?: |$)", re.ASCII)
+# CSI sequences such as colours, OSC sequences such as titles, and other escapes of two characters
+_ESCAPES = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\^_])")
+
+
+class PodLogLine(NamedTuple):
+    """One line; `at` is in nanoseconds of the Unix clock, and never less than that of the container's line before."""
+
+    at: int
+    source: LogSource
+    stamp: str
+    text: str
+
+
+class LineSplitter:
+    """Cuts the bytes of a stream into lines, the last one without an end included; too long lines are cut."""
+
+    def __init__(self, longest: int = LONGEST_LINE) -> None:
+        self._longest = longest
+        self._rest = b""
+        self._is_cut = False
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Return the lines that this chunk ends."""
+        first, *others = chunk.split(b"\n")
+        self._keep(first)
+        if not others:
+            return []
+        *whole, rest = others
+        found = [self._take(), *map(self._within, whole)]
+        self._keep(rest)
+        return found
+
+    def end(self) -> list[bytes]:
+        """Return the line that the stream ended in, if there is one."""
+        return [self._take()] if self._rest else []
+
+    def _keep(self, part: bytes) -> None:
+        room = self._longest - len(self._rest)
+        self._is_cut = self._is_cut or len(part) > room
+        self._rest += part[:room]
+
+    def _take(self) -> bytes:
+        line = self._rest + (CUT.encode() if self._is_cut else b"")
+        self._rest, self._is_cut = b"", False
+        return line
+
+    def _within(self, line: bytes) -> bytes:
+        return line if len(line) <= self._longest else line[: self._longest] + CUT.encode()
+
+
+class LineReader:
+    """Reads the lines of one container; after `resume`, lines that were read before are left out."""
+
+    def __init__(self, source: LogSource) -> None:
+        self.source = source
+        self.last: int | None = None
+        """The time of the newest line, None before the first."""
+        self._same = 0  # lines of that time
+        self._until: int | None = None
+        self._left_out = 0
+
+    def resume(self) -> None:
+        """Expect a new stream that starts at or before the newest line."""
+        self._until, self._left_out = self.last, self._same
+
+    def read(self, lines: Iterable[bytes]) -> list[PodLogLine]:
+        """Return the lines with their times; a line without a time has that of the line before."""
+        found = []
+        for raw in lines:
+            at, stamp, start = _time_of(raw)
+            if self._until is not None and at is not None and self._is_known(at):
+                continue
+            at = max(at if at is not None else 0, self.last or 0)
+            self._same = self._same + 1 if at == self.last else 1
+            self.last = at
+            found.append(PodLogLine(at, self.source, stamp, clean_log_text(raw[start:].decode(errors="replace"))))
+        return found
+
+    def _is_known(self, at: int) -> bool:
+        assert self._until is not None
+        if at < self._until:
+            return True
+        if at == self._until and self._left_out:
+            self._left_out -= 1
+            return True
+        self._until = None
+        return False
+
+
+def _time_of(raw: bytes) -> tuple[int | None, str, int]:
+    """Return a line's time in nanoseconds, the same as text, and where the text of the line starts."""
+    found = _STAMP.match(raw)
+    if found is None:
+        return None, "", 0
+    second, fraction, zone = found.groups()
+    whole = _second(second + zone)
+    if whole is None:
+        return None, "", 0
+    return whole + int((fraction or b"").ljust(9, b"0")), raw[: found.end()].rstrip().decode(), found.end()
+
+
+@lru_cache(maxsize=1024)
+def _second(text: bytes) -> int | None:
+    """Return a time without a fraction in nanoseconds; None for the 31st of February."""
+    try:
+        return int(datetime.fromisoformat(text.decode().replace("Z", "+00:00")).timestamp()) * 1_000_000_000
+    except (ValueError, OverflowError):
+        return None
+
+
+def clean_log_text(text: str) -> str:
+    """Return a line without colours and control characters; tabs become spaces."""
+    if text.isprintable():
+        return text
+    return sanitize(_ESCAPES.sub("", text).rstrip("\r").expandtabs(8))

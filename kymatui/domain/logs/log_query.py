@@ -1,0 +1,58 @@
+"""What to read of the log of one container."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+_SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """What to read of each container.
+
+    follow    whether to wait for new lines
+    previous  whether to read the container's previous instance, before its last restart
+    tail      only so many lines at the end; None for all
+    since     only lines of the last so many seconds; None for all
+    """
+
+    follow: bool = False
+    previous: bool = False
+    tail: int | None = None
+    since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogQuery:
+    """One request for a log; `after` is a time in nanoseconds of the Unix clock, in the place of `since`."""
+
+    namespace: str
+    pod: str
+    container: str
+    options: LogOptions = LogOptions()
+    after: int | None = None
+
+    @property
+    def parameters(self) -> list[tuple[str, str]]:
+        """Return the query of PodLogOptions; lines always come with their times."""
+        options = self.options
+        found = [("container", self.container), ("timestamps", "true")]
+        if self.after is not None:
+            found.append(("sinceTime", _rfc3339(self.after)))
+        elif options.since is not None:
+            found.append(("sinceSeconds", str(options.since)))
+        if options.tail is not None and self.after is None:
+            found.append(("tailLines", str(options.tail)))
+        found += [("previous", "true")] if options.previous else []
+        return found + ([("follow", "true")] if options.follow else [])
+
+    def resumed(self, after: int | None) -> LogQuery:
+        """Return the request for what comes after a line; the same request if no line was read."""
+        return self if after is None else replace(self, after=after)
+
+
+def _rfc3339(nanoseconds: int) -> str:
+    """Return the time with whole seconds: older kubelets ignore the fraction, newer ones would skip lines by it."""
+    return datetime.fromtimestamp(nanoseconds // _SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

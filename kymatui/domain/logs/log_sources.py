@@ -1,0 +1,122 @@
+"""The containers whose logs can be read: of a module's manager, or of every Pod that belongs to the module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import read_meta, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.snapshot.object_index import ObjectIndex
+from kymatui.domain.snapshot.snapshots import Object
+
+_DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
+_DEEPEST = 5  # CronJob, Job, Pod need 3 levels; this limit stops a hostile chain of owners
+_MOST_PODS = 500
+
+
+class ContainerRole(StrEnum):
+    """The lists of a Pod that a container can be in."""
+
+    MAIN = "container"
+    INIT = "init container"
+    EPHEMERAL = "ephemeral container"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LogSource:
+    """One container of one Pod."""
+
+    namespace: str
+    pod: str
+    container: str
+
+    def __str__(self) -> str:
+        return f"{self.pod}/{self.container}"
+
+
+@dataclass(frozen=True, slots=True)
+class PodContainer:
+    """A container with what its Pod reports; `is_default` is the one that kubectl reads without a name."""
+
+    source: LogSource
+    role: ContainerRole
+    state: str
+    restarts: int = 0
+    is_default: bool = False
+
+
+def pods_below(refs: Iterable[ObjectRef], locations: ObjectIndex) -> list[Object]:
+    """Return the Pods among these objects and among what they own, each once, at most 500."""
+    found: dict[tuple[str, str], Object] = {}
+    for raw in _walk(refs, locations, 0):
+        ref = read_ref(raw)
+        if (ref.kind.group, ref.kind.kind) == ("", "Pod") and len(found) < _MOST_PODS:
+            found.setdefault((ref.namespace, ref.name), raw)
+    return [found[key] for key in sorted(found)]
+
+
+def _walk(refs: Iterable[ObjectRef], locations: ObjectIndex, depth: int) -> Iterator[Object]:
+    for ref in refs:
+        raw = locations.find(ref)
+        if raw is not None:
+            yield raw
+            if depth < _DEEPEST:
+                yield from _walk(map(read_ref, locations.owned_by(raw)), locations, depth + 1)
+
+
+_LISTS = (
+    (ContainerRole.MAIN, "containerStatuses", "containers"),
+    (ContainerRole.INIT, "initContainerStatuses", "initContainers"),
+    (ContainerRole.EPHEMERAL, "ephemeralContainerStatuses", "ephemeralContainers"),
+)
+
+
+def containers_of(pod: Object) -> list[PodContainer]:
+    """Return the containers of a Pod, the main ones first; a Pod that no node has accepted has none yet.
+
+    They are read from the status, and from the spec where a Pod is known in full.
+    """
+    reader, ref = JsonReader(pod), read_ref(pod)
+    named = read_meta(reader).annotations.get(_DEFAULT_CONTAINER, "")
+    found: list[PodContainer] = []
+    for role, statuses, specs in _LISTS:
+        states = {one.text("name"): one for one in reader.child("status").children(statuses)}
+        names = [one.text("name") for one in reader.child("spec").children(specs)]
+        for name in dict.fromkeys((*names, *states)):
+            if name:
+                status = states.get(name, JsonReader({}))
+                source = LogSource(ref.namespace, ref.name, name)
+                found.append(PodContainer(source, role, _state(status), status.integer("restartCount")))
+    return _with_default(found, named)
+
+
+def _with_default(found: Sequence[PodContainer], named: str) -> list[PodContainer]:
+    main = [one.source.container for one in found if one.role is ContainerRole.MAIN]
+    chosen = named if named in main else next(iter(main), "")
+    return [
+        PodContainer(one.source, one.role, one.state, one.restarts, is_default=one.source.container == chosen)
+        for one in found
+    ]
+
+
+def _state(status: JsonReader) -> str:
+    """Return `Running`, or the reason why the container does not run; "" if unknown."""
+    state = status.child("state")
+    if state.has("running"):
+        return "Running"
+    for name in ("waiting", "terminated"):
+        if state.has(name):
+            return state.child(name).text("reason") or name.capitalize()
+    return ""
+
+
+def choose_sources(containers: Iterable[PodContainer], container: str = "", *, whole: bool = False) -> list[LogSource]:
+    """Return the default container of each Pod, or the named one; with `whole` every container."""
+    return [
+        one.source
+        for one in containers
+        if whole or (one.source.container == container if container else one.is_default)
+    ]
