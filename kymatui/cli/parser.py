@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kymatui import __version__
@@ -80,9 +80,14 @@ class _Parser(argparse.ArgumentParser):
         raise UnknownNameError.near(kind, str(value), known, where=f"of `{self.prog}`", hint=hint)
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
-        """Raises UsageError for a text where a number or a duration is needed."""
+        """Return the value; of choices the one that is spelled so but for upper case.
+
+        Raises UsageError for a text where a number or a duration is needed.
+        """
         if action.type not in (int, float, read_duration):
-            return super()._get_value(action, arg_string)
+            value = super()._get_value(action, arg_string)
+            is_enum = action.choices is not None and not isinstance(action, argparse._SubParsersAction)
+            return spelled_as(str(value), map(str, action.choices)) if is_enum and action.choices else value
         try:
             return action.type(arg_string)
         except ValueError as error:
@@ -154,6 +159,11 @@ class _TopParser(_Parser):
         near = nearest_names(word, [command.name for command in COMMANDS])
         near = near or [name for name, words in SYNONYMS.items() if word in words]
         raise UnknownNameError(f'no command "{word}"{did_you_mean(near)}', hint=self._help_hint())
+
+
+def spelled_as(text: str, choices: Iterable[str]) -> str:
+    """Return the choice that is `text` but for upper case, else `text`."""
+    return next((one for one in choices if one.casefold() == text.casefold()), text)
 
 
 def _option_owners() -> dict[str, list[str]]:

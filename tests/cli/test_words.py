@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,8 @@ import pytest
 from kymatui import errors
 from kymatui.cli.command_table import COMMANDS, CommandEntry
 from kymatui.cli.main import main
+from kymatui.cli.parser import _Parser
+from tests.cli.test_help import PARSERS
 
 
 @pytest.fixture(autouse=True)
@@ -75,10 +78,10 @@ def test_words_that_make_no_sense_leave_with_64(words: list[str], capsys: pytest
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("catlog", 'no command "catlog"; did you mean catalog?'),
+        ("catlog", 'no command "catlog"; did you mean catalog'),
         ("problems", 'no command "problems"; did you mean audit?'),
         ("Fleet", 'no command "Fleet"; did you mean fleet?'),
-        ("--theme light catlog", 'no command "catlog"; did you mean catalog?'),
+        ("--theme light catlog", 'no command "catlog"; did you mean catalog'),
         ("--pln", 'no option "--pln"; did you mean --plan (option of fleet, matrix, '),
         ("--contxt x catalog", 'no option "--contxt"; did you mean --context'),
         ("fleet --pln azure", 'no option "--pln"; did you mean --plan?'),
@@ -87,7 +90,8 @@ def test_words_that_make_no_sense_leave_with_64(words: list[str], capsys: pytest
         ("fleet --group regoin", 'invalid value "regoin" for --group; did you mean region'),
         ("--theme drak", 'invalid value "drak" for --theme; did you mean dark?'),
         ("catalog -o jsno", 'invalid value "jsno" for --output; did you mean json?'),
-        ("policy keda ignore", 'no policy "ignore" of `kymatui policy`; did you mean Ignore?'),
+        ("policy keda ignroe", 'no policy "ignroe" of `kymatui policy`; did you mean Ignore?'),
+        ("catalog -o JSNO", 'invalid value "JSNO" for --output; did you mean json?'),
         ("config shw", 'no subcommand "shw" of `kymatui config`; did you mean show?'),
         ("config show themee", 'no option "themee"; did you mean theme?'),
         ("config show colums", 'no option "colums"; did you mean columns?'),
@@ -110,6 +114,25 @@ def test_an_unknown_name_gets_what_is_near(line: str, message: str, capsys: pyte
     assert message in found.err.splitlines()[0]
     assert found.err.startswith("kymatui: ")
     assert found.err.splitlines()[1].startswith("  hint: ")
+
+
+def choices() -> Iterator[tuple[str, argparse.Action, str]]:
+    for name, parser in PARSERS.items():
+        for action in parser._actions:
+            if action.choices is not None and not isinstance(action, argparse._SubParsersAction):
+                yield from ((name, action, str(choice)) for choice in action.choices)
+
+
+@pytest.mark.parametrize("change", [str.upper, str.lower, str.title])
+@pytest.mark.parametrize(
+    ("name", "action", "choice"), [pytest.param(*one, id=f"{one[0]} {one[1].dest} {one[2]}") for one in choices()]
+)
+def test_values_of_a_list_are_read_in_upper_and_lower_case(
+    name: str, action: argparse.Action, choice: str, change: Callable[[str], str]
+) -> None:
+    parser = PARSERS[name]
+    assert isinstance(parser, _Parser)
+    assert parser._get_values(action, [change(choice)]) == choice
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ def open_context(args: argparse.Namespace, *, once: bool = False) -> Iterator[Co
             session.start(lambda: None)
             session.wait_complete(LISTED)  # what is missing then is refused where it counts, see `refuse_managed`
             if not getattr(args, "creates_namespace", False):
-                require_namespace(session, args)
+                require_namespace(session.cluster, args)
             yield CommandContext(args, session, options.namespace)
     finally:
         session.close()

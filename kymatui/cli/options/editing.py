@@ -72,7 +72,7 @@ def open_for_edit(args: argparse.Namespace) -> Iterator[tuple[ListedSession, thr
                 )
             session.require_kyma()
             if not is_remote(args):  # there it is the namespace of the runtime's Kyma on the control plane
-                require_namespace(session, args)
+                require_namespace(session.cluster, args)
             require_known(session, getattr(args, "names", ()), getattr(args, "channel", None))
             yield session, changed
     finally:

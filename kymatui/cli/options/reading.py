@@ -98,7 +98,7 @@ def listed_session(args: argparse.Namespace, changed: threading.Event, *, once: 
         whole = session.wait_complete(args.timeout)
         _require_kyma(session)
         if not is_remote(args):  # there it is the namespace of the control plane's Kymas
-            require_namespace(session, args)
+            require_namespace(session.cluster, args)
         if not whole:
             _confess(session.feeds, args.timeout)
         yield session

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.errors import UnknownNameError
@@ -77,16 +77,9 @@ def _unknown_channel(channel: str, known: Sequence[str], where: str) -> UnknownN
     return UnknownNameError.near("channel", channel, known, where=where, hint=f"channels: {', '.join(known)}")
 
 
-class SessionOnCluster(Protocol):
-    """A session whose cluster has the namespaces."""
-
-    @property
-    def cluster(self) -> Cluster: ...
-
-
-def require_namespace(session: SessionOnCluster, args: argparse.Namespace) -> None:
-    """Raise UnknownNameError where --namespace names none; what may not be read is not known."""
+def require_namespace(cluster: Cluster, args: argparse.Namespace) -> None:
+    """Raise UnknownNameError where --namespace names none of the cluster; what may not be read is not known."""
     from kymatui.adapters.sessions.cluster.namespace_check import require_namespace as require
 
     if name := getattr(args, "namespace", None):
-        require(session.cluster, name)
+        require(cluster, name)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.audit import inspect_modules, is_access_error
 from kymatui.adapters.sessions.cluster.cluster_access import cluster_of, open_cluster
+from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
 from kymatui.adapters.sessions.control_plane.runtime_connector import CONNECT_SECONDS, RuntimeConnector
 from kymatui.adapters.sessions.control_plane.watcher_objects import read_runtime_side
 from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
@@ -70,6 +71,8 @@ def audit_fleet(
     control = replace(options.control, read_only=True, catalogs=(), once=True)
     home, stop = open_cluster(control), cancel or threading.Event()
     try:
+        if control.namespace:
+            require_namespace(home, control.namespace)
         plane = ControlPlaneAudit(home, control, stop)
         found = [*plane.findings(), *_FleetAudit(plane, control, timeout, stop, deep=deep).run(tell)]
         return judge_findings(home.name, "", time.time(), found, ignores), plane.notes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.controller_rules import read_controller_rules
+from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
 from kymatui.adapters.sessions.control_plane.fleet_lists import list_kind
 from kymatui.adapters.sessions.control_plane.pair_session import find_runtime
 from kymatui.adapters.sessions.feeds.garbage_collector import raise_gc_thresholds
@@ -38,6 +39,8 @@ def read_maintenance(
     home = open_cluster(control)
     try:
         kymas = _kymas(home, control, options.runtime)
+        if control.namespace and not kymas:
+            require_namespace(home, control.namespace)
         rules: dict[str, ControllerSettings] = {}
         shelves: dict[str, TemplateIndex] = {}
         unknown: dict[str, UnknownFact | None] = {}

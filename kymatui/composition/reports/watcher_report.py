@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
 from kymatui.adapters.sessions.control_plane.pair_session import open_pair
 from kymatui.adapters.sessions.control_plane.watcher_objects import read_control_side
 from kymatui.domain.remote.watcher_chains import WatcherChain, build_chains
@@ -25,6 +26,8 @@ def read_chains(options: RemoteOptions, timeout: float) -> tuple[WatcherChain, .
             pair.close()
     home = open_cluster(options.control)
     try:
+        if options.control.namespace:
+            require_namespace(home, options.control.namespace)
         return build_chains(read_control_side(home), None)
     finally:
         home.client.transport.close()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.durations import add_duration
+from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
@@ -110,6 +111,8 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
         session.start(changed.set)
         session.wait_complete(args.timeout)
         session.require_kyma()
+        if not is_remote(args):  # there it is the namespace of the control plane's Kymas
+            require_namespace(session.cluster, args)
         return audit_session(session, ignores)
     except KymatuiError as error:
         by_hand = args.skr_kubeconfig or args.skr_context  # then it is the words that are wrong, and not the runtime

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import CommandContext, add_running, cancellable, open_context, waiting_note
+from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.manifest_results import manifest_results
 from kymatui.cli.output.printing import say
 from kymatui.domain.kubernetes.terminal_text import sanitize
@@ -44,6 +45,7 @@ class ManifestCommand:
         if args.version and len(names) > 1:
             raise UsageError("--version works with one module only", hint="run the command once for each module")
         with open_context(args, once=args.dry_run) as place:
+            require_known(place.session, names, None)
             action = ManifestAction(place.session)
             named = [(name, args.version) for name in names]
             legs = action.plan(named, force=args.force, allow_downgrade=args.allow_downgrade)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.cli.durations import add_duration
 from kymatui.cli.options.direct_install import add_fetching
+from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
@@ -121,6 +122,7 @@ def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
     site = manifest_controller_context(
         options, FetchOptions(tuple(args.insecure_registry), args.registry_ca), folder=folder
     )
+    require_namespace(site.home, args)
     return site, options.namespace or "kcp-system"
 
 

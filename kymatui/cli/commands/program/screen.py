@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 def _connected(args: argparse.Namespace, options: SessionOptions, settings: Settings) -> CatalogSession:
     session = open_configured_session(options, settings)
     try:
-        require_namespace(session, args)
+        require_namespace(session.cluster, args)
     except KymatuiError:
         session.close()
         raise
@@ -81,7 +81,7 @@ def _connected_fleet(args: argparse.Namespace, options: RemoteOptions) -> Remote
 
     session = open_remote(options)
     try:
-        require_namespace(session, args)
+        require_namespace(session.cluster, args)
     except KymatuiError:
         session.close()
         raise
