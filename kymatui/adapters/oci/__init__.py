@@ -8,5 +8,7 @@ blobs:
     manifest = registry.fetch_manifest("ghcr.io/kyma-project/modules/istio:1.20.3")
     for chunk in registry.read_blob(manifest.reference, manifest.layers[0]): ...
 
+`RegistryArtifacts` is the port of the actions on bundles.
+
 Every failure is a `RegistryError` that names the registry, the repository and what to do.
 """

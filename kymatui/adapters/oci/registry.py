@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import oras.provider
 
@@ -15,6 +14,7 @@ from kymatui.adapters.http.response_body import BodyError, require_light
 from kymatui.adapters.http.safe_urls import next_address
 from kymatui.adapters.http.size_limits import MOST_TAG_PAGES, MOST_TAGS
 from kymatui.adapters.http.web_session import bound_session
+from kymatui.adapters.oci.blob_uploads import CHUNK, BlobUploader
 from kymatui.adapters.oci.image_manifest import (
     ACCEPTED,
     IMAGE_INDEX,
@@ -34,7 +34,8 @@ from kymatui.errors import RegistryError
 class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no types
     """oras's client with its own requests; `insecure` allows requests without TLS.
 
-    `ca` is a file of certificates to trust instead of the system's; `cancelled` stops transfers between two chunks.
+    `ca` is a file of certificates to trust instead of the system's; `cancelled` stops transfers between two chunks of
+    at most `chunk` bytes.
     """
 
     def __init__(
@@ -46,7 +47,9 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         certificate: tuple[str, str] | None = None,
         unverified: bool = False,
         cancelled: threading.Event | None = None,
+        chunk: int = CHUNK,
     ) -> None:
+        self._chunk = chunk
         verify = False if unverified else ca or True
         super().__init__(insecure=insecure, tls_verify=verify)
         bound_session(self.session)
@@ -62,15 +65,28 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
     def fetch_manifest(self, reference: ImageReference | str) -> ImageManifest:
         """Fetch a manifest or index by tag or digest; verify a digest."""
         where = _reference(reference)
-        url = self._url(where, "manifests", where.pointer)
-        response = self.do_request(url, "GET", headers={"Accept": ", ".join(ACCEPTED)}, stream=True)
-        with response:
+        with self._ask_manifest(where) as response:
             self._expect(response, where, 200)
-            raw = self._bounded(where, response)
-        return read_manifest(where, raw, response.headers.get("Content-Type", ""))
+            return read_manifest(where, self._bounded(where, response), response.headers.get("Content-Type", ""))
+
+    def find_manifest(self, reference: ImageReference | str) -> ImageManifest | None:
+        """Fetch a manifest or index, None if the registry has none of that tag or digest."""
+        where = _reference(reference)
+        with self._ask_manifest(where) as response:
+            if response.status_code == 404:
+                return None
+            self._expect(response, where, 200)
+            return read_manifest(where, self._bounded(where, response), response.headers.get("Content-Type", ""))
+
+    def _ask_manifest(self, where: ImageReference) -> Any:
+        url = self._url(where, "manifests", where.pointer)
+        return self.do_request(url, "GET", headers={"Accept": ", ".join(ACCEPTED)}, stream=True)
 
     def push_manifest(self, reference: ImageReference | str, raw: bytes, media_type: str) -> str:
-        """Push exactly these bytes under the tag or digest; return their digest."""
+        """Push exactly these bytes under the tag or digest; return their digest.
+
+        Push the blobs that it names before.
+        """
         where = _reference(reference)
         digest = digest_of(raw)
         if where.digest and where.digest != digest:
@@ -78,6 +94,9 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         headers = {"Content-Type": media_type}
         response = self.do_request(self._url(where, "manifests", where.pointer), "PUT", data=raw, headers=headers)
         self._expect(response, where, 200, 201)
+        stored = response.headers.get("Docker-Content-Digest") or digest
+        if stored.startswith("sha256:") and stored != digest:
+            raise RegistryError(f"{where}: the registry stored {stored}, but the manifest is {digest}")
         subject = json.loads(raw).get("subject")
         if subject and not response.headers.get("OCI-Subject"):
             self._keep_fallback(where, read_descriptor(where, subject).digest, raw, media_type)
@@ -107,17 +126,23 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
                 hint="the transfer was interrupted or the content was changed; run the command again",
             )
 
-    def push_blob(self, reference: ImageReference | str, content: bytes, media_type: str) -> ContentDescriptor:
-        """Upload the content unless the registry has it."""
+    def push_blob(
+        self,
+        reference: ImageReference | str,
+        content: bytes,
+        media_type: str,
+        *,
+        source: str = "",
+        annotations: Mapping[str, str] | None = None,
+    ) -> ContentDescriptor:
+        """Upload the content unless the registry has it; return what a manifest needs to name it.
+
+        `source` is a repository of this registry that may have the content: it is mounted from there.
+        """
         where, digest = _reference(reference), digest_of(content)
-        if self.do_request(self._url(where, "blobs", digest), "HEAD").status_code != 200:
-            start = self.do_request(self._url(where, "blobs", "uploads/"), "POST", headers={"Content-Length": "0"})
-            self._expect(start, where, 202)
-            session = next_address(str(where), start.url, start.headers.get("Location", ""))
-            target = f"{session}{'&' if '?' in session else '?'}digest={quote(digest, safe='')}"
-            headers = {"Content-Type": "application/octet-stream"}
-            self._expect(self.do_request(target, "PUT", data=content, headers=headers), where, 201)
-        return ContentDescriptor(media_type, digest, len(content))
+        uploader = BlobUploader(self.do_request, self._expect, scheme=self.prefix, chunk=self._chunk)
+        uploader.upload(where, content, digest, source=source)
+        return ContentDescriptor(media_type, digest, len(content), annotations or {})
 
     # tags and referrers
 
@@ -161,11 +186,7 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         return list(index.manifests) if index else []
 
     def _tagged(self, where: ImageReference, tag: str) -> ImageManifest | None:
-        tagged = ImageReference(where.registry, where.repository, tag)
-        url = self._url(tagged, "manifests", tag)
-        if self.do_request(url, "HEAD", headers={"Accept": ", ".join(ACCEPTED)}).status_code == 404:
-            return None
-        return self.fetch_manifest(tagged)
+        return self.find_manifest(ImageReference(where.registry, where.repository, tag))
 
     def _keep_fallback(self, where: ImageReference, subject: str, raw: bytes, media_type: str) -> None:
         """Add a manifest to the index under its subject's tag (distribution specification, "Referrers Tag")."""

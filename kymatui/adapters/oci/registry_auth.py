@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from kymatui.adapters.http.safe_urls import WEB, parts_of
 from kymatui.adapters.oci.docker_credentials import RegistryCredentials
@@ -48,12 +48,17 @@ def parse_challenges(header: str) -> list[Challenge]:
 
 
 def scope_of(method: str, url: str) -> str:
-    """Return the token scope that a request needs, "" if it concerns no repository."""
-    match = _REPOSITORY.search(urlsplit(url).path)
+    """Return the token scope that a request needs, "" if it concerns no repository.
+
+    Mounting a blob also needs to read the repository that has it.
+    """
+    parts = urlsplit(url)
+    match = _REPOSITORY.search(parts.path)
     if not match:
         return ""
     actions = {"GET": "pull", "HEAD": "pull", "DELETE": "delete"}.get(method, "pull,push")
-    return f"repository:{match['name']}:{actions}"
+    mounted = [f"repository:{name}:pull" for name in parse_qs(parts.query).get("from", []) if method == "POST"]
+    return " ".join([f"repository:{match['name']}:{actions}", *mounted])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +79,10 @@ class Authenticator:
 
     def header(self, registry: str, scope: str) -> str | None:
         """Return the header that worked before, None before the first challenge."""
-        token = self._tokens.get((registry, scope))
-        if token is not None and token.expires > self._clock():
-            return token.header
+        now = self._clock()
+        for (host, granted), token in tuple(self._tokens.items()):
+            if host == registry and (scope == granted or scope in granted.split(" ")) and token.expires > now:
+                return token.header
         return self._basic.get(registry)
 
     def answer(self, url: str, scope: str, challenge_header: str) -> str | None:

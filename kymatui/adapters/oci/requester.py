@@ -23,6 +23,10 @@ LONGEST_PAUSE = 20.0
 PASSING = frozenset({429, 500, 502, 503, 504})
 
 
+class DroppedConnectionError(RegistryError):
+    """The registry closed the connection before its answer was complete."""
+
+
 class Requester:
     """Sends requests for one `requests.Session`; threads may share it."""
 
@@ -72,14 +76,21 @@ class Requester:
             raise CancelledError("the transfer was cancelled")
 
     def _patiently(self, method: str, url: str, **more: Any) -> Any:
-        """Retry after 429 and 5xx, if the body can be sent a second time."""
+        """Retry after 429, 5xx and dropped connections, if the body can be sent a second time."""
         replayable = not hasattr(more.get("data"), "read")
         for attempt in range(1, TRIES + 1):
-            response = self._once(method, url, **more)
-            if response.status_code not in PASSING or attempt == TRIES or not replayable:
-                return response
-            wait = retry_after(response.headers.get("Retry-After"), attempt)
-            response.close()
+            is_last = attempt == TRIES or not replayable
+            try:
+                response = self._once(method, url, **more)
+            except DroppedConnectionError:
+                if is_last:
+                    raise
+                wait = retry_after(None, attempt)
+            else:
+                if response.status_code not in PASSING or is_last:
+                    return response
+                wait = retry_after(response.headers.get("Retry-After"), attempt)
+                response.close()
             self._pause(wait)
         raise AssertionError("the loop returns")
 
@@ -103,7 +114,8 @@ class Requester:
                 hint="use --registry-ca FILE if its CA is private, or --insecure-registry HOST if it has no TLS",
             ) from error
         except (requests.exceptions.RequestException, http.HTTPError, OSError, ValueError) as error:
-            raise RegistryError(
+            dropped = any(isinstance(arg, http.ProtocolError) for arg in (error, *error.args))
+            raise (DroppedConnectionError if dropped else RegistryError)(
                 f"cannot reach {parts_of(url).netloc}: {innermost_reason(error)}",
                 hint="check the name, the network and the proxy",
             ) from error
@@ -159,7 +171,8 @@ def _read_whole(response: Any, url: str) -> None:
         response.close()
         raise RegistryError(f"the answer of {host} {error}") from error
     except (http.HTTPError, OSError) as error:
-        raise RegistryError(f"{host}: the transfer was interrupted", hint="check the network and the proxy") from error
+        failure = DroppedConnectionError if isinstance(error, http.ProtocolError) else RegistryError
+        raise failure(f"{host}: the transfer was interrupted", hint="check the network and the proxy") from error
     response.raw = io.BytesIO(content)
 
 

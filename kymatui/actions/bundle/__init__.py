@@ -1,0 +1,1 @@
+"""Use cases of module bundles: what `kymatui bundle` does with configs, components and registries."""

@@ -1,0 +1,63 @@
+"""Registries as an `ArtifactStore`; only the hosts that were named may be used without TLS."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+from dataclasses import replace
+
+from kymatui.adapters.oci.docker_credentials import DockerCredentials
+from kymatui.adapters.oci.image_reference import ImageReference, parse_reference
+from kymatui.adapters.oci.registry import Registry
+from kymatui.adapters.oci.registry_auth import FindCredentials
+from kymatui.errors import RegistryError
+
+
+class RegistryArtifacts:
+    """Implements `ArtifactStore` with one client for hosts with TLS and one for `insecure` hosts (host[:port])."""
+
+    def __init__(
+        self,
+        *,
+        insecure: Collection[str] = (),
+        ca: str | None = None,
+        credentials: FindCredentials | None = None,
+        cancelled: threading.Event | None = None,
+    ) -> None:
+        find = credentials or DockerCredentials().find
+        self._insecure = frozenset(insecure)
+        self._secure_client = Registry(credentials=find, ca=ca, cancelled=cancelled)
+        self._plain_client = Registry(credentials=find, insecure=True, cancelled=cancelled)
+
+    def client(self, repository: str) -> Registry:
+        """Return the client for a repository ("host/path"), which has more requests than a store."""
+        return self._plain_client if repository.partition("/")[0] in self._insecure else self._secure_client
+
+    def manifest(self, repository: str, pointer: str) -> tuple[bytes, str] | None:
+        """Return a manifest, None if the registry has none. Raise RegistryError."""
+        found = self.client(repository).find_manifest(_at(repository, pointer))
+        return (found.raw, found.media_type) if found is not None else None
+
+    def blob(self, repository: str, digest: str, largest: int) -> bytes:
+        """Return a verified blob. Raise RegistryError, also if it is larger."""
+        content = bytearray()
+        for chunk in self.client(repository).read_blob(parse_reference(repository), digest):
+            content += chunk
+            if len(content) > largest:
+                raise RegistryError(f"{repository}@{digest} is larger than {largest} bytes")
+        return bytes(content)
+
+    def push_blob(self, repository: str, content: bytes, *, source: str = "") -> None:
+        """Upload a blob unless the repository has it; mount it from `source` if both are of one registry."""
+        where = parse_reference(repository)
+        other = parse_reference(source) if source else where
+        mounted = other.repository if other.registry == where.registry and other != where else ""
+        self.client(repository).push_blob(where, content, "", source=mounted)
+
+    def push_manifest(self, repository: str, pointer: str, content: bytes, media_type: str) -> str:
+        return self.client(repository).push_manifest(_at(repository, pointer), content, media_type)
+
+
+def _at(repository: str, pointer: str) -> ImageReference:
+    where = parse_reference(repository)
+    return replace(where, digest=pointer) if ":" in pointer else replace(where, tag=pointer)
