@@ -228,7 +228,7 @@ def expected(seen: DeletionState) -> str:
         return f"the manager of {seen.module} is missing, so its finalizers stay: install the module again first"
     if not seen.runs:
         return f"{seen.manager} has to remove the finalizers and is not ready: repair it first"
-    return f"{seen.manager} has to remove the finalizers and is running: see its logs and events"
+    return f"{seen.manager} has to remove the finalizers and is running: read its logs (`kymatui logs {seen.module}`)"
 
 
 def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -> tuple[DeletionStage, ...]:

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kymatui.ui.application.module_commands import commands as acting
+from kymatui.ui.application.module_commands import target_modules
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.navigation.history import LOGS, ScreenStep
 from kymatui.ui.terminal.file_saving import save_file
 from kymatui.ui.terminal.themes import THEMES
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -20,8 +22,6 @@ TABS = ("overview", "resources", "checks", "versions", "events", "yaml", "histor
 
 def commands(app: FlowApp) -> tuple[ScreenCommand, ...]:
     """Return the commands in the order in which the help displays them."""
-    from kymatui.ui.application.module_commands import commands as acting
-
     return (*_places(app), *acting(app), *_table(app), *_program(app))
 
 
@@ -43,6 +43,13 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
         lambda words: _module(app, [*words[:1], "resources"]),
         aliases=("xray",),
         usage="tree NAME",
+        arguments=lambda: _modules(app),
+    )
+    yield ScreenCommand(
+        "logs",
+        "read the logs of a module's manager and Pods",
+        lambda words: _logs(app, words),
+        usage="logs NAME",
         arguments=lambda: _modules(app),
     )
     for kind, text, alias in (
@@ -74,6 +81,14 @@ def _module(app: FlowApp, words: Sequence[str]) -> None:
         app.problem(unknown_name("tab", tab, TABS, f"module NAME [{'|'.join(TABS)}]"))
     else:
         app.ways.open(ScreenStep("module", words[0], tab))
+
+
+def _logs(app: FlowApp, words: Sequence[str]) -> None:
+    names = target_modules(app, words)
+    if len(names) == 1:
+        app.ways.open(ScreenStep(LOGS, names[0]))
+    else:
+        app.problem(unknown_name("module", words[0] if words else "", _modules(app), "logs NAME"))
 
 
 def _table(app: FlowApp) -> Iterator[ScreenCommand]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kymatui.ui.navigation.keymaps import KeyScope
 
 HOME = ScreenStep("modules")
-KINDS = ("modules", "module", "object", "channels", "problems", "changes", "jobs", "job", "delete")
+KINDS = ("modules", "module", "object", "logs", "channels", "problems", "changes", "jobs", "job", "delete")
 
 
 def key_scopes(app: type) -> Iterator[KeyScope]:
@@ -23,6 +23,9 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
     from kymatui.ui.dialogs.form_dialog import FormScreen
     from kymatui.ui.dialogs.plan_dialog import PlanScreen
+    from kymatui.ui.logs.log_text import LogText
+    from kymatui.ui.logs.logs_pane import LogsPane
+    from kymatui.ui.logs.logs_screen import LogsScreen
     from kymatui.ui.navigation.keymaps import key_scope
     from kymatui.ui.screens.catalog_columns_dialog import ColumnsScreen
     from kymatui.ui.screens.catalog_screen import CatalogScreen
@@ -53,6 +56,7 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     ):
         yield key_scope(app, screen, LiveTable)
     yield key_scope(app, ObjectScreen, Document)
+    yield key_scope(app, LogsScreen, LogsPane, LogText)
     yield key_scope(app, FleetScreen, RuntimeTable)
     fleets = (
         VersionMatrixScreen,
@@ -125,6 +129,10 @@ def screen_for(step: ScreenStep) -> FramedScreen:
         from kymatui.ui.screens.object_screen import ObjectScreen
 
         return ObjectScreen(object_reference(step))
+    if step.kind == "logs":
+        from kymatui.ui.logs.logs_screen import LogsScreen
+
+        return LogsScreen(step)
     if step.kind == "changes":
         from kymatui.ui.screens.changes_screen import ChangesScreen
 

@@ -16,7 +16,7 @@ from kymatui.ui.base.disabled_keys import DisabledKeysScreen
 from kymatui.ui.base.screen_frame import ScreenFrame
 from kymatui.ui.base.screen_keys import key_help, why_no_step
 from kymatui.ui.navigation.command_table import ScreenCommand
-from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.navigation.history import LOGS, ScreenStep
 from kymatui.ui.widgets.key_bar import KeyBar
 from kymatui.ui.widgets.top_line import TopLine
 
@@ -154,7 +154,8 @@ class FramedScreen(DisabledKeysScreen[None]):
     # help and other screens
 
     def action_open(self, kind: str) -> None:
-        self.kymatui.ways.open(ScreenStep(kind))
+        """Open another screen; logs are those of what this screen is about."""
+        self.kymatui.ways.open(ScreenStep(kind, self.step.about if kind == LOGS else ""))
 
     def action_history_back(self) -> None:
         self.kymatui.ways.back()

@@ -8,6 +8,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 
 _KEPT = 100
 _OBJECT = "object"
+LOGS = "logs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,9 @@ class ScreenStep:
         if self.kind == _OBJECT:
             ref = object_reference(self)
             return f"{ref.kind.kind} {ref.name}"
+        if self.kind == LOGS:
+            about = object_of_logs(self)
+            return f"logs {about.name if about is not None else self.about}"
         if self.kind == "modules":
             return self.about.rpartition("/")[2] or self.kind
         if self.kind == "delete":
@@ -44,6 +48,16 @@ def object_reference(step: ScreenStep) -> ObjectRef:
     """Return the object that a step leads to."""
     group, version, kind, namespace, name = step.about.split("/", 4)
     return ObjectRef(GroupVersionKind(group, version, kind), namespace, name)
+
+
+def logs_step(ref: ObjectRef) -> ScreenStep:
+    """Return the step to the logs of the Pods of one object; `ScreenStep(LOGS, module)` leads to those of a module."""
+    return replace(object_step(ref), kind=LOGS)
+
+
+def object_of_logs(step: ScreenStep) -> ObjectRef | None:
+    """Return the object whose logs a step leads to; None for those of a module, whose name has no slash."""
+    return object_reference(step) if "/" in step.about else None
 
 
 Trail = tuple[ScreenStep, ...]

@@ -15,6 +15,9 @@ NAMES = {
     "left_square_bracket": "[",
     "right_square_bracket": "]",
     "minus": "-",
+    "ampersand": "&",
+    "less_than_sign": "<",
+    "greater_than_sign": ">",
     "pagedown": "page down",
     "pageup": "page up",
 }
@@ -56,6 +59,13 @@ _IDS = {
     "module.delete": CHANGE,
     "module.copy-yaml": KEEP,
     "object.copy": KEEP,
+    "object.logs": OPEN,
+    "delete.logs": OPEN,
+    "problems.logs": OPEN,
+    "log.left": MOVE,
+    "log.right": MOVE,
+    "logs.filter": FIND,
+    "logs.copy": KEEP,
 }
 _BEGINNINGS = {  # the longest beginning of an id decides
     "app.": LEAVE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 from textual.widget import Widget
@@ -14,14 +15,19 @@ from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.connection.cluster_link import FollowedObjects
-from kymatui.ui.navigation.history import object_step
+from kymatui.ui.navigation.history import LOGS, ScreenStep, logs_step, object_step
 
 if TYPE_CHECKING:
+    from kymatui.ui.base.framed_screen import FramedScreen
     from kymatui.ui.base.screen_app import ScreenApp
 
 
 class Pane(Vertical):
     """Tab that is created when it is first opened, and drawn only while visible."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("l", "logs", "Logs of the line, or of the manager", show=False, id="module.logs"),
+    ]
 
     TITLE: ClassVar[str] = ""
 
@@ -56,6 +62,14 @@ class Pane(Vertical):
             self.notify("this line has no object", timeout=3)
         else:
             self.kymatui.ways.open(object_step(ref))
+
+    def action_logs(self) -> None:
+        """Open the logs of the Pods of the object under the cursor, else those of the module's manager."""
+        ref, ways = self.entry(), self.kymatui.ways
+        if ref is not None and (ref.kind.group in ("apps", "batch") or (ref.kind.group, ref.kind.kind) == ("", "Pod")):
+            ways.open(logs_step(ref))
+        else:
+            ways.open(ScreenStep(LOGS, cast("FramedScreen", self.screen).step.about))
 
     def looks(self, row: ModuleRow) -> FollowedObjects:
         """Return the objects to follow; every tab follows events, so that they are loaded on a switch."""

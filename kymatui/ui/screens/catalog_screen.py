@@ -15,7 +15,7 @@ from textual.widgets import Static
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.notice_box import show_notice
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.navigation.history import LOGS, ScreenStep
 from kymatui.ui.presenters.catalog.catalog_columns import (
     ALL_MODULES,
     CatalogView,
@@ -56,6 +56,7 @@ class CatalogScreen(ModuleActionScreen):
         Binding("d", "detail('overview')", "Overview", show=False, id="catalog.overview"),
         Binding("e", "detail('events')", "Events", show=False, id="catalog.events"),
         Binding("y", "detail('yaml')", "YAML", show=False, id="catalog.yaml"),
+        Binding("l", "detail('logs')", "Logs of the manager", show=False, id="catalog.logs"),
         Binding("h", "detail('history')", "History", show=False, id="catalog.history"),
         Binding("C", "columns", "Choose columns", show=False, id="catalog.columns"),
         Binding("ctrl+z", "problems", "Only problems", id="catalog.problems"),
@@ -205,7 +206,7 @@ class CatalogScreen(ModuleActionScreen):
     def action_detail(self, tab: str) -> None:
         key = self.main_widget().cursor_key
         if key is not None:
-            self.kymatui.ways.open(ScreenStep("module", key, tab))
+            self.kymatui.ways.open(ScreenStep(LOGS, key) if tab == LOGS else ScreenStep("module", key, tab))
 
     def why_off(self, action: str) -> str:
         if action == "detail" and self.is_mounted and self.main_widget().cursor_key is None:

@@ -43,6 +43,7 @@ class DeletionScreen(FramedScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("d,ctrl+d", "go_on", "Review plan", id="delete.go-on"),
         Binding("f", "finalizer", "Finalizers…", id="delete.finalizer"),
+        Binding("l", "open('logs')", "Logs of the manager", show=False, id="delete.logs"),
         Binding("w", "way", "Next option", id="delete.way"),
         Binding("b", "backup", "Backup on or off", id="delete.backup"),
         Binding("ctrl+x", "cancel_job", "Cancel job", id="delete.cancel"),

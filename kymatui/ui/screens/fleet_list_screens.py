@@ -148,8 +148,8 @@ class VersionMatrixScreen(FleetListScreen):
     """Module by version: left and right choose a cell, Enter displays its runtimes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "turn(-1)", "Newer", id="matrix.left"),
-        Binding("right,l", "turn(1)", "Older", id="matrix.right"),
+        Binding("left,less_than_sign", "turn(-1)", "Newer", id="matrix.left"),
+        Binding("right,greater_than_sign", "turn(1)", "Older", id="matrix.right"),
     ]
     COLUMNS = (Column("name", "MODULE", 18, flex=1),)
     SORT = SortOrder("name")

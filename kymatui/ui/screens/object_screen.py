@@ -21,6 +21,7 @@ class ObjectScreen(FramedScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "copy", "Copy YAML", id="object.copy"),
+        Binding("l", "open('logs')", "Logs of its Pods", show=False, id="object.logs"),
     ]
 
     name_in_help: ClassVar[str] = "Object"

@@ -6,11 +6,12 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
 from kymatui.ui.base.list_screen import ListScreen
-from kymatui.ui.navigation.history import ScreenStep, object_step
+from kymatui.ui.navigation.history import LOGS, ScreenStep, object_step
 from kymatui.ui.presenters.catalog.problem_rows import (
     COLUMNS,
     lost_server_row,
@@ -26,6 +27,10 @@ from kymatui.ui.widgets.status_line import StatusLine
 
 class ProblemsScreen(ListScreen):
     """Problems of the catalog and of the connection, worst first."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("l", "logs", "Logs of the module's manager", show=False, id="problems.logs"),
+    ]
 
     name_in_help: ClassVar[str] = "Problems"
 
@@ -61,3 +66,10 @@ class ProblemsScreen(ListScreen):
             self.kymatui.ways.open(object_step(found.ref))
         else:
             self.open_module(found.module if found is not None else "", "overview")
+
+    def action_logs(self) -> None:
+        found = problem_of(self.kymatui.catalog, self.main_widget().cursor_key or "")
+        if found is not None and found.module:
+            self.kymatui.ways.open(ScreenStep(LOGS, found.module))
+        else:
+            self.notify("this line has no module", timeout=3)

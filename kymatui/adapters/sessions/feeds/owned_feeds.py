@@ -17,6 +17,7 @@ KEPT = 2000
 KINDS = 40
 """How many kinds of an inventory are followed, each in each of its namespaces."""
 _PODS = "apps", "batch"
+_POD = "", "Pod"
 _WHOLE = frozenset({("", "Service"), ("", "PersistentVolumeClaim"), ("", "Namespace"), ("", "Pod")})
 # Groups whose objects do nothing by themselves: that they are there is all there is to say, and Secrets stay unread.
 _INERT = frozenset(
@@ -42,7 +43,7 @@ class OwnedFollower(NamespaceFollower):
         self._discovery = discovery
 
     def wanted(self, refs: tuple[ObjectRef, ...]) -> Iterator[FollowedKind]:
-        workloads = [ref for ref in refs if ref.kind.group in _PODS]
+        workloads = [ref for ref in refs if ref.kind.group in _PODS or (ref.kind.group, ref.kind.kind) == _POD]
         yield from self._made(namespaces(workloads, ""))
         asked = dict.fromkeys((ref.kind, ref.namespace) for ref in refs)
         for kind, namespace in list(asked)[:KINDS]:

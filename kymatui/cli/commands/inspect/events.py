@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.cli.options.reading import configure_reading, row_of, watch_sessions
 from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.catalog.module_events import (
     EventsAvailability,
     event_objects,
@@ -19,6 +21,8 @@ from kymatui.domain.catalog.module_events import (
     unlisted_events,
 )
 from kymatui.domain.kubernetes.durations import format_duration
+from kymatui.domain.snapshot.object_index import index_objects
+from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.errors import ForbiddenError, ServerError, UnknownNameError, UnreachableError
 
 if TYPE_CHECKING:
@@ -69,8 +73,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _followed(session: ListedSession, args: argparse.Namespace) -> tuple[ModuleRow, Snapshot]:
     """Return the module's row and a snapshot with its events, its ReplicaSets and its Pods listed."""
-    from kymatui.domain.catalog.catalog import build_catalog
-
     row = row_of(build_catalog(session.snapshot(), time.time()), args.name)
     objects = module_objects(row)
     session.follow_events(objects)
@@ -94,10 +96,6 @@ def _followed(session: ListedSession, args: argparse.Namespace) -> tuple[ModuleR
 
 
 def _text(row: ModuleRow, snapshot: Snapshot, args: argparse.Namespace) -> str:
-    from kymatui.domain.catalog.catalog_json import unknown_json
-    from kymatui.domain.snapshot.object_index import index_objects
-    from kymatui.domain.snapshot.read_cache import ReadCache
-
     why = unlisted_events(row, snapshot)
     objects = event_objects(row, index_objects(snapshot, ReadCache()))
     found = [one for one, _ in events_about(snapshot, objects) if not args.types or one.type in args.types]

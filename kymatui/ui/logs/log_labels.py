@@ -1,0 +1,119 @@
+"""Short names of containers in front of their lines, and what the screen says about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from kymatui.actions.logs import LogState, LogStatus
+from kymatui.domain.kubernetes.durations import format_duration
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.logs.log_query import LogOptions
+from kymatui.domain.logs.log_sources import LogSource
+from kymatui.domain.logs.module_logs import ModuleLogs
+
+_LONGEST = 30
+
+
+def source_labels(sources: Sequence[LogSource]) -> dict[LogSource, str]:
+    """Return what tells the containers apart: their names, the ends of their Pods' names, or both.
+
+    A single container needs no label.
+    """
+    if len(sources) < 2:
+        return dict.fromkeys(sources, "")
+    pods = list(dict.fromkeys(source.pod for source in sources))
+    same = "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(min(pods), max(pods), strict=False)))
+    start = same.rfind("-") + 1 if len(pods) > 1 else 0
+    names = len({source.container for source in sources})
+    several, every = names > 1, names == len(sources)
+    labels = {}
+    for source in sources:
+        parts = [source.pod[start:]] if len(pods) > 1 and not every else []
+        parts += [source.container] if several else []
+        label = sanitize(" ".join(parts))
+        labels[source] = label if len(label) <= _LONGEST else f"…{label[1 - _LONGEST :]}"
+    return labels
+
+
+def reading_words(sources: Sequence[LogSource], options: LogOptions) -> str:
+    """Return which containers are read, and from when on."""
+    pods = len({source.pod for source in sources})
+    parts = [f"{format_count(len(sources), 'container')} of {format_count(pods, 'Pod')}"]
+    if len(sources) == 1:
+        parts = [sanitize(str(sources[0]))]
+    if options.previous:
+        parts.append("before the last restart")
+    elif options.since is not None:
+        parts.append(f"last {format_duration(options.since)}")
+    elif options.tail is not None:
+        parts.append(f"last {options.tail:,} lines" + (" of each" if len(sources) > 1 else ""))
+    else:
+        parts.append("everything")
+    return " · ".join(parts)
+
+
+_TROUBLES = (LogState.FORBIDDEN, LogState.FAILED, LogState.WAITING, LogState.DELETED)
+
+
+def trouble_words(states: Mapping[LogSource, LogStatus], sources: Sequence[LogSource]) -> str:
+    """Return the worst that is reported of the containers, "" if nothing is."""
+    for state in _TROUBLES:
+        found = [source for source in sources if source in states and states[source].state is state]
+        found = [source for source in found if states[source].message]
+        if found:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            return sanitize(f"{state}: {found[0]}{more}: {states[found[0]].message}")
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogCounts:
+    """How many lines are displayed and stored, were dropped, and how many containers are too many."""
+
+    shown: int
+    whole: int
+    dropped: int = 0
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LogMarks:
+    """What the text displays: whether it follows, its filter, its search, and whether the search found a line."""
+
+    is_following: bool = True
+    filter: str = ""
+    search: str = ""
+    has_match: bool = False
+
+
+def state_words(
+    counts: LogCounts, marks: LogMarks, states: Mapping[LogSource, LogStatus], sources: Sequence[LogSource]
+) -> str:
+    """Return the line under the log: the worst message first, then what is displayed."""
+    parts = [trouble_words(states, sources)]
+    if counts.left_out:
+        parts.append(f"{format_count(counts.left_out, 'container')} not read; choose fewer (o)")
+    parts.append("following" if marks.is_following else "stopped (f follows)")
+    parts.append(f"{counts.whole:,} lines" if counts.whole != 1 else "1 line")
+    if counts.dropped:
+        parts.append(f"older lines dropped: {counts.dropped:,}")
+    if marks.filter:
+        parts.append(f"filter {sanitize(marks.filter)}: {counts.shown:,} shown")
+    if marks.search:
+        parts.append(f"/{sanitize(marks.search)}" + ("" if marks.has_match else ": no match"))
+    return " · ".join(part for part in parts if part)
+
+
+def missing_words(found: ModuleLogs, module: str, ref: ObjectRef | None) -> str:
+    """Return why there are no containers to read."""
+    if found.waiting:
+        names = ", ".join(one.name for one in found.waiting[:3])
+        return f"No container has started yet: {names}. The events (e) say why."
+    if found.gap is not None:
+        return f"Pods: {found.gap}"
+    if found.containers:
+        return "No Pod has a container of this name; choose another one (o)."
+    return f"{ref.kind.kind} {ref.name} has no Pods." if ref is not None else f"The manager of {module} has no Pods."

@@ -1,0 +1,204 @@
+"""Lines of a log: only the rows that fit are drawn, with the container's label in its colour and marked matches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from kymatui.domain.logs.log_lines import PodLogLine
+from kymatui.domain.logs.log_sources import LogSource
+from kymatui.ui.logs.log_labels import LogMarks
+from kymatui.ui.logs.log_link import LogLink
+from kymatui.ui.logs.log_window import LogRow, LogWindow
+from kymatui.ui.viewmodels.row_filter import RowFilter, parse_filter
+from kymatui.ui.widgets.scrolling import SCROLL_KEYS
+
+_COLOURS = 6
+_WHEEL = 3  # rows
+_SIDEWAYS = 20  # cells
+
+
+class LogText(Widget, can_focus=True):
+    """Text over the ring of a link. `/` marks matches, the filter hides lines."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "log-text--match",
+        "log-text--current",
+        *(f"log-text--source-{number}" for number in range(_COLOURS)),
+    }
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *SCROLL_KEYS,
+        Binding("left", "sideways(-1)", "Left", show=False, id="log.left"),
+        Binding("right", "sideways(1)", "Right", show=False, id="log.right"),
+        Binding("n", "next(1)", "Next match", show=False, id="document.next"),
+        Binding("N", "next(-1)", "Previous match", show=False, id="document.before"),
+    ]
+
+    class Moved(Message):
+        """Message: the following, the match or the filter changed."""
+
+    def __init__(self, link: LogLink, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._link = link
+        self.window = LogWindow(link.ring)
+        self.filter: RowFilter = parse_filter("")
+        self._labels: Mapping[LogSource, str] = {}
+        self._colours: dict[LogSource, int] = {}
+        self._left = 0
+        self._pattern: re.Pattern[str] | None = None
+        self._current: PodLogLine | None = None
+        self._rows: list[LogRow] = []
+
+    # content
+
+    def label(self, labels: Mapping[LogSource, str]) -> None:
+        """Display these labels; a container keeps its colour."""
+        for source in labels:
+            self._colours.setdefault(source, len(self._colours) % _COLOURS)
+        if labels != self._labels:
+            self._labels = labels
+            self.refresh()
+
+    def hide_unmatched(self, text: str) -> str:
+        """Display only lines that a filter accepts; return the problem with it, or ""."""
+        found = parse_filter(text)
+        if not found.problem:
+            self.filter = found
+            with self._link.lock:
+                self._link.ring.filter((lambda line: found.accepts(line.text, {})) if found else None)
+            self.refresh()
+            self.post_message(self.Moved())
+        return found.problem
+
+    def visible_text(self) -> str:
+        """Return the lines that are on the screen, whole."""
+        lines = dict.fromkeys(id(row.line) for row in self._rows)
+        by_id = {id(row.line): row.line for row in self._rows}
+        return "\n".join(self.window.text_of(by_id[key]) for key in lines)
+
+    @property
+    def marks(self) -> LogMarks:
+        found = self._current is not None
+        return LogMarks(self.window.is_following, self.filter.text.strip(), self.filter_text, found)
+
+    # search, as the prompt of a screen uses it
+
+    @property
+    def filter_text(self) -> str:
+        """Return the searched pattern, "" without a search."""
+        return self._pattern.pattern if self._pattern is not None else ""
+
+    def set_filter(self, text: str) -> str:
+        """Mark every match of a pattern; return the problem with it, or ""."""
+        try:
+            self._pattern = re.compile(text, re.IGNORECASE) if text else None
+        except re.error as error:
+            return f"invalid regular expression: {error}"
+        self._current = None
+        self.action_next(-1)  # the newest match is the next one upwards
+        return "" if self._current is not None or not text else "no match"
+
+    def action_next(self, by: int) -> None:
+        if self._pattern is not None:
+            with self._link.lock:
+                self._current = self.window.find(self._pattern, self._current, by)
+                if self._current is not None:
+                    self.window.reveal(self._current)
+        self._moved()
+
+    # drawing
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        size = self.scrollable_content_region.size
+        wide = max((cell_len(label) for label in self._labels.values()), default=0)
+        gutter = wide + 1 if wide else 0
+        window = self.window
+        window.width, window.height = max(size.width - gutter - 1, 1), max(size.height, 1)
+        with self._link.lock:
+            self._rows = window.rows()
+        base = self.rich_style
+        strips = [self._strip(y, gutter, size.width, base) for y in crop.line_range]
+        background, filters = self.background_colors[1], self.get_line_filters()
+        for line_filter in filters:
+            strips = [strip.apply_filter(line_filter, background) for strip in strips]
+        return strips if crop.column_span == (0, size.width) else [strip.crop(*crop.column_span) for strip in strips]
+
+    def _strip(self, y: int, gutter: int, width: int, base: Style) -> Strip:
+        if y >= len(self._rows):
+            return Strip.blank(width, base)
+        row = self._rows[y]
+        label = self._labels.get(row.line.source, "") if row.is_first else ""
+        colour = self._colours.get(row.line.source, 0)
+        style = base + self.get_component_rich_style(f"log-text--source-{colour}", partial=True)
+        head = [Segment(" ", base), *([Segment(label + " " * (gutter - cell_len(label)), style)] if gutter else [])]
+        text = Strip([*self._segments(row, base)])
+        room = width - gutter - 1
+        return Strip([*head, *text.crop_extend(self._left, self._left + room, base)])
+
+    def _segments(self, row: LogRow, base: Style) -> Iterator[Segment]:
+        here = row.line is self._current
+        style = self.get_component_rich_style("log-text--current" if here else "log-text--match")
+        position = 0
+        for match in self._pattern.finditer(row.text) if self._pattern is not None else ():
+            if match.start() > position:
+                yield Segment(row.text[position : match.start()], base)
+            if match.group():
+                yield Segment(match.group(), style)
+            position = match.end()
+        yield Segment(row.text[position:], base)
+
+    # movement
+
+    def _moved(self) -> None:
+        self.refresh()
+        self.post_message(self.Moved())
+
+    def _scroll(self, by: int) -> None:
+        with self._link.lock:
+            self.window.move(by)
+        self._moved()
+
+    def action_scroll_down(self) -> None:
+        self._scroll(1)
+
+    def action_scroll_up(self) -> None:
+        self._scroll(-1)
+
+    def action_page_down(self) -> None:
+        self._scroll(max(self.window.height - 1, 1))
+
+    def action_page_up(self) -> None:
+        self._scroll(-max(self.window.height - 1, 1))
+
+    def action_scroll_home(self) -> None:
+        with self._link.lock:
+            self.window.first()
+        self._moved()
+
+    def action_scroll_end(self) -> None:
+        self.window.last()
+        self._moved()
+
+    def action_sideways(self, by: int) -> None:
+        self._left = 0 if self.window.is_wrapped else max(self._left + by * _SIDEWAYS, 0)
+        self.refresh()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        event.stop()
+        self._scroll(_WHEEL)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        event.stop()
+        self._scroll(-_WHEEL)

@@ -1,0 +1,180 @@
+"""Logs of a module's manager, or of the Pods of one object, as they are written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.logs.log_order import format_line
+from kymatui.domain.logs.log_sources import LogSource
+from kymatui.domain.logs.module_logs import ModuleLogs, find_logs, log_roots
+from kymatui.errors import KymatuiError
+from kymatui.ui.connection.cluster_link import FollowedObjects
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.logs.log_choices import MODULE, LogChoice, since_question, source_questions
+from kymatui.ui.logs.log_labels import LogCounts, missing_words, reading_words, source_labels, state_words
+from kymatui.ui.logs.log_link import LogLink
+from kymatui.ui.logs.log_text import LogText
+
+if TYPE_CHECKING:
+    from kymatui.ui.base.screen_app import ScreenApp
+    from kymatui.ui.viewmodels.questions import Question
+
+
+class LogsPane(Vertical):
+    """Reads in threads of its own, which end with it. Without `ref` it is about the module."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("o", "containers", "Containers", id="logs.containers"),
+        Binding("f", "follow", "Follow", id="logs.follow"),
+        Binding("p", "previous", "Previous", id="logs.previous"),
+        Binding("s", "since", "Since", id="logs.since"),
+        Binding("w", "wrap", "Wrap", id="logs.wrap"),
+        Binding("t", "times", "Times", id="logs.times"),
+        Binding("c", "copy", "Copy the lines on the screen", show=False, id="logs.copy"),
+    ]
+
+    def __init__(self, module: str, ref: ObjectRef | None) -> None:
+        super().__init__()
+        self._module = module
+        self._ref = ref
+        self._link = LogLink(self.show_lines)
+        self._choice = LogChoice()
+        self._found = ModuleLogs()
+        self._sources: list[LogSource] = []
+        self._error = ""
+        self._left_out = 0
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="logs-title")
+        yield LogText(self._link, id="log")
+        yield Static("", id="logs-state")
+
+    def on_mount(self) -> None:
+        self._link.open()
+
+    def on_unmount(self) -> None:
+        self.kymatui.follow(self, FollowedObjects())
+        self._link.close()
+
+    @property
+    def kymatui(self) -> ScreenApp:
+        return cast("ScreenApp", self.app)
+
+    @property
+    def text(self) -> LogText:
+        return self.query_one(LogText)
+
+    # what is read
+
+    def draw(self) -> None:
+        """Find the containers of the Pods as they are now, and read those of new Pods, too."""
+        snapshot = self.kymatui.snapshot
+        if snapshot is None or not self.query(LogText):
+            return
+        roots = self._roots()
+        self.kymatui.follow(self, FollowedObjects((), roots))
+        self._found = find_logs(roots, snapshot, self.kymatui.locations)
+        self._sources = self._choice.sources(self._found.containers)
+        if self._sources and not self._link.is_reading:
+            self._start()
+        self._left_out = self._link.follow(self._sources)
+        self.text.label(source_labels(self._sources))
+        self.show_lines()
+
+    def _roots(self) -> tuple[ObjectRef, ...]:
+        app = self.kymatui
+        if self._ref is not None:
+            return (self._ref,)
+        row = app.catalog.row(self._module) if app.catalog is not None else None
+        return log_roots(row, app.locations, whole=self._choice.pods == MODULE) if row is not None else ()
+
+    def _start(self) -> None:
+        session = self.kymatui.view.session
+        try:
+            if session is not None:
+                self._link.start(session.cluster, self._choice.options)
+                self._error = ""
+        except KymatuiError as error:  # the runtime is not connected
+            self._error = str(error)
+
+    def _choose(self, choice: LogChoice) -> None:
+        """Read with other options, from the start."""
+        if choice != self._choice:
+            self._choice = choice
+            self._link.stop()
+            self.text.action_scroll_end()
+            self.draw()
+
+    # display
+
+    @on(LogText.Moved)
+    def show_lines(self) -> None:
+        """Display the lines that arrived."""
+        if not self.query(LogText):
+            return
+        text, link = self.text, self._link
+        text.refresh()
+        with link.lock:
+            counts = LogCounts(len(link.ring.shown), len(link.ring.lines), link.ring.dropped, self._left_out)
+            states = dict(link.states)
+        missing = self._error or ("" if self._sources else missing_words(self._found, self._module, self._ref))
+        title = sanitize(missing) if missing else reading_words(self._sources, self._choice.options)
+        self.query_one("#logs-title", Static).update(Content(title))
+        words = state_words(counts, text.marks, states, self._sources)
+        self.query_one("#logs-state", Static).update(Content(words))
+
+    def whole_text(self) -> str:
+        """Return every line that the filter accepts, as it is displayed."""
+        with self._link.lock:
+            lines = list(self._link.ring.shown)
+        prefix, times = len(self._sources) > 1, self.text.window.has_times
+        return "".join(f"{format_line(line, prefix=prefix, timestamps=times)}\n" for line in lines)
+
+    # keys
+
+    def action_follow(self) -> None:
+        window = self.text.window
+        with self._link.lock:
+            if window.is_following:
+                window.stop_following()
+            else:
+                window.last()
+        self.show_lines()
+
+    def action_wrap(self) -> None:
+        self.text.window.is_wrapped = not self.text.window.is_wrapped
+        self.show_lines()
+
+    def action_times(self) -> None:
+        self.text.window.has_times = not self.text.window.has_times
+        self.show_lines()
+
+    def action_previous(self) -> None:
+        """Switch between the present instance of each container and the one before its last restart."""
+        self._choose(replace(self._choice, previous=not self._choice.previous))
+
+    def action_containers(self) -> None:
+        self._ask("Containers", source_questions(self._choice, self._found.containers, of_module=self._ref is None))
+
+    def action_since(self) -> None:
+        self._ask("Since when", [since_question(self._choice)])
+
+    @work
+    async def _ask(self, title: str, questions: list[Question]) -> None:
+        answer = await self.app.push_screen_wait(ChoiceScreen(title, questions))
+        if answer is not None:
+            self._choose(self._choice.answered(answer))
+
+    def action_copy(self) -> None:
+        self.app.copy_to_clipboard(self.text.visible_text())
+        self.notify("copied the lines on the screen", timeout=2)
