@@ -35,4 +35,4 @@ klm_manager_state, modules_condition
 _._check_value
 
 # The library, for those who install modules with private registries.
-fetch_component, with_pull_secret, PULL_SECRET_VARIABLE
+with_pull_secret, PULL_SECRET_VARIABLE

@@ -165,8 +165,8 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui helm pull demo --repo https://charts.example.org",
     ),
     "bundle": (
+        "kymatui bundle create -c module-config.yaml --registry registry.example/modules",
         "kymatui bundle where kyma-project.io/module/keda:1.6.0 --registry registry.example/modules",
-        "kymatui bundle where registry.example//kyma-project.io/module/keda:1.6.0 --mapping sha256-digest",
     ),
     "demo": (
         "kymatui demo",
@@ -217,6 +217,11 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "helm pull": (
         "kymatui helm pull demo --repo https://charts.example.org",
         "kymatui helm pull oci://registry.example/charts/shop --untar --untardir charts",
+    ),
+    "bundle create": (
+        "kymatui bundle create                    # template.yaml from module-config.yaml, nothing is pushed",
+        "kymatui bundle create --registry registry.example/modules --channel fast",
+        "kymatui bundle create --layout ./layout --constructor constructor.yaml",
     ),
     "bundle where": (
         "kymatui bundle where kyma-project.io/module/keda:1.6.0 --registry registry.example/modules",

@@ -41,10 +41,16 @@ def _misbehaves(args: argparse.Namespace) -> bool:
     return bool(args.action == "situation" or (args.action == "fault" and args.fault != "list"))
 
 
+def _publishes(args: argparse.Namespace) -> bool:
+    """Return whether a registry is written to; `create` without one only writes files."""
+    return args.action in ("add", "copy", "sign") or bool(args.action == "create" and args.registry)
+
+
 class CommandEntry(NamedTuple):
     """One word after `kymatui`; `module` is a module's name, or `module:object` where one module has several.
 
-    `writes` says whether a command line would write to a cluster; read-only mode asks it before the command runs.
+    `writes` says whether a command line would write to a cluster or a registry; read-only mode asks it before the
+    command runs.
     """
 
     name: str
@@ -220,7 +226,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
         reads,
     ),
     CommandEntry("help", "print the help of a command or a topic", "kymatui.cli.commands.program.help:HELP", reads),
-    CommandEntry("bundle", "publish modules to registries and read them", "kymatui.cli.commands.bundle", reads),
+    CommandEntry("bundle", "publish modules to registries and read them", "kymatui.cli.commands.bundle", _publishes),
     CommandEntry("helm", "render, lint, show and pull charts without helm", "kymatui.cli.commands.helm", reads),
 )
 

@@ -76,6 +76,8 @@ def _forbidding(args: argparse.Namespace) -> str:
 
 def _written_to(args: argparse.Namespace, options: SessionOptions) -> tuple[SessionOptions, ...]:
     """The clusters that a command line writes to."""
+    if args.command.name == "bundle":  # registries are in no context
+        return ()
     if getattr(args, "read_kubeconfig", None):  # of a sandbox
         return (replace(options, kubeconfig=args.read_kubeconfig, context=args.read_context),)
     if is_remote(args) or getattr(args, "fleet", False):

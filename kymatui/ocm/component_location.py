@@ -91,13 +91,13 @@ def check_version(version: str) -> None:
 def repository_of(base: str, name: str, mapping: NameMapping = NameMapping.URL_PATH) -> str:
     """Return the repository ("host/path") of a component.
 
-    `base` is "host/path", with or without a scheme and the folder component-descriptors. Only names as paths have that
-    folder; digests stand directly below the base.
+    `base` is "host/path", with or without a scheme and the folder component-descriptors, "" in a layout. Only names as
+    paths have that folder; digests stand directly below the base.
     """
-    parts = [base.rpartition("://")[2].strip("/")]
+    parts = [part for part in [base.rpartition("://")[2].strip("/")] if part]
     if mapping is NameMapping.SHA256:
         return "/".join([*parts, hashlib.sha256(name.encode()).hexdigest()])
-    if COMPONENTS not in parts[0].split("/"):
+    if COMPONENTS not in "/".join(parts).split("/"):
         parts.append(COMPONENTS)
     return "/".join([*parts, name])
 

@@ -1,8 +1,15 @@
-"""What the actions on bundles need of a place that has artifacts; adapters implement it."""
+"""What the actions on bundles need of registries and of the sources of modules; adapters implement it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Protocol
+
+from kymatui.engine.authoring.module_component import GitCommit
+from kymatui.engine.cluster.ports import Object
+
+CheckCustomResource = Callable[[Object, Object], Sequence[str]]
+"""Returns what the API server would report of a custom resource, given its CRD."""
 
 
 class ArtifactStore(Protocol):
@@ -14,8 +21,31 @@ class ArtifactStore(Protocol):
     def blob(self, repository: str, digest: str, largest: int) -> bytes:
         """Return a verified blob of at most `largest` bytes."""
 
+    def tags(self, repository: str) -> list[str]:
+        """Return all tags of a repository in the store's order."""
+
     def push_blob(self, repository: str, content: bytes, *, source: str = "") -> None:
         """Store a blob unless the repository has it; `source` is a repository that may have it."""
 
     def push_manifest(self, repository: str, pointer: str, content: bytes, media_type: str) -> str:
         """Store a manifest under a tag or its digest, after its blobs; return the digest."""
+
+
+class ModuleSources(Protocol):
+    """Files, addresses and the git repository of a module."""
+
+    def read(self, path: str, what: str, largest: int) -> bytes:
+        """Return a file; `what` names it in errors."""
+
+    def fetch(self, address: str) -> bytes:
+        """Return the content of an https address, limited in size."""
+
+    def write(self, path: str, text: str) -> None:
+        """Replace a file; the old one stays until the new one is complete."""
+
+    def exists(self, path: str) -> bool: ...
+
+    def is_folder(self, path: str) -> bool: ...
+
+    def commit(self, folder: str) -> GitCommit:
+        """Return the current commit of a git repository."""

@@ -70,7 +70,7 @@ class BlobCache:
         except OSError as error:
             raise ConfigurationError(f"the cache {self._root} cannot be written: {error_reason(error)}") from error
         with lock:
-            _lock(lock.fileno())
+            lock_descriptor(lock.fileno())
             yield
 
 
@@ -101,7 +101,7 @@ def _matches(content: bytes, digest: str) -> bool:
     return hashlib.new(algorithm, content).hexdigest() == wanted
 
 
-def _lock(descriptor: int) -> None:
+def lock_descriptor(descriptor: int) -> None:
     """Wait for the lock. It belongs to the file descriptor, so a killed process leaves none behind."""
     try:
         import fcntl

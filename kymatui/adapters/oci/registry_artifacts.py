@@ -47,6 +47,9 @@ class RegistryArtifacts:
                 raise RegistryError(f"{repository}@{digest} is larger than {largest} bytes")
         return bytes(content)
 
+    def tags(self, repository: str) -> list[str]:
+        return self.client(repository).tags(parse_reference(repository))
+
     def push_blob(self, repository: str, content: bytes, *, source: str = "") -> None:
         """Upload a blob unless the repository has it; mount it from `source` if both are of one registry."""
         where = parse_reference(repository)

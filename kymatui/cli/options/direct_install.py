@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.cli.durations import add_duration
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
+from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
@@ -138,17 +139,6 @@ def add_clusters(parser: argparse.ArgumentParser) -> None:
     add_remote_options(parser, remote="runtime of the control plane to work on: Kyma name, shoot or runtime ID")
 
 
-def add_fetching(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--insecure-registry",
-        action="append",
-        default=[],
-        metavar="HOST",
-        help="registry to use without TLS; repeatable",
-    )
-    parser.add_argument("--registry-ca", metavar="FILE", help="CA certificates for registries (default: the system's)")
-
-
 class CommandContext:
     """A cluster to work on, with its catalog as it is now; of a runtime, with what its control plane says.
 
@@ -157,11 +147,9 @@ class CommandContext:
 
     def __init__(self, args: argparse.Namespace, session: ListedSession, namespace: str) -> None:
         from kymatui.composition.install_port import SessionInstallPort
-        from kymatui.composition.manifest_controller import FetchOptions
 
         self.args, self.session, self.namespace = args, session, namespace
-        fetch = FetchOptions(tuple(getattr(args, "insecure_registry", ())), getattr(args, "registry_ca", None))
-        self.port = SessionInstallPort(session, fetch)
+        self.port = SessionInstallPort(session, fetch_options(args))
         self.blobs, self.memory = self.port.blobs, self.port.memory
 
     @property

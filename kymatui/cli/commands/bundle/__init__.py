@@ -7,6 +7,7 @@ from kymatui.cli.subcommands import Subcommands
 SUBCOMMANDS = Subcommands(
     "kymatui.cli.commands.bundle",
     {
+        "create": "build a module, publish its component",
         "where": "print the repository and tag of a component version",
     },
 )

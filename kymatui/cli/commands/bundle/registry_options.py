@@ -17,7 +17,7 @@ def add_component(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_mapping(parser: argparse.ArgumentParser) -> None:
+def add_mapping(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--mapping",
         choices=[str(one) for one in NameMapping],

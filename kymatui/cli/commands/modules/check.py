@@ -10,11 +10,11 @@ from kymatui.cli.options.direct_install import (
     FORMATS,
     CommandContext,
     add_clusters,
-    add_fetching,
     add_source,
     install_request,
     open_context,
 )
+from kymatui.cli.options.fetching import add_fetching
 from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.errors import RefusedError

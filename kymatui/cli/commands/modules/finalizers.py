@@ -8,7 +8,8 @@ import time
 from typing import TYPE_CHECKING
 
 from kymatui.cli.options.confirmation import confirm_by_typing
-from kymatui.cli.options.direct_install import FORMATS, add_clusters, add_fetching, open_context
+from kymatui.cli.options.direct_install import FORMATS, add_clusters, open_context
+from kymatui.cli.options.fetching import add_fetching
 from kymatui.cli.output.plan_header import plan_text
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.domain.kubernetes.durations import format_duration

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.cli.durations import add_duration
-from kymatui.cli.options.direct_install import add_fetching
+from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import say
@@ -113,15 +113,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
     """The place of work and the namespace."""
     from kymatui.cli.session_arguments import session_options_of
-    from kymatui.composition.manifest_controller import FetchOptions, manifest_controller_context
+    from kymatui.composition.manifest_controller import manifest_controller_context
 
     options, _ = session_options_of(args)
     folder = Path(args.kustomizations) if args.kustomizations else None
     if folder is not None and not folder.is_dir():
         raise ConfigurationError(f"--kustomizations {folder} is not a folder")
-    site = manifest_controller_context(
-        options, FetchOptions(tuple(args.insecure_registry), args.registry_ca), folder=folder
-    )
+    site = manifest_controller_context(options, fetch_options(args), folder=folder)
     require_namespace(site.home, args)
     return site, options.namespace or "kcp-system"
 

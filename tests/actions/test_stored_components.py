@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.oci.component_versions import component_reference, fetch_component, versions
+from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
 from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST
 from kymatui.adapters.oci.registry import Registry
+from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.errors import RegistryError
 from kymatui.ocm import DescriptorError
-from kymatui.ocm.component_location import tag_of, version_of
+from kymatui.ocm.component_location import ComponentLocation, tag_of, version_of
 from tests.engine.sources.packing import tar
 from tests.ocm.components import component
 from tests.sandbox.registry.conftest import Serve, serve  # noqa: F401 (a fixture)
@@ -22,6 +23,10 @@ TEXT = json.dumps(component(version=VERSION)).encode()
 LAYER = "application/vnd.ocm.software.component-descriptor.v2+yaml+tar"
 CONFIG = "application/vnd.ocm.software.component.config.v1+json"
 OLD = "application/vnd.gardener.cloud.cnudie"
+
+
+def find(host: str, base: str = "base") -> StoredComponent:
+    return require_component(RegistryArtifacts(insecure=[host]), ComponentLocation(f"{host}/{base}", NAME, VERSION))
 
 
 @pytest.fixture
@@ -59,10 +64,11 @@ def test_a_component_in_every_wrapping(
     host: str, content: bytes, media_type: str, config_type: str, named: bool
 ) -> None:
     digest = push(host, content, media_type, config_type, named=named)
-    found = fetch_component(Registry(insecure=True), f"http://{host}/base", NAME, VERSION)
+    found = find(host)
     assert (found.descriptor.name, found.descriptor.version) == (NAME, VERSION)
-    assert (found.repository, found.digest) == (f"{host}/base/component-descriptors/{NAME}", digest)
-    assert versions(Registry(insecure=True), f"{host}/base", NAME) == [VERSION]
+    assert found.digest == digest
+    assert [one["mediaType"] for one in found.layers] == ["text/plain"]
+    assert component_versions(RegistryArtifacts(insecure=[host]), found.location) == [VERSION]
 
 
 def test_a_component_within_an_index(host: str) -> None:
@@ -80,7 +86,7 @@ def test_a_component_within_an_index(host: str) -> None:
             client.push_manifest(f"{where}:{tag_of(VERSION)}", raw, IMAGE_INDEX)
         except RegistryError:
             continue  # registries may want all that an index names
-        assert fetch_component(client, f"{host}/base", NAME, VERSION).digest == digest
+        assert find(host).digest == digest
 
 
 @pytest.mark.parametrize(
@@ -97,17 +103,22 @@ def test_a_component_within_an_index(host: str) -> None:
 def test_what_is_no_component(host: str, content: bytes, media_type: str, named: bool, words: str) -> None:
     push(host, content, media_type, named=named)
     with pytest.raises((RegistryError, DescriptorError), match=words):
-        fetch_component(Registry(insecure=True), f"{host}/base", NAME, VERSION)
+        find(host)
 
 
 def test_a_descriptor_that_is_too_large_is_not_read(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     push(host, TEXT)
-    monkeypatch.setattr("kymatui.adapters.oci.component_versions.LARGEST", len(TEXT) - 1)
-    with pytest.raises(RegistryError, match="too large"):
-        fetch_component(Registry(insecure=True), f"{host}/base", NAME, VERSION)
+    monkeypatch.setattr("kymatui.actions.bundle.stored_components.LARGEST_DESCRIPTOR", len(TEXT) - 1)
+    with pytest.raises(RegistryError, match="is larger than"):
+        find(host)
 
 
 def test_versions_and_tags_are_each_others_other_side() -> None:
     assert tag_of("1.0.0+4") == "1.0.0.build-4"
     assert version_of(tag_of("1.0.0-rc.1+a.b")) == "1.0.0-rc.1+a.b"
-    assert str(component_reference("reg.io/component-descriptors", NAME)) == f"reg.io/component-descriptors/{NAME}"
+
+
+def test_a_version_that_does_not_exist_is_named_with_its_place(host: str) -> None:
+    with pytest.raises(RegistryError, match=r"acme.org/c:1.0.0\+4 does not exist") as refused:
+        find(host, "elsewhere")
+    assert f"{host}/elsewhere/component-descriptors/{NAME}:1.0.0.build-4" in refused.value.hint

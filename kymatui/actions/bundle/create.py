@@ -1,0 +1,90 @@
+"""Create a module: build it, publish its component, write template and constructor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kymatui.actions.bundle.module_build import BuildRequest, BuiltModule, build_module
+from kymatui.actions.bundle.ports import ArtifactStore, ModuleSources
+from kymatui.actions.bundle.stored_components import Publication, publish
+from kymatui.engine.authoring.module_template import legacy_template, release_meta, to_yaml
+from kymatui.engine.cluster.ports import Object
+from kymatui.errors import UsageError
+from kymatui.ocm.component_location import ComponentLocation, NameMapping
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a component is published; `base` is "" for a layout, `plain` means without TLS."""
+
+    store: ArtifactStore
+    base: str = ""
+    mapping: NameMapping = NameMapping.URL_PATH
+    plain: bool = False
+
+    def location(self, name: str, version: str) -> ComponentLocation:
+        return ComponentLocation(self.base, name, version, self.mapping)
+
+    @property
+    def scheme(self) -> str:
+        return "http://" if self.plain else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRequest:
+    """What to create: channels add a ModuleReleaseMeta, or one template for each with `legacy`."""
+
+    build: BuildRequest
+    channels: tuple[str, ...] = ()
+    legacy: bool = False
+    overwrite: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedModule:
+    """What was created: the module, the files that were written, and the publication if there is a destination."""
+
+    module: BuiltModule
+    files: tuple[str, ...]
+    publication: Publication | None = None
+
+
+def create_module(request: CreateRequest, sources: ModuleSources, destination: Destination | None) -> CreatedModule:
+    """Build a module, publish it, then write its files. Raise ConfigurationError, RefusedError, RegistryError."""
+    if request.legacy and not request.channels:
+        raise UsageError("--legacy needs a channel", hint="templates of the older generation are of one channel")
+    build = replace(request.build, constructor=request.build.constructor or "component-constructor.yaml")
+    module = build_module(build, sources)
+    config = module.config
+    place = destination.location(config.name, config.version) if destination is not None else None
+    document = module.document(place if place is not None and place.base else None, _scheme(destination))
+    publication = None
+    if destination is not None and place is not None:
+        publication = publish(
+            destination.store, place, document, module.blobs, module.layers, overwrite=request.overwrite
+        )
+    files = {request.build.template: to_yaml(templates(request, module, document))}
+    if request.build.constructor:
+        files |= {path: content.decode("utf-8", "replace") for path, content in module.saved.items()}
+        files[request.build.constructor] = module.constructor
+    for path, text in files.items():
+        sources.write(path, text)
+    return CreatedModule(module, tuple(files), publication)
+
+
+def templates(request: CreateRequest, module: BuiltModule, document: Object) -> list[Object]:
+    """Return the objects of the template's file."""
+    config = module.config
+    if request.legacy:
+        rules = [
+            {"jsonPath": one.path, "value": one.value, "mappedState": one.mapped_state} for one in config.state_checks
+        ]
+        extra = {"customStateCheck": rules, "mandatory": config.mandatory}
+        return [legacy_template(module.template, document, channel, extra) for channel in request.channels]
+    if request.channels:
+        return [module.template, release_meta(config.name, config.version, request.channels)]
+    return [module.template]
+
+
+def _scheme(destination: Destination | None) -> str:
+    return destination.scheme if destination is not None else ""

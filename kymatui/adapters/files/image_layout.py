@@ -1,0 +1,132 @@
+"""OCI image layouts: a folder with index.json and blobs by digest, as an `ArtifactStore`.
+
+Image specification 1.1, "Image Layout". A manifest is named `repository:tag` in the annotation
+org.opencontainers.image.ref.name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from kymatui.adapters.content.blob_cache import lock_descriptor, write_atomically
+from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.errors import RegistryError
+
+NAME: Final = "org.opencontainers.image.ref.name"
+INDEX_TYPE: Final = "application/vnd.oci.image.index.v1+json"
+LARGEST_INDEX: Final = 16 * 1024 * 1024
+LARGEST_MANIFEST: Final = 4 * 1024 * 1024
+_HEXADECIMAL: Final = frozenset("0123456789abcdef")
+
+Json = dict[str, Any]
+
+
+class ImageLayout:
+    """A layout; several processes may write to it at the same time."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def manifest(self, repository: str, pointer: str) -> tuple[bytes, str] | None:
+        """Return a manifest by tag or digest, None if the layout has none. Raise RegistryError."""
+        entry = self._entry(repository, pointer)
+        if entry is None:
+            return None
+        content = self.blob(repository, str(entry.get("digest")), LARGEST_MANIFEST)
+        return content, str(entry.get("mediaType", ""))
+
+    def blob(self, repository: str, digest: str, largest: int) -> bytes:
+        """Return a verified blob. Raise RegistryError."""
+        path = self._path(digest)
+        try:
+            with path.open("rb") as file:
+                content = file.read(largest + 1)
+        except OSError as error:
+            raise RegistryError(f"{self._folder} has no readable blob {digest}: {error_reason(error)}") from error
+        if len(content) > largest:
+            raise RegistryError(f"{path} is larger than {largest} bytes")
+        if f"sha256:{hashlib.sha256(content).hexdigest()}" != digest:
+            raise RegistryError(f"{path} does not have its digest", hint="the layout is damaged; it was not used")
+        return content
+
+    def tags(self, repository: str) -> list[str]:
+        prefix = f"{repository}:"
+        names = [_name(one) for one in self._entries()]
+        return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+
+    def push_blob(self, repository: str, content: bytes, *, source: str = "") -> None:
+        path = self._path(f"sha256:{hashlib.sha256(content).hexdigest()}")
+        if not path.exists():
+            write_atomically(path, content, mode=0o644)
+
+    def push_manifest(self, repository: str, pointer: str, content: bytes, media_type: str) -> str:
+        """Store a manifest and name it in the index. Raise RegistryError."""
+        digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        self.push_blob(repository, content)
+        entry: Json = {"mediaType": media_type, "digest": digest, "size": len(content)}
+        if ":" not in pointer:
+            entry["annotations"] = {NAME: f"{repository}:{pointer}"}
+        with self._locked():
+            others = [one for one in self._entries() if _name(one) != _name(entry) or one.get("digest") != digest]
+            if _name(entry):
+                others = [one for one in others if _name(one) != _name(entry)]
+            self._save([*others, entry])
+        return digest
+
+    def _entry(self, repository: str, pointer: str) -> Json | None:
+        if ":" in pointer:
+            return next((one for one in self._entries() if one.get("digest") == pointer), None)
+        return next((one for one in self._entries() if _name(one) == f"{repository}:{pointer}"), None)
+
+    def _entries(self) -> list[Json]:
+        path = self._folder / "index.json"
+        try:
+            with path.open("rb") as file:
+                found = json.loads(file.read(LARGEST_INDEX))
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, RecursionError) as error:
+            reason = error_reason(error) if isinstance(error, OSError) else "it is not valid JSON"
+            raise RegistryError(f"{path} cannot be read: {reason}") from error
+        entries = found.get("manifests") if isinstance(found, dict) else None
+        if not isinstance(entries, list):
+            raise RegistryError(f"{path} is not the index of an image layout")
+        return [one for one in entries if isinstance(one, dict)]
+
+    def _save(self, entries: list[Json]) -> None:
+        entries.sort(key=lambda one: (_name(one), str(one.get("digest"))))
+        index = {"schemaVersion": 2, "mediaType": INDEX_TYPE, "manifests": entries}
+        write_atomically(self._folder / "oci-layout", b'{"imageLayoutVersion":"1.0.0"}', mode=0o644)
+        content = json.dumps(index, ensure_ascii=False, separators=(",", ":")).encode()
+        write_atomically(self._folder / "index.json", content, mode=0o644)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Keep other processes from the index; a killed process leaves no lock behind."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self._folder / ".index.lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise RegistryError(f"{self._folder} cannot be written: {error_reason(error)}") from error
+        try:
+            lock_descriptor(handle)
+            yield
+        finally:
+            os.close(handle)
+
+    def _path(self, digest: str) -> Path:
+        algorithm, _, value = digest.partition(":")
+        if algorithm != "sha256" or len(value) != 64 or not _HEXADECIMAL.issuperset(value):
+            raise RegistryError(f"{digest!r} is not a digest that can be checked")
+        return self._folder / "blobs" / "sha256" / value
+
+
+def _name(entry: Json) -> str:
+    annotations = entry.get("annotations")
+    return str(annotations.get(NAME, "")) if isinstance(annotations, dict) else ""

@@ -1,0 +1,109 @@
+"""`kymatui bundle create`: builds a module from its config and publishes it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from kymatui.actions.bundle.create import CreateRequest, create_module
+from kymatui.actions.bundle.module_build import BuildRequest
+from kymatui.cli.commands.bundle.registry_options import add_mapping
+from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.output.printing import say
+from kymatui.composition.bundles import open_destination, open_sources
+from kymatui.errors import ConfigurationError, UsageError
+
+CONFIG = "module-config.yaml"
+TEMPLATE = "template.yaml"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-c", "--config-file", default=CONFIG, metavar="FILE", help=f"module config (default: {CONFIG})"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        dest="template",
+        default=TEMPLATE,
+        metavar="FILE",
+        help=f"file to write the ModuleTemplate to (default: {TEMPLATE})",
+    )
+    parser.add_argument(
+        "--constructor",
+        "--output-constructor-file",
+        dest="constructor",
+        default="",
+        metavar="FILE",
+        help="file to write the component constructor of ocm to",
+    )
+    parser.add_argument(
+        "--sources",
+        "--module-sources-git-directory",
+        dest="sources",
+        default=".",
+        metavar="DIR",
+        help="git repository of the module, whose commit the component names (default: .)",
+    )
+    parser.add_argument(
+        "--skip-version-validation",
+        nargs="?",
+        const="true",
+        default="true",
+        choices=("true", "false"),
+        help="do not compare the version with the tag of the manager's image (default: true)",
+    )
+    group = parser.add_argument_group("destination", "default: none, only files are written")
+    group.add_argument("--registry", default="", metavar="HOST", help="registry to push to: HOST[:PORT][/PATH]")
+    group.add_argument("--layout", default="", metavar="DIR", help="folder to write an OCI image layout to")
+    group.add_argument("--overwrite", action="store_true", help="replace a version that has other content")
+    add_mapping(group)
+    add_fetching(group)
+    group = parser.add_argument_group("release")
+    group.add_argument(
+        "--channel",
+        dest="channels",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="channel to offer the version in: adds a ModuleReleaseMeta to the template's file; repeatable",
+    )
+    group.add_argument(
+        "--legacy",
+        action="store_true",
+        help="write templates of the older generation, one for each channel, with the whole descriptor",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.registry and args.layout:
+        raise UsageError("--registry and --layout exclude each other", hint="use one of them")
+    build = BuildRequest(
+        config=args.config_file,
+        git=args.sources,
+        template=args.template,
+        constructor=args.constructor,
+        epoch=source_date_epoch(),
+        check_version=args.skip_version_validation == "false",
+    )
+    request = CreateRequest(build, tuple(dict.fromkeys(args.channels)), args.legacy, args.overwrite)
+    options = fetch_options(args)
+    destination = open_destination(args.registry, args.layout, args.mapping, options)
+    created = create_module(request, open_sources(options), destination)
+    if created.publication is not None:
+        found = created.publication
+        place = str(found.location) if found.location.base else f"{found.location} in {args.layout}"
+        say(f"{found.outcome:<10}{place} {found.digest}")
+    for path in created.files:
+        say(f"{'written':<10}{path}")
+    return 0
+
+
+def source_date_epoch() -> int | None:
+    """Return the creation time that the environment demands, in seconds (reproducible-builds.org)."""
+    text = os.environ.get("SOURCE_DATE_EPOCH", "").strip()
+    if not text:
+        return None
+    if not text.isascii() or not text.isdigit() or len(text) > 12:
+        raise ConfigurationError(f"SOURCE_DATE_EPOCH is {text!r}, not a number of seconds", hint="unset it")
+    return int(text)

@@ -1,0 +1,38 @@
+"""Bundles: registries, layouts and sources on disk, for the actions of `kymatui bundle`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kymatui.actions.bundle.create import Destination
+from kymatui.actions.bundle.ports import ArtifactStore, ModuleSources
+from kymatui.adapters.files.image_layout import ImageLayout
+from kymatui.adapters.files.module_sources import DiskSources
+from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
+from kymatui.ocm.component_location import NameMapping
+
+
+def open_registries(options: FetchOptions) -> ArtifactStore:
+    """Return all registries as one store; hosts that the options name may go without TLS."""
+    from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
+
+    return RegistryArtifacts(insecure=options.insecure, ca=options.ca)
+
+
+def open_layout(folder: str) -> ArtifactStore:
+    """Return a folder with an OCI image layout, which is created when something is stored."""
+    return ImageLayout(Path(folder))
+
+
+def open_sources(options: FetchOptions) -> ModuleSources:
+    """Return the files and addresses of a module's sources."""
+    return DiskSources(LazyFetcher(options).url)
+
+
+def open_destination(registry: str, layout: str, mapping: str, options: FetchOptions) -> Destination | None:
+    """Return the registry or the layout to publish to, None without one."""
+    if registry:
+        base = registry.rpartition("://")[2].strip("/")
+        plain = base.partition("/")[0] in options.insecure
+        return Destination(open_registries(options), base, NameMapping(mapping), plain)
+    return Destination(open_layout(layout), mapping=NameMapping(mapping)) if layout else None

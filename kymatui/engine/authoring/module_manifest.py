@@ -1,0 +1,74 @@
+"""The manifest and the default CR of a module: their objects, CRDs, and the scope of the default CR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kymatui.domain.kubernetes.image_references import parse_image
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.engine.authoring.module_config import ConfigManager
+from kymatui.engine.bundles.yaml_objects import SourceError, read_objects
+from kymatui.engine.cluster.ports import Object
+
+
+def read_manifest(content: bytes, file: str) -> list[Object]:
+    """Return the objects of a manifest. Raises SourceError."""
+    try:
+        return read_objects(content, f"manifest {file}")
+    except RecursionError as error:
+        raise SourceError(f"manifest {file} is nested too deeply") from error
+
+
+def read_default_cr(content: bytes, file: str) -> Object:
+    """Return the only object of a default CR's file. Raises SourceError."""
+    found = read_objects(content, f"default CR {file}")
+    if len(found) != 1:
+        raise SourceError(
+            f"default CR {file} has {format_count(len(found), 'object')}; expected one",
+            hint="a module has one default CR; other objects belong to the manifest",
+        )
+    return found[0]
+
+
+def crd_of(objects: Iterable[Object], custom_resource: Object) -> Object | None:
+    """Return the CRD of a custom resource by group and kind, None if the manifest has none."""
+    group, kind = str(custom_resource["apiVersion"]).rpartition("/")[0], custom_resource["kind"]
+    for body in objects:
+        found = (_text(body, "spec", "group"), _text(body, "spec", "names", "kind"))
+        if body["kind"] == "CustomResourceDefinition" and found == (group, kind):
+            return body
+    return None
+
+
+def is_cluster_scoped(crd: Object | None) -> bool:
+    return crd is not None and _text(crd, "spec", "scope") == "Cluster"
+
+
+def manager_images(objects: Iterable[Object], manager: ConfigManager) -> list[str] | None:
+    """Return the images of the manager's containers, None if the manifest has no such Deployment or StatefulSet."""
+    for body in objects:
+        if (body["kind"], body["metadata"]["name"]) != (manager.type.kind, manager.name):
+            continue
+        if body["kind"] in ("Deployment", "StatefulSet"):
+            pod = _below(body, "spec", "template", "spec")
+            containers = pod.get("containers") if isinstance(pod, dict) else None
+            listed = containers if isinstance(containers, list) else []
+            return [str(one.get("image", "")) for one in listed if isinstance(one, dict)]
+    return None
+
+
+def runs_version(images: Iterable[str], version: str) -> bool:
+    """Return whether an image has the version as its tag."""
+    return any(parsed is not None and parsed.tag == version for parsed in map(parse_image, images))
+
+
+def _text(body: Object, *path: str) -> str:
+    found = _below(body, *path)
+    return found if isinstance(found, str) else ""
+
+
+def _below(body: Any, *path: str) -> Any:
+    for name in path:
+        body = body.get(name) if isinstance(body, dict) else None
+    return body

@@ -1,0 +1,39 @@
+"""What is wrong in the sources of a module, by file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kymatui.domain.kyma.problems import Severity
+from kymatui.errors import ConfigurationError
+
+
+@dataclass(frozen=True, slots=True)
+class SourceProblem:
+    """A problem at a line (from 1; 0 if it concerns the whole file); `rule` is a stable name."""
+
+    file: str
+    line: int
+    message: str
+    rule: str = "config"
+    severity: Severity = Severity.ERROR
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.message}"
+
+
+class SourceProblemsError(ConfigurationError):
+    """The sources of a module have errors; `problems` are all of them."""
+
+    def __init__(self, problems: Sequence[SourceProblem]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = tuple(problems)
+
+
+def require_no_errors(problems: Iterable[SourceProblem]) -> None:
+    """Raise SourceProblemsError if there are errors."""
+    found = [one for one in problems if one.severity is Severity.ERROR]
+    if found:
+        raise SourceProblemsError(found)
