@@ -18,7 +18,7 @@ from tests.reference_screens import screens_page
 from tests.strings import command_parser
 
 DOCS: Final = Path(__file__).parents[1] / "docs"
-_SHARED: Final = ("cluster", "control plane and runtime")
+_SHARED: Final = ("terminal", "cluster", "control plane and runtime")
 
 
 def pages() -> dict[Path, str]:

@@ -43,10 +43,16 @@ XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME   folders of configuration, cach
 
 _OUTPUT: Final = """\
 -o table    for people (default)
--o wide     more columns; not in every command
+-o wide     more columns, lines as long as they are
+-o name     names only, one a line, as other commands take them
+-o jsonpath=TEMPLATE    as kubectl: '{.modules[*].name}', '{range .modules[*]}{.name}{"\\n"}{end}'
 -o json, -o yaml    one document on standard output, also for an error:
             {"outcome": "refused" | "failed" | …, "error": {"kind", "message", "hint", "exitStatus"}}
 -o md       Markdown, for reports
+
+--no-headers prints rows without titles and summary, --sort-by sorts by a column (--sort-by state) or by a field of the
+JSON (--sort-by .state). --watch prints the list again whenever it changes. --color=auto|always|never and NO_COLOR
+decide on colours.
 
 Results go to standard output, everything else to standard error. null means that a value does not exist or is unknown;
 if it is unknown, `unknown` says why. `kymatui catalog --schema` prints a JSON Schema."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from kymatui.cli.command_table import CommandEntry
+from kymatui.cli.output.colours import choose_colours
 from kymatui.cli.output.printing import ANSWER, document, say
 from kymatui.cli.parser import build_parser
 from kymatui.errors import KymatuiError, ReadOnlyError
@@ -31,10 +32,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return shell_completion.main(words[1:])
     args: argparse.Namespace | None = None
     ANSWER.given = False
+    choose_colours("auto")
     try:
         parser = build_parser(words)
         parser.check_front(words)
         args = parser.parse_args(words)
+        choose_colours(getattr(args, "color", "auto"))
         _refuse_writes(args.command, args)
         return int(args.command_module.run(args))
     except KymatuiError as error:

@@ -235,10 +235,16 @@ def _possible(words: Sequence[str]) -> Sequence[CommandEntry]:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None) -> None:
-    """Which cluster, which namespace, and whether writing is allowed at all; before or behind the command's name.
+    """Which cluster, which namespace, whether writing is allowed at all, and colours; before or behind the command.
 
     Behind the name `default` is `argparse.SUPPRESS`, so that an absent option there does not undo one before it.
     """
+    parser.add_argument_group("terminal").add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default=argparse.SUPPRESS,
+        help="colours; auto: on a terminal, unless NO_COLOR is set (default: auto)",
+    )
     group = parser.add_argument_group("cluster")
     group.add_argument(
         "--kubeconfig",

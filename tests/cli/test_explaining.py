@@ -24,6 +24,7 @@ class ListedSession:
         self._complete = complete
         self.closed = False
         self.name = snapshot.cluster
+        self.cluster = None  # asked only for --namespace
 
     @property
     def feeds(self) -> Mapping[str, Feed]:

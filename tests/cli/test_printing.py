@@ -30,6 +30,7 @@ def test_a_table_fits_the_terminal_and_loses_nothing(columns: int, monkeypatch: 
 def test_columns_that_can_be_spared_are_left_out_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setenv("NO_COLOR", "1")
     assert table(("NAME", "SOURCE", "STATE"), [("keda", "community", "Ready")], spare=("SOURCE",)) == (
         "NAME   STATE\nkeda   Ready"
     )

@@ -226,7 +226,8 @@ def open_context(args: argparse.Namespace, *, once: bool = False) -> Iterator[Co
     try:
         with no_changes_on_interrupt():  # whoever writes does it within `cancellable`, which tells more
             session.start(lambda: None)
-            session.wait_complete(LISTED)  # what is missing then is refused where it counts, see `refuse_managed`
+            # what is missing then is refused where it counts, see `refuse_managed`
+            session.wait_complete(getattr(args, "listed_within", LISTED))
             if not getattr(args, "creates_namespace", False):
                 require_namespace(session.cluster, args)
             yield CommandContext(args, session, options.namespace)

@@ -11,9 +11,10 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from kymatui.actions.unknown_names import unknown_module
-from kymatui.cli.durations import add_duration
+from kymatui.cli.options.listing import add_list_output, add_list_timeout
 from kymatui.cli.options.unknown_names import require_namespace
-from kymatui.cli.output.printing import FORMATS, say
+from kymatui.cli.output.listing import ListPrinter
+from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
 from kymatui.errors import ServerError, UnreachableError
 
@@ -26,9 +27,8 @@ _PAUSE = 0.2  # a burst of changes is printed once
 
 
 def configure_reading(parser: argparse.ArgumentParser) -> None:
-    """`-o`, `--watch`, `--timeout`, the cluster options and those of two clusters."""
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
-    parser.add_argument("--watch", "-w", action="store_true", help="print again on every change")
+    """How a list is printed, `--timeout`, the cluster options and those of two clusters."""
+    add_list_output(parser)
     configure_listing(parser)
 
 
@@ -36,20 +36,18 @@ def configure_listing(parser: argparse.ArgumentParser) -> None:
     """`--timeout`, the cluster options and those of two clusters."""
     from kymatui.cli.session_arguments import add_remote_options
 
-    add_duration(parser, "--timeout", "30s", "limit for listing the cluster")
+    add_list_timeout(parser)
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser, remote="runtime of the control plane to read: Kyma name, shoot or runtime ID")
 
 
 def follow(args: argparse.Namespace, answer: Callable[[Catalog], tuple[str, int]]) -> int:
     """Prints what `answer` makes of the catalog and returns its exit status; with --watch whenever the text changes."""
-    last, status = "", 0
+    printer, status = ListPrinter(args), 0
     with closing(watch_catalogs(args)) as seen:
         for catalog in seen:
             text, status = answer(catalog)
-            if text != last:
-                say(text)
-                last = text
+            printer.put(text)
     return status
 
 
@@ -70,12 +68,17 @@ def watch_sessions(args: argparse.Namespace) -> Generator[ListedSession]:
     changed = threading.Event()
     with listed_session(args, changed, once=not args.watch) as session:
         while True:
-            changed.clear()
             yield session
             if not args.watch:
                 return
-            changed.wait()
-            time.sleep(_PAUSE)
+            wait_for_change(changed)
+
+
+def wait_for_change(changed: threading.Event) -> None:
+    """Return after the next change; what changes within a moment is one change."""
+    changed.wait()
+    time.sleep(_PAUSE)
+    changed.clear()
 
 
 @contextmanager

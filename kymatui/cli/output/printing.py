@@ -9,35 +9,45 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, TextIO
 
+from kymatui.cli.output import colours
 from kymatui.domain.kubernetes.terminal_text import sanitize
 
-FORMATS = ("table", "wide", "json", "yaml", "md")
 
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()) -> str:
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    spare: Sequence[str] = (),
+    headers: bool = True,
+    folds: bool = True,
+) -> str:
     """Columns aligned by what a terminal shows of them, three spaces apart, as kubectl does it.
 
-    On a terminal that is too narrow the widest cells go on in the next line, between two words; where that is not
-    enough, the columns in `spare` are left out, one after the other.
+    On a terminal that is too narrow the widest cells go on in the next line, between two words, unless `folds` is
+    False; where that is not enough, the columns in `spare` are left out, one after the other.
     """
     from rich.cells import cell_len
 
     cells = [[sanitize(cell) or "-" for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(header, *cells, strict=True)]
     gap = "   "
-    if sys.stdout.isatty():
+    if folds and sys.stdout.isatty():
         room = shutil.get_terminal_size().columns - len(gap) * (len(header) - 1)
-        if spare and sum(_least(column) for column in zip(header, *cells, strict=True)) > room:
+        if spare and sum(_narrowest(header, cells)) > room:
             kept = [at for at, name in enumerate(header) if name != spare[0]]
-            return table([header[at] for at in kept], [[row[at] for at in kept] for row in rows], spare=spare[1:])
+            some = [header[at] for at in kept], [[row[at] for at in kept] for row in rows]
+            return table(*some, spare=spare[1:], headers=headers)
         cells, widths = _folded(header, cells, widths, room)
-    lines = []
-    for line in (header, *cells):
+    lines, has_colours = [], colours.has_colours()
+    for line in (header, *cells) if headers else cells:
         padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True)]
+        padded[-1] = line[-1]
+        if has_colours and line is not header:
+            padded = [colours.coloured(*one) for one in zip(header, line, padded, strict=True)]
         lines.append(gap.join(padded).rstrip())
     return "\n".join(lines)
 
@@ -46,8 +56,7 @@ def _folded(
     header: Sequence[str], cells: list[list[str]], widths: list[int], room: int
 ) -> tuple[list[list[str]], list[int]]:
     """The same in `room` characters, as far as words can be parted: the widest columns give way first."""
-    columns = list(zip(header, *cells, strict=True))
-    tries = ([_least(column, longest) for column in columns] for longest in (_LONGEST_WORD, 24, 16, 12))
+    tries = (_narrowest(header, cells, longest) for longest in (_LONGEST_WORD, 24, 16, 12))
     least = next((found for found in tries if sum(found) <= room), [])
     if not least:
         return cells, widths  # the terminal parts the lines
@@ -67,9 +76,22 @@ def _folded(
 _LONGEST_WORD = 34
 
 
-def _least(column: Sequence[str], longest: int = _LONGEST_WORD) -> int:
-    """How narrow a column can be: as its longest word, of which paths and names can be parted, too."""
-    return max((min(len(word), longest) for cell in column for word in cell.split()), default=1)
+def _narrowest(header: Sequence[str], cells: Sequence[Sequence[str]], longest: int = _LONGEST_WORD) -> list[int]:
+    """How narrow the columns can be: as their longest words, of which paths and names can be parted, but no URLs.
+
+    In the last column a URL may be longer than the line: the terminal wraps it, so that it can be copied.
+    """
+    *others, last = zip(header, *cells, strict=True)
+    found = [max((len(w) if _is_url(w) else min(len(w), longest) for w in _words(one)), default=1) for one in others]
+    return [*found, max((min(len(word), longest) for word in _words(last)), default=1)]
+
+
+def _words(column: Sequence[str]) -> Iterator[str]:
+    return (word for cell in column for word in cell.split())
+
+
+def _is_url(word: str) -> bool:
+    return "://" in word
 
 
 def _wrapped(cell: str, width: int) -> list[str]:
@@ -77,14 +99,15 @@ def _wrapped(cell: str, width: int) -> list[str]:
     indent = " " * (len(cell) - len(cell.lstrip()))
     lines = [indent]
     for word in cell.split():
-        parts = re.findall(r"[^./\-\]]+[./\-\]]?|[./\-\]]", word) if len(word) > width - len(indent) else [word]
+        parted = len(word) > width - len(indent) and not _is_url(word)
+        parts = re.findall(r"[^./\-\]]+[./\-\]]?|[./\-\]]", word) if parted else [word]
         for number, part in enumerate(parts):
             joint = " " if number == 0 and lines[-1].strip() else ""
             if lines[-1].strip() and len(lines[-1]) + len(joint) + len(part) > width:
                 lines.append(indent)
                 joint = ""
             lines[-1] += joint + part
-            while len(lines[-1]) > width:
+            while len(lines[-1]) > width and not _is_url(word):
                 lines[-1:] = [lines[-1][:width], indent + lines[-1][width:]]
     return lines
 
@@ -122,5 +145,6 @@ def say(text: str, stream: TextIO | None = None) -> None:
     out = stream or sys.stdout
     if out is sys.stdout:
         ANSWER.given = True
+    text = text if colours.has_colours(out) else colours.without_colours(text)
     encoding = out.encoding or "utf-8"
     print(text.encode(encoding, "replace").decode(encoding), file=out, flush=True)

@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from kymatui.domain.kubernetes.jsonpath import JsonPathError, find_values
 from kymatui.sandbox.schemas.objects.structural_schemas import object_meta
 from kymatui.sandbox.schemas.types.schema_node import Object
 from kymatui.sandbox.tables.human_durations import age
-from kymatui.sandbox.tables.kubectl_jsonpath import JsonPathError, find_values
 
 AGE: Object = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 

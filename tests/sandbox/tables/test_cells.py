@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from kymatui.domain.kubernetes.jsonpath import JsonPathError, find_values
 from kymatui.sandbox.tables.builtin_cells import builtin_cells
 from kymatui.sandbox.tables.builtin_columns import builtin_columns
 from kymatui.sandbox.tables.custom_columns import custom_cells, custom_columns
 from kymatui.sandbox.tables.human_durations import human_duration
-from kymatui.sandbox.tables.kubectl_jsonpath import JsonPathError, find_values
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,15 @@ not."""
 from __future__ import annotations
 
 import argparse
+import threading
 import time
+from collections.abc import Generator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.durations import add_duration
-from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.options.listing import add_list_output, add_list_timeout
+from kymatui.cli.options.reading import wait_for_change
+from kymatui.cli.output.listing import Listing, ListPrinter, is_table
 from kymatui.cli.parser import add_cluster_options
 from kymatui.errors import RefusedError
 
@@ -19,7 +23,6 @@ if TYPE_CHECKING:
     from kymatui.domain.remote.runtime_pair import RuntimePair
     from kymatui.domain.remote.side_by_side import SideBySide
 
-FORMATS = ("table", "json", "yaml", "md")
 _HEADER = ("VERDICT", "ABOUT", "SUBJECT", "FIELD", "KCP", "SKR", "WHY", "WHO ACTS")
 
 
@@ -33,22 +36,29 @@ def configure_runtime(parser: argparse.ArgumentParser, *, runtime: str | None = 
     from kymatui.cli.session_arguments import add_remote_options
 
     parser.add_argument("runtime", metavar="RUNTIME", nargs=runtime, help="name, shoot or runtime ID")
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
-    add_duration(parser, "--timeout", "30s", "limit for listing the clusters")
+    add_list_output(parser)
+    add_list_timeout(parser)
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser)
 
 
-def read_pair(args: argparse.Namespace) -> RuntimePair:
-    """Both sides of the runtime that the words name, listed once; raises what keeps either from being reached."""
+def watch_pairs(args: argparse.Namespace) -> Generator[RuntimePair]:
+    """Both sides of the runtime that the words name, with --watch again whenever they change; to be closed.
+
+    Raises what keeps either from being reached.
+    """
     from kymatui.cli.session_arguments import open_configured_pair
 
-    session = open_configured_pair(args, args.runtime or "", read_only=True, once=True)
+    session = open_configured_pair(args, args.runtime or "", read_only=True, once=not args.watch)
+    changed = threading.Event()
     try:
-        session.start(lambda: None)
+        session.start(changed.set)
         session.wait_complete(args.timeout)
         session.require_kyma()
-        return session.pair()
+        yield session.pair()
+        while args.watch:
+            wait_for_change(changed)
+            yield session.pair()
     finally:
         session.close()
 
@@ -56,18 +66,27 @@ def read_pair(args: argparse.Namespace) -> RuntimePair:
 def run(args: argparse.Namespace) -> int:
     from kymatui.domain.remote.side_by_side import compare_sides
 
-    found = compare_sides(read_pair(args), time.time())
-    say(_text(found, args))
-    return 0 if found.is_as_intended else RefusedError.exit_code
+    printer, status = ListPrinter(args), 0
+    with closing(watch_pairs(args)) as seen:
+        for pair in seen:
+            found = compare_sides(pair, time.time())
+            printer.show(_listing(found, whole=args.all or not (is_table(args.output) or args.output == "name")))
+            status = 0 if found.is_as_intended else RefusedError.exit_code
+    return status
 
 
-def _text(found: SideBySide, args: argparse.Namespace) -> str:
-    if args.output in ("json", "yaml"):
-        return document(as_json(found), args.output)
-    lines = found.lines if args.all else found.differing
-    draw = markdown if args.output == "md" else table
-    drawn = draw(_HEADER, [_row(line) for line in lines]) if lines else "no differences"
-    return f"{drawn}\n\n{summary(found)}"
+def _listing(found: SideBySide, *, whole: bool) -> Listing[ComparisonLine]:
+    lines = found.lines if whole else found.differing
+    return Listing(
+        header=_HEADER,
+        entries=lines,
+        lines=lambda line: (_row(line),),
+        document=lambda listed: as_json(found, listed),
+        item=_line_json,
+        name=lambda line: line.subject,
+        below=(summary(found),),
+        empty=f"no differences\n\n{summary(found)}",
+    )
 
 
 def _row(line: ComparisonLine) -> Sequence[str]:
@@ -90,7 +109,7 @@ def summary(found: SideBySide) -> str:
     return f"{found.name}: " + ", ".join(f"{found.count(verdict)} {verdict.value}" for verdict in LineVerdict)
 
 
-def as_json(found: SideBySide) -> dict[str, Any]:
+def as_json(found: SideBySide, lines: Sequence[ComparisonLine]) -> dict[str, Any]:
     """`{"runtime", "counts": {verdict: n}, "lines": […]}`; every line, what differs first."""
     from kymatui.domain.remote.differences import LineVerdict
 
@@ -98,17 +117,18 @@ def as_json(found: SideBySide) -> dict[str, Any]:
         "runtime": found.name,
         "asIntended": found.is_as_intended,
         "counts": {verdict.value: found.count(verdict) for verdict in LineVerdict},
-        "lines": [
-            {
-                "verdict": line.verdict.value,
-                "about": line.area.value,
-                "subject": line.subject,
-                "field": line.field,
-                "kcp": line.control or None,
-                "skr": line.runtime or None,
-                "why": line.why or None,
-                "whoActs": line.actor.value or None,
-            }
-            for line in found.lines
-        ],
+        "lines": [_line_json(line) for line in lines],
+    }
+
+
+def _line_json(line: ComparisonLine) -> dict[str, Any]:
+    return {
+        "verdict": line.verdict.value,
+        "about": line.area.value,
+        "subject": line.subject,
+        "field": line.field,
+        "kcp": line.control or None,
+        "skr": line.runtime or None,
+        "why": line.why or None,
+        "whoActs": line.actor.value or None,
     }

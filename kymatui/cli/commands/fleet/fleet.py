@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet, require_plan_and_region, require_states
-from kymatui.cli.output.printing import FORMATS, document, markdown, say, table
+from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -38,7 +38,8 @@ class FleetCommand:
     def configure(self, parser: argparse.ArgumentParser) -> None:
         from kymatui.cli.session_arguments import add_remote_options
 
-        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+        add_list_output(parser)
+        add_list_timeout(parser)
         parser.add_argument("--state", action="append", metavar="STATE", help="only runtimes in this state; repeatable")
         parser.add_argument("--channel", metavar="CHANNEL", help="only runtimes in this channel")
         parser.add_argument("--plan", metavar="PLAN", help="only runtimes of this plan")
@@ -60,17 +61,17 @@ class FleetCommand:
         from kymatui.domain.fleet.runtimes import version_matrix
 
         control = remote_options_of(args)[0].control
-        cluster, fleet, notes = read_selected_fleet(control, args.selector)
-        require_drift(fleet, args)
-        chosen = choose(fleet, control, args)
-        for note in (*notes, *(f"{item.ref} is malformed: {item.reason}" for item in fleet.malformed)):
-            say(f"kymatui: {note}", sys.stderr)
-        if self.matrix:
-            say(_matrix(cluster, version_matrix(chosen), args.output))
-        elif args.group:
-            say(_groups(cluster, chosen, args))
-        else:
-            say(_runtimes(cluster, chosen, fleet.unknown_drift, args.output))
+        printer = ListPrinter(args)
+        for cluster, fleet, notes in read_again(args, lambda: read_selected_fleet(control, args.selector)):
+            require_drift(fleet, args)
+            chosen = choose(fleet, control, args)
+            printer.note(*notes, *(f"{item.ref} is malformed: {item.reason}" for item in fleet.malformed))
+            if self.matrix:
+                printer.show(_matrix(cluster, version_matrix(chosen)))
+            elif args.group:
+                printer.show(_groups(cluster, chosen, args.group))
+            else:
+                printer.show(_runtimes(cluster, chosen, fleet.unknown_drift))
         return 0
 
 
@@ -131,21 +132,26 @@ def _has_module(runtime: Runtime, wanted: str | None) -> bool:
     return module is not None and (not version or same_version(module.version, version))
 
 
-def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | None, form: str) -> str:
+def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | None) -> Listing[Runtime]:
     from kymatui.domain.catalog.catalog_json import unknown_json
 
     problems = sum(runtime.has_problem for runtime in runtimes)
     is_known = unknown is None and not any(runtime.unknown_drift and not runtime.has_problem for runtime in runtimes)
-    if form in ("json", "yaml"):
-        counts = {"runtimes": len(runtimes), "withProblems": problems if is_known else None}
-        why = {} if unknown is None else {"drift": unknown_json(unknown)}
-        listed = [_json(runtime, unknown) for runtime in runtimes]
-        return document({"cluster": cluster, "runtimes": listed, "counts": counts, "unknown": why}, form)
-    rows = [_row(runtime, unknown) for runtime in runtimes]
-    drawn = (markdown if form == "md" else table)(_HEADER, rows)
     more = "" if is_known else "+"
-    return (
-        f"{drawn}\n\n{format_count(len(runtimes), 'runtime')}, {problems}{more} with problems (reported by their Kymas)"
+    total = format_count(len(runtimes), "runtime")
+    return Listing(
+        header=_HEADER,
+        entries=runtimes,
+        lines=lambda runtime: (_row(runtime, unknown),),
+        document=lambda listed: {
+            "cluster": cluster,
+            "runtimes": [_json(runtime, unknown) for runtime in listed],
+            "counts": {"runtimes": len(runtimes), "withProblems": problems if is_known else None},
+            "unknown": {} if unknown is None else {"drift": unknown_json(unknown)},
+        },
+        item=lambda runtime: _json(runtime, unknown),
+        name=lambda runtime: runtime.name,
+        below=(f"{total}, {problems}{more} with problems (reported by their Kymas)",),
     )
 
 
@@ -199,22 +205,31 @@ def _json(runtime: Runtime, unknown: UnknownFact | None) -> dict[str, Any]:
     }
 
 
-def _groups(cluster: str, runtimes: Sequence[Runtime], args: argparse.Namespace) -> str:
+def _groups(cluster: str, runtimes: Sequence[Runtime], group: str) -> Listing[tuple[str, int]]:
     from kymatui.domain.fleet.runtimes import Fleet
 
-    counts = Fleet(tuple(runtimes), ()).count(args.group)
-    if args.output in ("json", "yaml"):
-        return document({"cluster": cluster, "group": args.group, "counts": dict(counts)}, args.output)
-    draw = markdown if args.output == "md" else table
-    return draw((args.group.upper(), "RUNTIMES"), [[name, str(count)] for name, count in counts.items()])
+    counts = Fleet(tuple(runtimes), ()).count(group)
+    return Listing(
+        header=(group.upper(), "RUNTIMES"),
+        entries=[*counts.items()],
+        lines=lambda one: ((one[0], str(one[1])),),
+        document=lambda listed: {"cluster": cluster, "group": group, "counts": dict(listed)},
+        name=lambda one: one[0],
+    )
 
 
-def _matrix(cluster: str, rows: Sequence[VersionCounts], form: str) -> str:
-    if form in ("json", "yaml"):
-        found = {row.module: {version or "unknown": count for version, count in row.counts} for row in rows}
-        return document({"cluster": cluster, "versionSource": REPORTED, "modules": found}, form)
-    lines = [[row.module, str(row.total), _counts(row)] for row in rows]
-    return (markdown if form == "md" else table)(("MODULE", "RUNTIMES", "REPORTED VERSIONS"), lines)
+def _matrix(cluster: str, rows: Sequence[VersionCounts]) -> Listing[VersionCounts]:
+    return Listing(
+        header=("MODULE", "RUNTIMES", "REPORTED VERSIONS"),
+        entries=rows,
+        lines=lambda row: ((row.module, str(row.total), _counts(row)),),
+        document=lambda listed: {"cluster": cluster, "versionSource": REPORTED, "modules": _versions(listed)},
+        name=lambda row: row.module,
+    )
+
+
+def _versions(rows: Sequence[VersionCounts]) -> dict[str, dict[str, int]]:
+    return {row.module: {version or "unknown": count for version, count in row.counts} for row in rows}
 
 
 def _counts(row: VersionCounts) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import re
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.commands.fleet.compare import configure_runtime, read_pair
+from kymatui.cli.commands.fleet.compare import configure_runtime, watch_pairs
 from kymatui.cli.options.editing import effects_json
-from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.output.listing import Listing, ListPrinter, is_table, name_lines, render_document
+from kymatui.cli.output.printing import markdown, table
+from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import KymatuiError, NotFoundError, RefusedError, UsageError
 
@@ -39,8 +42,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     labels = read_labels(args.label)
-    pair = read_pair(args)
-    return _preview(pair, labels, args.output) if labels else _explain(pair, args.output)
+    printer, status = ListPrinter(args), 0
+    with closing(watch_pairs(args)) as seen:
+        for pair in seen:
+            status = _preview(pair, labels, args, printer) if labels else _explain(pair, printer)
+    return status
 
 
 def read_labels(words: Sequence[str]) -> dict[str, str | None]:
@@ -72,31 +78,36 @@ def _no_kyma(pair: RuntimePair) -> KymatuiError:
     return NotFoundError(f"the control plane has no Kyma of {pair.name}", status=404)
 
 
-def _explain(pair: RuntimePair, form: str) -> int:
+def _explain(pair: RuntimePair, printer: ListPrinter) -> int:
     from kymatui.domain.remote.catalog_sync import SyncStatus, plan_pair_sync
 
     plan = plan_pair_sync(pair)
     if plan is None:
         raise _no_kyma(pair)
-    say(_plan_text(pair, plan, form))
+    printer.show(_listing(pair, plan))
     amiss = (SyncStatus.MISSING, SyncStatus.LEFT_OVER, SyncStatus.UNKNOWN)
     return RefusedError.exit_code if plan.unknown is not None or any(plan.count(standing) for standing in amiss) else 0
 
 
-def _plan_text(pair: RuntimePair, plan: SyncPlan, form: str) -> str:
+def _listing(pair: RuntimePair, plan: SyncPlan) -> Listing[SyncEntry]:
     from kymatui.domain.remote.catalog_sync import SyncStatus
 
-    if form in ("json", "yaml"):
-        from kymatui.domain.catalog.catalog_json import unknown_json
-
-        unknown = {} if plan.unknown is None else {"catalog": unknown_json(plan.unknown)}
-        found = {"runtime": pair.name, "catalog": [_json(entry, plan) for entry in plan.entries], "unknown": unknown}
-        return document(found, form)
     order = (SyncStatus.MISSING, SyncStatus.LEFT_OVER, SyncStatus.UNKNOWN)
     entries = sorted(plan.entries, key=lambda entry: entry.standing not in order)
-    drawn = (markdown if form == "md" else table)(_HEADER, [_row(entry) for entry in entries])
     counts = ", ".join(f"{plan.count(standing)} {standing.value}" for standing in SyncStatus if plan.count(standing))
-    return f"{drawn}\n\n{pair.name}: {counts or _nothing(plan)}"
+    return Listing(
+        header=_HEADER,
+        entries=entries,
+        lines=lambda entry: (_row(entry),),
+        document=lambda listed: {
+            "runtime": pair.name,
+            "catalog": [_json(entry, plan) for entry in listed],
+            "unknown": {} if plan.unknown is None else {"catalog": unknown_json(plan.unknown)},
+        },
+        item=lambda entry: _json(entry, plan),
+        name=lambda entry: f"{entry.ref.kind.kind}/{entry.ref.name}",
+        below=(f"{pair.name}: {counts or _nothing(plan)}",),
+    )
 
 
 def _nothing(plan: SyncPlan) -> str:
@@ -135,19 +146,21 @@ def _json(entry: SyncEntry, plan: SyncPlan | None = None) -> dict[str, Any]:
 # what labels would change
 
 
-def _preview(pair: RuntimePair, labels: dict[str, str | None], form: str) -> int:
+def _preview(pair: RuntimePair, labels: dict[str, str | None], args: argparse.Namespace, printer: ListPrinter) -> int:
     from kymatui.domain.kyma_edit.label_effects import preview_label_effects
 
     found = preview_label_effects(pair, labels, time.time())
     if found is None:
         raise _no_kyma(pair)
-    say(_preview_text(pair, found, form))
+    printer.put(_preview_text(pair, found, args.output))
     return 0
 
 
 def _preview_text(pair: RuntimePair, found: LabelEffects, form: str) -> str:
-    if form in ("json", "yaml"):
-        return document(_preview_json(pair, found), form)
+    if form == "name":
+        return name_lines(effect.module for effect in found.effects)
+    if not is_table(form):
+        return render_document(_preview_json(pair, found), form)
     draw = markdown if form == "md" else table
     rows = [
         (word, entry.ref.kind.kind, entry.ref.name, entry.version)

@@ -6,7 +6,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from kymatui.cli.commands.fleet.compare import configure_runtime
-from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.options.listing import read_again
+from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import RefusedError
 
@@ -28,25 +29,27 @@ def run(args: argparse.Namespace) -> int:
     from kymatui.domain.remote.watcher_chains import LinkHealth
 
     options, _ = remote_options_of(args, args.runtime or "", read_only=True)
-    found = read_chains(options, args.timeout)
-    say(_text(found, args.output))
-    return 0 if all(chain.health is LinkHealth.WHOLE for chain in found) else RefusedError.exit_code
+    printer, status = ListPrinter(args), 0
+    for found in read_again(args, lambda: read_chains(options, args.timeout)):
+        printer.show(_listing(found))
+        status = 0 if all(chain.health is LinkHealth.WHOLE for chain in found) else RefusedError.exit_code
+    return status
 
 
-def _text(found: Sequence[WatcherChain], form: str) -> str:
+def _listing(found: Sequence[WatcherChain]) -> Listing[WatcherChain]:
     from kymatui.domain.remote.watcher_chains import LinkHealth, chain_json
 
-    if form in ("json", "yaml"):
-        return document({"watchers": [chain_json(chain) for chain in found]}, form)
-    if not found:
-        return (
-            "no Watchers in the control plane: lifecycle-manager learns of changes in runtimes only when it reconciles"
-        )
-    rows = [
-        (chain.watcher, chain.watches, link.what, link.object, link.health.label, link.why)
-        for chain in found
-        for link in chain.links
-    ]
     whole = sum(chain.health is LinkHealth.WHOLE for chain in found)
-    drawn = (markdown if form == "md" else table)(_HEADER, rows)
-    return f"{drawn}\n\n{whole} of {format_count(len(found), 'chain')} healthy"
+    return Listing(
+        header=_HEADER,
+        entries=found,
+        lines=lambda chain: [
+            (chain.watcher, chain.watches, link.what, link.object, link.health.label, link.why) for link in chain.links
+        ],
+        document=lambda chains: {"watchers": [chain_json(chain) for chain in chains]},
+        item=chain_json,
+        name=lambda chain: chain.watcher,
+        below=(f"{whole} of {format_count(len(found), 'chain')} healthy",),
+        empty="no Watchers in the control plane: lifecycle-manager learns of changes in runtimes only when it "
+        "reconciles",
+    )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.commands.fleet.compare import FORMATS
-from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
+from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.kubernetes.terminal_text import format_count
@@ -27,7 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kymatui.cli.session_arguments import add_remote_options
 
     parser.add_argument("runtime", metavar="RUNTIME", nargs="?", help="name, shoot or ID of one runtime (default: all)")
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="default: table")
+    add_list_output(parser)
+    add_list_timeout(parser)
     parser.add_argument("--waiting", action="store_true", help="only runtimes with an upgrade that needs downtime")
     parser.add_argument(
         "--policy",
@@ -43,24 +43,26 @@ def run(args: argparse.Namespace) -> int:
     from kymatui.composition.reports.maintenance import read_maintenance
 
     options, _ = remote_options_of(args, args.runtime or "", read_only=True)
-    now = time.time()
-    found, notes = read_maintenance(options, args.policy or "", now)
-    shown = [one for one in found if one.upgrades or one.unknown is not None or not args.waiting]
-    for note in notes:
-        say(f"kymatui: {note}", sys.stderr)
-    say(_text(shown, args.output))
+    printer = ListPrinter(args)
+    for found, notes in read_again(args, lambda: read_maintenance(options, args.policy or "", time.time())):
+        printer.note(*notes)
+        printer.show(_listing([one for one in found if one.upgrades or one.unknown is not None or not args.waiting]))
     return 0
 
 
-def _text(found: Sequence[Maintenance], form: str) -> str:
-    if form in ("json", "yaml"):
-        return document({"runtimes": [_json(one) for one in found]}, form)
-    rows = [row for one in found for row in _rows(one)]
-    drawn = (markdown if form == "md" else table)(_HEADER, rows)
+def _listing(found: Sequence[Maintenance]) -> Listing[Maintenance]:
     waiting = sum(bool(one.upgrades) for one in found)
     more = "+" if any(one.unknown is not None for one in found) else ""
     many = format_count(len(found), "runtime")
-    return f"{drawn}\n\n{many}, {waiting}{more} with upgrades that need downtime"
+    return Listing(
+        header=_HEADER,
+        entries=found,
+        lines=_rows,
+        document=lambda listed: {"runtimes": [_json(one) for one in listed]},
+        item=_json,
+        name=lambda one: one.ref.name,
+        below=(f"{many}, {waiting}{more} with upgrades that need downtime",),
+    )
 
 
 def _rows(one: Maintenance) -> list[Sequence[str]]:

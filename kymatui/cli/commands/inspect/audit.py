@@ -11,8 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kymatui.cli.durations import add_duration
+from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_namespace
+from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render, render_document
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.terminal_text import error_reason, format_count
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from kymatui.domain.audit.ignores import IgnoreEntry
     from kymatui.domain.audit.report import AuditReport
 
-FORMATS = ("table", "json", "yaml", "md", "sarif", "html", "junit")
 FLEET = "*"
 """What `--remote` without a runtime means."""
+_REPORTS = ("sarif", "html", "junit")
 _EVERY, _MANY = 2.0, 100
 """Seconds between two words on how far it is, and from how many runtimes on the end is told, too."""
 _SEVERITIES = ("error", "warning", "info")
@@ -43,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="rules: list all rules; explain: print one rule (default: audit the cluster)",
     )
     parser.add_argument("rule", nargs="?", metavar="ID", help="with explain: the rule, e.g. image.tag")
-    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
+    add_list_output(parser, *_REPORTS)
     parser.add_argument(
         "--ignore", metavar="FILE", help="file of accepted findings, each with a reason and an expiry date"
     )
@@ -57,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="warning",
         help="lowest severity that sets exit status 2 (default: warning)",
     )
-    add_duration(parser, "--timeout", "30s", "limit for listing the cluster")
+    add_list_timeout(parser)
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser)
     parser.add_argument(
@@ -76,17 +77,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.what == "rules":
-        return _list_rules(args.output)
+        return _list_rules(args)
     if args.what == "explain":
-        return _explain(args.rule, args.output)
+        return _explain(args)
     ignores = _ignores(args.ignore)
     known = _baseline(args.baseline)
-    report = _audited(args, ignores)
-    if args.save_baseline:
-        _save(Path(args.save_baseline), report)
-    new = replace(report, findings=tuple(item for item in report.findings if item.fingerprint not in known))
-    say(_text(new, args.output))
-    return RefusedError.exit_code if _fails(new, args.fail_on) else 0
+    printer, status = ListPrinter(args), 0
+    for report in read_again(args, lambda: _audited(args, ignores), limited=False):
+        if args.save_baseline:
+            _save(Path(args.save_baseline), report)
+        new = replace(report, findings=tuple(item for item in report.findings if item.fingerprint not in known))
+        status = RefusedError.exit_code if _fails(new, args.fail_on) else 0
+        printer.put(_text(new, args))
+    return status
 
 
 def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditReport:
@@ -204,29 +207,29 @@ def _save(path: Path, report: AuditReport) -> None:
 # answers
 
 
-def _text(report: AuditReport, form: str) -> str:
+def _text(report: AuditReport, args: argparse.Namespace) -> str:
     from kymatui.cli.output import audit_formats
 
-    if form in ("json", "yaml"):
-        return document(audit_formats.as_json(report), form)
+    form = args.output
     if form == "sarif":
         return document(audit_formats.as_sarif(report), "json")
     if form == "junit":
         return audit_formats.as_junit(report)
     if form == "html":
         return audit_formats.as_html(report)
-    return _for_people(report, form)
-
-
-def _for_people(report: AuditReport, form: str) -> str:
     draw = markdown if form == "md" else table
-    parts = []
-    if report.findings:
-        header = ("SEVERITY", "RULE", "MODULE", "FINDING", "SINCE", "WHO ACTS")
-        parts.append(draw(header, [row for item in report.findings for row in _rows(report, item, form)]))
-        rules = {item.rule.id: item.rule for item in report.findings}
-        parts.append(draw(("RULE", "WHAT TO DO"), [[rule.id, rule.remedy] for rule in rules.values()]))
-    return "\n\n".join([*parts, summary(report)])
+    rules = {item.rule.id: item.rule for item in report.findings}
+    remedies = [draw(("RULE", "WHAT TO DO"), [[rule.id, rule.remedy] for rule in rules.values()])] if rules else []
+    listing: Listing[AuditFinding] = Listing(
+        header=("SEVERITY", "RULE", "MODULE", "FINDING", "SINCE", "WHO ACTS"),
+        entries=report.findings,
+        lines=lambda item: _rows(report, item, form),
+        document=lambda findings: audit_formats.as_json(replace(report, findings=tuple(findings))),
+        name=lambda item: item.object,
+        below=(*remedies, summary(report)),
+        empty=summary(report),
+    )
+    return render(listing, args)
 
 
 def _rows(report: AuditReport, item: AuditFinding, form: str) -> list[list[str]]:
@@ -266,30 +269,37 @@ def summary(report: AuditReport) -> str:
     return f"{report.cluster}: {counts}{ignored}"
 
 
-def _list_rules(form: str) -> int:
+def _list_rules(args: argparse.Namespace) -> int:
     from kymatui.domain.audit.report import RULES
 
-    if form in ("json", "yaml"):
-        say(document({"rules": [_rule_json(rule) for rule in RULES]}, form))
-        return 0
-    if form not in ("table", "md"):
-        raise UsageError(f"cannot print rules as {form}", hint="use -o table, md, json or yaml")
-    draw = markdown if form == "md" else table
-    say(draw(("RULE", "SEVERITY", "LOOKS FOR"), [[rule.id, rule.severity.value, rule.title] for rule in RULES]))
+    if args.output in _REPORTS:
+        raise UsageError(f"cannot print rules as {args.output}", hint="use -o table, wide, name, md, json or yaml")
+    listing: Listing[AuditRule] = Listing(
+        header=("RULE", "SEVERITY", "LOOKS FOR"),
+        entries=RULES,
+        lines=lambda rule: ((rule.id, rule.severity.value, rule.title),),
+        document=lambda rules: {"rules": [_rule_json(rule) for rule in rules]},
+        item=_rule_json,
+        name=lambda rule: rule.id,
+    )
+    ListPrinter(args).show(listing)
     return 0
 
 
-def _explain(identifier: str | None, form: str) -> int:
+def _explain(args: argparse.Namespace) -> int:
     from kymatui.domain.audit.report import RULES, find_rule
 
+    identifier = args.rule
     if not identifier:
         raise UsageError("missing rule", hint="run `kymatui audit explain RULE`; `kymatui audit rules` lists the rules")
     rule = find_rule(identifier)
     if rule is None:
         known = [rule.id for rule in RULES]
         raise UnknownNameError.near("rule", identifier, known, hint="`kymatui audit rules` lists the rules")
-    if form in ("json", "yaml"):
-        say(document(_rule_json(rule), form))
+    if args.output == "name":
+        say(rule.id)
+    elif not is_table(args.output) and args.output not in _REPORTS:
+        say(render_document(_rule_json(rule), args.output))
     else:
         say(f"{rule.id} ({rule.severity.value}): {rule.title}\n\nWhy: {rule.why}\nWhat to do: {rule.remedy}")
     return 0

@@ -6,11 +6,13 @@ import argparse
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.cli.options.reading import configure_reading, watch_catalogs
 from kymatui.cli.output.empty_catalog import no_modules
-from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.output.listing import Listing, ListPrinter, draw, is_table, sorted_entries
+from kymatui.cli.output.printing import document, say
 from kymatui.cli.session_arguments import is_remote
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import RowFact
@@ -42,16 +44,14 @@ _COLUMNS: tuple[tuple[str, Callable[[ModuleRow], str]], ...] = (
     ("NEWEST", lambda row: row.text(RowFact.NEWEST, row.newest)),
     ("DRIFT", _drift),
     ("STATE", lambda row: row.text(RowFact.STATE, row.state.value)),
-)
-_WIDE: tuple[tuple[str, Callable[[ModuleRow], str]], ...] = (
-    *_COLUMNS,
     ("PRESENCE", lambda row: row.text(RowFact.STATE, row.presence.value)),
     ("DECIDED BY", lambda row: row.state_source.value),
     ("TAGS", _tags),
-    ("FROM", lambda row: ", ".join(row.sources)),
-    ("CHANNELS", lambda row: ", ".join(f"{name}={version}" for name, version in row.channels.items())),
     ("REASON", lambda row: row.reason.text),
+    ("CHANNELS", lambda row: ", ".join(f"{name}={version}" for name, version in row.channels.items())),
+    ("FROM", lambda row: ", ".join(row.sources)),
 )
+_WIDE = ("PRESENCE", "DECIDED BY", "TAGS", "REASON", "CHANNELS", "FROM")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -69,53 +69,59 @@ def run(args: argparse.Namespace) -> int:
         from kymatui.cli.commands.inspect.runtime_catalog import show
 
         return show(args)
-    printer = _Printer(args.output, watching=args.watch)
+    printer = _Printer(args)
     with closing(watch_catalogs(args)) as seen:
         for catalog in seen:
             printer.show(catalog)
     return 0
 
 
+def _cells(row: ModuleRow) -> list[str]:
+    return [read(row) for _, read in _COLUMNS]
+
+
+def catalog_listing(catalog: Catalog) -> Listing[ModuleRow]:
+    from kymatui.domain.catalog.catalog_json import catalog_to_json, row_json
+
+    return Listing(
+        header=[title for title, _ in _COLUMNS],
+        wide=_WIDE,
+        spare=("NEWEST", "SOURCE"),
+        entries=catalog.rows,
+        lines=lambda row: (_cells(row),),
+        document=lambda rows: catalog_to_json(replace(catalog, rows=tuple(rows))),
+        item=row_json,
+        name=lambda row: row.name,
+    )
+
+
 class _Printer:
     """Prints a catalog, and then only what is other than before."""
 
-    def __init__(self, form: str, *, watching: bool) -> None:
-        self._form = form
-        self._watching = watching
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._args, self._printer = args, ListPrinter(args)
         self._shown: dict[str, list[str]] = {}
-        self._last = ""
+        self._is_first = True
         self._said: set[str] = set()
 
     def show(self, catalog: Catalog) -> None:
-        if self._form in ("json", "yaml"):
-            self._document(catalog)
-        else:
+        if is_table(self._args.output):
             self._rows(catalog)
             self._problems(catalog)
-
-    def _document(self, catalog: Catalog) -> None:
-        from kymatui.domain.catalog.catalog_json import catalog_to_json
-
-        text = document(catalog_to_json(catalog), self._form, one_line=self._watching)
-        if text != self._last:
-            separated = self._form == "yaml" and bool(self._last)
-            self._last = text
-            say("---\n" + text if separated else text)
+        else:
+            self._printer.show(catalog_listing(catalog))
 
     def _rows(self, catalog: Catalog) -> None:
-        columns = _COLUMNS if self._form == "table" else _WIDE
-        header = [name for name, _ in columns]
-        rows = {row.name: [read(row) for _, read in columns] for row in catalog.rows}
-        first = not self._last
+        form, listing = self._args.output, catalog_listing(catalog)
+        rows = {row.name: _cells(row) for row in sorted_entries(listing, self._args.sort_by)}
         fresh = [row for name, row in rows.items() if self._shown.get(name) != row]
-        gone = [[name, *["(deleted)"] * (len(header) - 1)] for name in self._shown if name not in rows]
-        self._shown, self._last = rows, "shown"
-        if not rows and first:
+        gone = [[name, *["(deleted)"] * (len(_COLUMNS) - 1)] for name in self._shown if name not in rows]
+        is_first, self._shown, self._is_first = self._is_first, rows, False
+        if not rows and is_first:
             say(no_modules(catalog), sys.stderr)
-        elif self._form == "md" and (fresh or gone):
-            say(markdown(header, list(rows.values())))
         elif fresh or gone:
-            say(table(header, fresh + gone, spare=("NEWEST", "SOURCE") if self._form == "table" else ()))
+            printed = list(rows.values()) if form == "md" else fresh + gone
+            say(draw(listing, printed, form, headers=not self._args.no_headers))
 
     def _problems(self, catalog: Catalog) -> None:
         """What is wrong besides the rows; a row's own reason stands in its row."""

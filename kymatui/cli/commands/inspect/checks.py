@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import configure_reading, follow, row_of
-from kymatui.cli.output.printing import document, markdown, table
+from kymatui.cli.output.listing import Listing, is_table, name_lines, render, render_document
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog, ModuleRow
@@ -39,17 +40,18 @@ def _text(catalog: Catalog, args: argparse.Namespace) -> str:
 
     row = row_of(catalog, args.name)
     found = [checks_json(name, evaluation) for name, evaluation in _evaluations(row, args.mode)]
-    if args.output in ("json", "yaml"):
+    if args.output == "name":
+        return name_lines(one["resource"] for one in found)
+    if not is_table(args.output):
         why = row.unknown.get(RowFact.CHECKS)
         resources = {"resources": found if why is None else None, "lint": _lint(row)}
         unknown = {} if why is None else {"resources": unknown_json(why)}
-        return document({"module": row.name, "mode": args.mode, **resources, "unknown": unknown}, args.output)
-    draw = markdown if args.output == "md" else table
+        return render_document({"module": row.name, "mode": args.mode, **resources, "unknown": unknown}, args.output)
     parts = []
     for one in found:
         head = f"{one['resource']}: {one['state']}, decided by {one['source']} ({one['decision']})"
-        lines = [[str(n), *map(_cell, rule.values())] for n, rule in enumerate(one["rules"], 1)]
-        parts.append(head + (f"\n{draw(_HEADER, lines)}" if lines else ""))
+        drawn = render(_rules(one["rules"]), args) if one["rules"] else ""
+        parts.append("\n".join(filter(None, ("" if args.no_headers else head, drawn))))
         if args.explain:
             parts += [f"{group}: {value}" for group, value in one["groups"].items()]
             parts += [one["message"]] if one["message"] else []
@@ -59,6 +61,17 @@ def _text(catalog: Catalog, args: argparse.Namespace) -> str:
     if why is not None:
         parts.append(f"{row.name}: module CRs {why}")
     return "\n".join(parts) or f"{row.name}: no module CR to check"
+
+
+def _rules(rules: Sequence[Mapping[str, Any]]) -> Listing[tuple[int, Mapping[str, Any]]]:
+    return Listing(
+        header=_HEADER,
+        entries=list(enumerate(rules, 1)),
+        lines=lambda one: ([str(one[0]), *map(_cell, one[1].values())],),
+        document=lambda _: {},
+        item=lambda one: one[1],
+        name=lambda one: str(one[1]["path"]),
+    )
 
 
 def _cell(value: object) -> str:

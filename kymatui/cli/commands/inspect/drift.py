@@ -9,7 +9,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import configure_reading, follow
-from kymatui.cli.output.printing import document, markdown, table
+from kymatui.cli.output.listing import Listing, render
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.snapshot.missing_lists import RowFact
 from kymatui.errors import KymatuiError, RefusedError
@@ -25,31 +25,39 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    return follow(args, lambda catalog: _answer(catalog, args.output))
+    return follow(args, lambda catalog: _answer(catalog, args))
 
 
-def _answer(catalog: Catalog, form: str) -> tuple[str, int]:
-    from kymatui.domain.versions.messages import drift_words
-
+def _answer(catalog: Catalog, args: argparse.Namespace) -> tuple[str, int]:
     rows = [row for row in catalog.rows if row.drift.is_drift]
     unknown = [row for row in catalog.rows if RowFact.DRIFT in row.unknown]
     why = catalog.modules_unknown
     status = RefusedError.exit_code if rows else KymatuiError.exit_code if unknown or why is not None else 0
-    if form in ("json", "yaml"):
-        found = {"cluster": catalog.cluster, "drift": [_json(row) for row in rows]}
-        reasons = {row.name: unknown_json(row.unknown[RowFact.DRIFT]) for row in unknown}
-        complete = {} if why is None else {"modules": unknown_json(why)}
-        return document({**found, "unknownDrift": reasons, "unknown": complete}, form), status
-    draw = markdown if form == "md" else table
-    lines = [[r.name, r.installed_words, r.desired, drift_words(r.drift), r.reason.actor.value] for r in rows]
-    lines += [_unknown(row) for row in unknown]
-    parts = [draw(_HEADER, lines)] if lines else []
-    parts += [f"modules: {why}"] if why is not None else []
-    return "\n\n".join(parts) or "no module drifts", status
+    listing = Listing(
+        header=_HEADER,
+        entries=[*rows, *unknown],
+        lines=lambda row: (_cells(row),),
+        document=lambda entries: {
+            "cluster": catalog.cluster,
+            "drift": [_json(row) for row in entries if RowFact.DRIFT not in row.unknown],
+            "unknownDrift": {row.name: unknown_json(row.unknown[RowFact.DRIFT]) for row in unknown},
+            "unknown": {} if why is None else {"modules": unknown_json(why)},
+        },
+        item=_json,
+        name=lambda row: row.name,
+        below=() if why is None else (f"modules: {why}",),
+        empty="no module drifts" if why is None else f"modules: {why}",
+    )
+    return render(listing, args), status
 
 
-def _unknown(row: ModuleRow) -> list[str]:
-    return [row.name, row.installed_words, row.text(RowFact.DESIRED, row.desired), str(row.unknown[RowFact.DRIFT]), ""]
+def _cells(row: ModuleRow) -> list[str]:
+    from kymatui.domain.versions.messages import drift_words
+
+    if RowFact.DRIFT in row.unknown:
+        why = str(row.unknown[RowFact.DRIFT])
+        return [row.name, row.installed_words, row.text(RowFact.DESIRED, row.desired), why, ""]
+    return [row.name, row.installed_words, row.desired, drift_words(row.drift), row.reason.actor.value]
 
 
 def _json(row: ModuleRow) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.cli.options.reading import configure_reading, row_of, watch_sessions
-from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render
+from kymatui.cli.output.printing import say
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.catalog.module_events import (
@@ -60,14 +61,11 @@ def run(args: argparse.Namespace) -> int:
 
     Raises ForbiddenError where events may not be listed, UnreachableError where they were not listed in time.
     """
-    last = ""
+    printer = ListPrinter(args)
     with closing(watch_sessions(args)) as seen:
         for session in seen:
             row, snapshot = _followed(session, args)
-            text = _text(row, snapshot, args)
-            if text != last:
-                say(text)
-                last = text
+            printer.put(_text(row, snapshot, args))
     return 0
 
 
@@ -99,16 +97,24 @@ def _text(row: ModuleRow, snapshot: Snapshot, args: argparse.Namespace) -> str:
     why = unlisted_events(row, snapshot)
     objects = event_objects(row, index_objects(snapshot, ReadCache()))
     found = [one for one, _ in events_about(snapshot, objects) if not args.types or one.type in args.types]
-    if args.output in ("json", "yaml"):
-        answer = {"cluster": snapshot.cluster, "module": row.name, "events": [event_json(one) for one in found]}
-        unknown = {"unknown": {} if why is None else {"events": unknown_json(why)}}
-        return document({**answer, **unknown}, args.output, one_line=args.watch)
-    if why is not None:
+    if why is not None and is_table(args.output):
         say(f"kymatui: {row.name} may have more events: {why}", sys.stderr)
-    if not found:
-        return f"no events of {row.name} (Kubernetes keeps events for one hour by default)"
     now = time.time()
-    return (markdown if args.output == "md" else table)(_HEADER, [_cells(one, now) for one in found])
+    listing: Listing[Event] = Listing(
+        header=_HEADER,
+        entries=found,
+        lines=lambda one: (_cells(one, now),),
+        document=lambda events: {
+            "cluster": snapshot.cluster,
+            "module": row.name,
+            "events": [event_json(one) for one in events],
+            "unknown": {} if why is None else {"events": unknown_json(why)},
+        },
+        item=event_json,
+        name=lambda one: f"{one.kind}/{one.name}",
+        empty=f"no events of {row.name} (Kubernetes keeps events for one hour by default)",
+    )
+    return render(listing, args)
 
 
 def _cells(event: Event, now: float) -> tuple[str, ...]:

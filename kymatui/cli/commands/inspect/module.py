@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import configure_reading, follow, row_of
-from kymatui.cli.output.printing import document, markdown, table
+from kymatui.cli.output.listing import Listing, render
 from kymatui.domain.snapshot.missing_lists import RowFact
 
 if TYPE_CHECKING:
-    from kymatui.domain.catalog.rows import Catalog, ModuleRow
+    from kymatui.domain.catalog.rows import ModuleRow
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -20,15 +20,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    return follow(args, lambda catalog: (_text(catalog, args.name, args.output), 0))
+    return follow(args, lambda catalog: (_text(row_of(catalog, args.name), args), 0))
 
 
-def _text(catalog: Catalog, name: str, form: str) -> str:
-    row = row_of(catalog, name)
-    if form in ("json", "yaml"):
-        return document(module_json(row), form)
-    lines = [list(line) for line in facts(row)]
-    return markdown(["FACT", "VALUE"], lines) if form == "md" else table(["FACT", "VALUE"], lines)
+def _text(row: ModuleRow, args: argparse.Namespace) -> str:
+    listing = Listing(
+        header=("FACT", "VALUE"),
+        entries=list(facts(row)),
+        lines=lambda fact: (fact,),
+        document=lambda _: module_json(row),
+        name=lambda _: row.name,
+    )
+    return render(listing, args)
 
 
 def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:

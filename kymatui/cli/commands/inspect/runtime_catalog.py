@@ -6,11 +6,14 @@ import argparse
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import watch_sessions
 from kymatui.cli.output.empty_catalog import no_modules
-from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.output.listing import Listing, is_table, render
+from kymatui.cli.output.printing import say
+from kymatui.domain.catalog.catalog_json import catalog_to_json, reports_json, row_json
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.snapshot.missing_lists import RowFact
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     Manifests = Mapping[ObjectRef, Manifest]
 
 _HEADER = ("NAME", "CHANNEL", "INSTALLED", "DESIRED", "DRIFT", "STATE", "KYMA", "MANIFEST", "MODULE CR", "MANAGER")
-_WIDE = (*_HEADER, "TAGS", "MANIFEST NAME", "MANIFEST CONDITIONS", "REASON")
+_WIDE = ("TAGS", "REASON", "MANIFEST NAME", "MANIFEST CONDITIONS")
 
 
 def show(args: argparse.Namespace) -> int:
@@ -40,9 +43,9 @@ def show(args: argparse.Namespace) -> int:
             read = (read_manifest(raw) for raw in snapshot.manifests)
             text = _text(found, {one.ref: one for one in read if isinstance(one, Manifest)}, args)
             if text != last:
-                if found.rows or args.output in ("json", "yaml"):
+                if text and (found.rows or not is_table(args.output)):
                     say(text)
-                else:
+                elif not found.rows:
                     say(no_modules(found), sys.stderr)
                 _tell(found)
                 last = text
@@ -56,19 +59,24 @@ def _tell(found: Catalog) -> None:
 
 
 def _text(found: Catalog, manifests: Manifests, args: argparse.Namespace) -> str:
-    form = args.output
-    if form in ("json", "yaml"):
-        return document(as_json(found, manifests), form, one_line=args.watch)
-    wide = form in ("wide", "md")
-    rows = [_row(row, manifests.get(row.manifest) if row.manifest else None, wide=wide) for row in found.rows]
-    return (markdown if form == "md" else table)(_WIDE if wide else _HEADER, rows)
+    listing: Listing[ModuleRow] = Listing(
+        header=(*_HEADER, *_WIDE),
+        wide=_WIDE,
+        entries=found.rows,
+        lines=lambda row: (_row(row, manifests.get(row.manifest) if row.manifest else None),),
+        document=lambda rows: as_json(replace(found, rows=tuple(rows)), manifests),
+        item=row_json,
+        name=lambda row: row.name,
+    )
+    return render(listing, args)
 
 
-def _row(row: ModuleRow, manifest: Manifest | None, *, wide: bool) -> Sequence[str]:
+def _row(row: ModuleRow, manifest: Manifest | None) -> Sequence[str]:
     from kymatui.domain.versions.messages import drift_words
 
     reports = row.reports
-    short = (
+    tags = (("mandatory", row.mandatory), ("beta", row.beta), ("internal", row.internal))
+    return (
         row.name,
         row.text(RowFact.CHANNEL, row.channel),
         row.installed_words,
@@ -79,20 +87,15 @@ def _row(row: ModuleRow, manifest: Manifest | None, *, wide: bool) -> Sequence[s
         row.text(RowFact.MANIFEST, reports.manifest),
         row.text(RowFact.CHECKS, reports.resource),
         reports.manager,
+        ",".join(name for name, holds in tags if holds),
+        row.reason.text,
+        f"{manifest.meta.namespace}/{manifest.meta.name}" if manifest is not None else "",
+        ", ".join(f"{one.type}={one.status}" for one in manifest.conditions) if manifest is not None else "",
     )
-    if not wide:
-        return short
-    tags = (("mandatory", row.mandatory), ("beta", row.beta), ("internal", row.internal))
-    names = ",".join(name for name, holds in tags if holds)
-    where = f"{manifest.meta.namespace}/{manifest.meta.name}" if manifest is not None else ""
-    conditions = ", ".join(f"{one.type}={one.status}" for one in manifest.conditions) if manifest is not None else ""
-    return (*short, names, where, conditions, row.reason.text)
 
 
 def as_json(found: Catalog, manifests: Manifests) -> dict[str, Any]:
     """The JSON of `kymatui catalog`; each module has `reports` and `manifest` besides."""
-    from kymatui.domain.catalog.catalog_json import catalog_to_json, reports_json
-
     document_of = catalog_to_json(found)
     for row, entry in zip(found.rows, document_of["modules"], strict=True):
         manifest = manifests.get(row.manifest) if row.manifest else None

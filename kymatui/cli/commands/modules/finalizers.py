@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kymatui.cli.options.confirmation import confirm_by_typing
-from kymatui.cli.options.direct_install import FORMATS, add_clusters, open_context
+from kymatui.cli.options.direct_install import add_clusters, open_context
 from kymatui.cli.options.fetching import add_fetching
+from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
+from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.output.plan_header import plan_text
-from kymatui.cli.output.printing import document, markdown, say, table
+from kymatui.cli.output.printing import say
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
@@ -37,7 +40,8 @@ class FinalizersCommand:
         group.add_argument(
             "--typed", metavar="[NS/]NAME", help="name of the object again, to confirm without a terminal"
         )
-        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
+        add_list_output(parser)
+        add_list_timeout(parser)
         add_fetching(parser)
         add_clusters(parser)
 
@@ -49,12 +53,21 @@ class FinalizersCommand:
             raise UsageError(
                 "--object and --remove must be used together", hint="they name one finalizer of one object"
             )
-        with open_context(args, once=True) as place:
-            seen = deletions_of(place.session, place.cluster).look(args.name, place.namespace)
-            place.require_module(seen)
-            found = blocked_objects(seen, place.cluster)
+        args.listed_within = args.timeout
+        with open_context(args, once=not args.watch) as place:
+            deletions = deletions_of(place.session, place.cluster)
+
+            def blocked() -> tuple[BlockedObject, ...]:
+                seen = deletions.look(args.name, place.namespace)
+                place.require_module(seen)
+                return blocked_objects(seen, place.cluster)
+
             if not args.remove:
-                return _show(args.name, found, args.output)
+                printer = ListPrinter(args)
+                for now in read_again(args, blocked):
+                    printer.show(_listing(args.name, now))
+                return 0
+            found = blocked()
             one = _one(found, args.object, args.name)
             summary = summarize_actions(["change"])
             say(plan_text(place.target, summary, _warning(one, args.remove), "table"), sys.stderr)
@@ -95,18 +108,17 @@ def _warning(one: BlockedObject, finalizer: str) -> str:
     )
 
 
-def _show(module: str, found: tuple[BlockedObject, ...], form: str) -> int:
-    if form in ("json", "yaml"):
-        say(document({"name": module, "held": [_json(one) for one in found]}, form))
-        return 0
-    if not found:
-        say(f"no finalizer blocks the deletion of {module}")
-        return 0
-    rows = [[str(one.ref), _since(one), name, owner or "unknown"] for one in found for name, owner in one.finalizers]
-    draw = markdown if form == "md" else table
-    heads = ("OBJECT", "DELETING FOR", "FINALIZER", "SET BY")
-    say(draw(heads, rows) + f"\n\n{sanitize(found[0].expected)}")
-    return 0
+def _listing(module: str, found: Sequence[BlockedObject]) -> Listing[BlockedObject]:
+    return Listing(
+        header=("OBJECT", "DELETING FOR", "FINALIZER", "SET BY"),
+        entries=found,
+        lines=lambda one: [(str(one.ref), _since(one), name, owner or "unknown") for name, owner in one.finalizers],
+        document=lambda objects: {"name": module, "held": [_json(one) for one in objects]},
+        item=_json,
+        name=lambda one: one.typed,
+        below=(sanitize(found[0].expected),) if found else (),
+        empty=f"no finalizer blocks the deletion of {module}",
+    )
 
 
 def _since(one: BlockedObject) -> str:

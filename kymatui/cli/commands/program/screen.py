@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -102,6 +103,8 @@ def show(
     again.
     """
     _require_terminal()
+    if getattr(args, "color", "auto") == "never":
+        os.environ["NO_COLOR"] = "1"  # which the screen's library reads
     # while lists are read in other threads, the screen gets its turn five times as soon
     sys.setswitchinterval(0.001)
     opened: list[CatalogSession | RemoteSession] = []

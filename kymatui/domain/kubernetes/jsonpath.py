@@ -1,8 +1,9 @@
-"""JSONPath in kubectl's dialect, for printer columns of custom resources."""
+"""JSONPath in kubectl's dialect: paths of printer columns and of --sort-by, templates of -o jsonpath."""
 
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -47,6 +48,78 @@ def find_values(text: str, obj: Any) -> list[Any]:
     for step in compile_path(text):
         values = step(values)
     return values
+
+
+def render_template(template: str, obj: Any) -> str:
+    """Return what `kubectl -o jsonpath=TEMPLATE` prints of a JSON value. Raise `JsonPathError`.
+
+    `{.path}` prints its values separated by spaces, `{"text"}` a text, `{range .path}…{end}` its contents once for
+    each value. A template without braces is one path. What does not exist prints nothing.
+    """
+    text = template if "{" in template else f"{{{template}}}"
+    written, end = _render(_pieces(text), 0, obj, obj, text)
+    if end >= 0:
+        raise JsonPathError("{end} without {range}")
+    return written
+
+
+_PIECE = re.compile(r"""\{((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^{}"'])*)\}|([^{}]+)""", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+def _pieces(text: str) -> list[tuple[bool, str]]:
+    """Return the parts of a template: whether each stands in braces, and its text."""
+    pieces: list[tuple[bool, str]] = []
+    position = 0
+    while position < len(text):
+        match = _PIECE.match(text, position)
+        if match is None:
+            raise JsonPathError(f"unclosed or stray brace in {text!r} at {position}")
+        pieces.append((match[2] is None, match[1].strip() if match[2] is None else match[2]))
+        position = match.end()
+    return pieces
+
+
+def _render(pieces: list[tuple[bool, str]], at: int, root: Any, here: Any, text: str) -> tuple[str, int]:
+    """Return the text up to the next {end}, and the place behind it, -1 at the end of the template."""
+    written: list[str] = []
+    while at < len(pieces):
+        is_action, body = pieces[at]
+        at += 1
+        if not is_action:
+            written.append(body)
+        elif body == "end":
+            return "".join(written), at
+        elif body.startswith("range ") or body == "range":
+            items = find_values(_path(body.removeprefix("range").strip()), _start(body, root, here))
+            after = _render(pieces, at, root, None, text)[1]  # once for its end, also where there is no item
+            if after < 0:
+                raise JsonPathError(f"{{range}} without {{end}} in {text!r}")
+            written += (_render(pieces, at, root, item, text)[0] for item in items)
+            at = after
+        elif body[:1] in ("'", '"'):
+            written.append(re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), body[1:-1]))
+        else:
+            written.append(" ".join(map(_printed, find_values(_path(body), _start(body, root, here)))))
+    return "".join(written), -1
+
+
+def _start(body: str, root: Any, here: Any) -> Any:
+    return root if body.removeprefix("range").strip().startswith("$") else here
+
+
+def _path(text: str) -> str:
+    """Return a path as `find_values` reads it; raise `JsonPathError` for none."""
+    if not text:
+        raise JsonPathError("empty path")
+    text = text.removeprefix("@")
+    return text if text[:1] in (".", "[", "$", "") else f".{text}"
+
+
+def _printed(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _field(name: str) -> JsonPathStep:

@@ -1,0 +1,70 @@
+"""Colours of cells: states, severities and verdicts, on a terminal only.
+
+The terminal's own eight colours are used, so that they fit its theme. No two states share one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from typing import Final, TextIO
+
+from kymatui.domain.kyma.problems import Severity
+from kymatui.domain.kyma.states import State
+
+RED, GREEN, YELLOW, BLUE, MAGENTA, CYAN, DIM = "31", "32", "33", "34", "35", "36", "2"
+STATE_COLOURS: Final[Mapping[str, str]] = {
+    State.READY: GREEN,
+    State.PROCESSING: CYAN,
+    State.WARNING: YELLOW,
+    State.ERROR: RED,
+    State.DELETING: MAGENTA,
+    State.UNKNOWN: BLUE,
+    State.UNMANAGED: DIM,
+    State.NOT_INSTALLED: DIM,
+}
+_COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
+    **dict.fromkeys(("STATE", "KYMA", "MANIFEST", "MODULE CR", "MANAGER"), STATE_COLOURS),
+    "SEVERITY": {Severity.ERROR: RED, Severity.WARNING: YELLOW, Severity.INFO: DIM},
+    "TYPE": {"Warning": YELLOW},
+    "VERDICT": {"not intended": RED, "unknown": BLUE, "under way": CYAN},
+    "HEALTH": {"broken": RED, "unknown": BLUE, "healthy": GREEN},
+    "STATUS": {"missing": RED, "left over": YELLOW, "unknown": BLUE},
+}
+"""By column the words that have a colour; others, and other columns, have none."""
+_SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class _Choice:
+    """The value of `--color`; auto until a command line says otherwise."""
+
+    when = "auto"
+
+
+CHOICE = _Choice()
+
+
+def choose_colours(when: str) -> None:
+    """Remember `--color` for what this process prints."""
+    CHOICE.when = when
+
+
+def has_colours(stream: TextIO | None = None) -> bool:
+    """Return whether text for this stream, by default standard output, may have colours."""
+    if CHOICE.when != "auto":
+        return CHOICE.when == "always"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return (stream or sys.stdout).isatty()
+
+
+def coloured(title: str, cell: str, padded: str) -> str:
+    """Return a padded cell in the colour that its column gives to its word; "Ready (deleting)" is Ready."""
+    colour = _COLUMNS.get(title, {}).get(cell.partition(" (")[0].strip())
+    return f"\x1b[{colour}m{padded}\x1b[0m" if colour else padded
+
+
+def without_colours(text: str) -> str:
+    return _SEQUENCE.sub("", text)
