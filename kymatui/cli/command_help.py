@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from kymatui.cli.output.program_name import example_as_started
+
 GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("read a cluster", ("catalog", "module", "checks", "events", "logs", "drift", "audit")),
     (
@@ -245,7 +247,7 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
-    "catalog": ("get", "list", "ls", "modules", "status"),
+    "catalog": ("get", "ls", "modules"),
     "module": ("describe", "show", "get"),
     "audit": ("problems", "doctor", "findings"),
     "delete": ("uninstall", "remove", "rm"),
@@ -261,4 +263,4 @@ SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
 def format_examples(name: str) -> str:
     """Return the examples of a command, or of kymatui itself, as the end of its help."""
     lines = EXAMPLES.get(name) or SUBCOMMAND_EXAMPLES.get(name, ()) if name else TOP_EXAMPLES
-    return "\n".join(["examples:", *(f"  {line}" for line in lines)]) if lines else ""
+    return "\n".join(["examples:", *(f"  {example_as_started(line)}" for line in lines)]) if lines else ""

@@ -57,6 +57,7 @@ class CommandEntry(NamedTuple):
     help: str
     module: str
     writes: Callable[[argparse.Namespace], bool]
+    aliases: tuple[str, ...] = ()
 
     def load(self) -> CommandModule:
         name, _, attribute = self.module.partition(":")
@@ -70,6 +71,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
         "list modules with channel, versions, drift and state",
         "kymatui.cli.commands.inspect.catalog",
         reads,
+        ("list", "status"),
     ),
     CommandEntry("module", "print everything known about a module", "kymatui.cli.commands.inspect.module", reads),
     CommandEntry("checks", "explain a module's state, rule by rule", "kymatui.cli.commands.inspect.checks", reads),
@@ -232,4 +234,4 @@ COMMANDS: tuple[CommandEntry, ...] = (
 
 
 def by_name(name: str) -> CommandEntry | None:
-    return next((command for command in COMMANDS if command.name == name), None)
+    return next((command for command in COMMANDS if name == command.name or name in command.aliases), None)

@@ -14,6 +14,7 @@ from typing import TextIO
 from kymatui.cli.command_table import CommandEntry
 from kymatui.cli.output.colours import choose_colours
 from kymatui.cli.output.printing import ANSWER, document, say
+from kymatui.cli.output.program_name import as_started
 from kymatui.cli.parser import build_parser
 from kymatui.errors import KymatuiError, ReadOnlyError
 
@@ -75,9 +76,9 @@ def _place(error: KymatuiError, args: argparse.Namespace | None) -> None:
 
 def _report(error: KymatuiError) -> None:
     try:
-        print(f"kymatui: {error}", file=sys.stderr)
+        print(as_started(f"kymatui: {error}"), file=sys.stderr)
         if error.hint:
-            print(f"  hint: {error.hint}", file=sys.stderr)
+            print(as_started(f"  hint: {error.hint}"), file=sys.stderr)
         sys.stderr.flush()
     except OSError:
         _abandon(sys.stderr)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from kymatui import __version__
 from kymatui.cli.command_table import COMMANDS, CommandEntry, by_name, reads
 from kymatui.cli.durations import DURATION_EXAMPLES, read_duration
+from kymatui.cli.output.program_name import PROGRAM, as_started
 from kymatui.errors import UnknownNameError, UsageError, did_you_mean, nearest_names
+
+_IN_KUBECONFIG = frozenset(
+    {
+        *("--cluster", "--server", "-s", "--token", "--certificate-authority", "--client-certificate", "--client-key"),
+        *("--insecure-skip-tls-verify", "--tls-server-name", "--username", "--password"),
+    }
+)
+"""Options of kubectl that name another cluster: plans, backups and read-only settings go by the context's name."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -28,7 +37,7 @@ class _Parser(argparse.ArgumentParser):
         from kymatui.cli.command_help import format_examples
 
         self.usage = self.usage_line().replace("%", "%%")
-        self.epilog = format_examples(self.prog.partition(" ")[2]) or None
+        self.epilog = format_examples(self.prog.removeprefix(PROGRAM.name).strip()) or None
         return super().format_help()
 
     def usage_line(self) -> str:
@@ -61,6 +70,9 @@ class _Parser(argparse.ArgumentParser):
             raise UsageError(
                 f'unexpected argument "{words[0]}"', hint=f"usage: {self.usage_line()}; {self._help_hint()}"
             )
+        if option in _IN_KUBECONFIG:
+            hint = "choose a context of the kubeconfig with --context"
+            raise UnknownNameError(f"kymatui reads {option} from the kubeconfig only", hint=hint)
         raise UnknownNameError.near("option", option, self._option_string_actions, hint=self._help_hint())
 
     def _help_hint(self) -> str:
@@ -121,7 +133,7 @@ class _TopParser(_Parser):
             formatter.end_section()
         formatter.add_text(format_examples(""))
         formatter.add_text(
-            "`kymatui COMMAND --help` prints options and examples of a command; `kymatui help` lists topics."
+            as_started("`kymatui help COMMAND` prints options and examples of a command; `kymatui help` lists topics.")
         )
         return formatter.format_help()
 
@@ -200,7 +212,7 @@ class _Commands(_SubParsers):
 
 
 def build_parser(words: Sequence[str]) -> _TopParser:
-    parser = _TopParser(prog="kymatui", description="Manage Kyma modules on Kubernetes clusters, in a terminal.")
+    parser = _TopParser(prog=PROGRAM.name, description="Manage Kyma modules on Kubernetes clusters, in a terminal.")
     parser.add_argument("--version", action="version", version=f"kymatui {__version__}")
     add_cluster_options(parser, default=None)
     commands = _possible(words)
@@ -217,6 +229,7 @@ def build_parser(words: Sequence[str]) -> _TopParser:
     for command in commands:
         subparsers.add_parser(
             command.name,
+            aliases=command.aliases,
             help=command.help,
             description=f"{command.help[:1].upper()}{command.help[1:]}.",
         )
@@ -259,6 +272,25 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None)
         metavar="NS",
         default=default,
         help="namespace to use (default: the context's); read first if you may not list all namespaces",
+    )
+    group.add_argument(
+        "--user", metavar="NAME", default=default, help="user of the kubeconfig (default: the context's)"
+    )
+    group.add_argument("--as", dest="as_user", metavar="USER", default=default, help="user to impersonate")
+    group.add_argument(
+        "--as-group",
+        action="append",
+        metavar="GROUP",
+        default=default,
+        help="group to impersonate, with --as; repeatable",
+    )
+    group.add_argument("--as-uid", metavar="UID", default=default, help="UID to impersonate, with --as")
+    group.add_argument(
+        "--request-timeout",
+        type=read_duration,
+        metavar="DURATION",
+        default=default,
+        help="limit of each request to the cluster (default: kymatui's own limits)",
     )
     group.add_argument(
         "--read-only",

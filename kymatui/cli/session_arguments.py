@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kymatui.errors import UsageError
 from kymatui.settings.config_file import Settings, load_settings
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
-    from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
+    from kymatui.adapters.sessions.cluster.session_options import AccessOverrides, RemoteOptions, SessionOptions
     from kymatui.adapters.sessions.control_plane.pair_session import PairSession
 
 
@@ -36,8 +37,20 @@ def session_options_of(
         catalogs=tuple(source for sources in catalogs for source in sources or ()),
         maintenance_policy=settings.maintenance_policy,
         restricted_modules=settings.restricted_modules,
+        access=_access(args),
     )
     return options, settings
+
+
+def _access(args: argparse.Namespace) -> AccessOverrides:
+    """Who sends the requests, and for how long. Raise UsageError for a group or UID without a user."""
+    from kymatui.adapters.sessions.cluster.session_options import AccessOverrides
+
+    user, groups, uid = (getattr(args, name, None) for name in ("as_user", "as_group", "as_uid"))
+    if (groups or uid) and not user:
+        raise UsageError("--as-group and --as-uid need --as", hint="--as names the user to impersonate")
+    limit = getattr(args, "request_timeout", None) or 0.0
+    return AccessOverrides(getattr(args, "user", None) or "", user or "", tuple(groups or ()), uid or "", limit)
 
 
 def open_configured_session(options: SessionOptions, settings: Settings, *, once: bool = False) -> CatalogSession:

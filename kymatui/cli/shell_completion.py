@@ -49,11 +49,16 @@ class Typed:
 
 def main(words: Sequence[str]) -> int:
     """Prints what can stand there, one a line, within a second."""
+    return complete(lambda: _answer(words))
+
+
+def complete(find: Callable[[], Sequence[str]]) -> int:
+    """Print what `find` returns, one a line, within a second; nothing if it fails."""
     answer: list[str] = []
 
     def work() -> None:  # whatever fails, a line that is being typed is no place for a traceback
         with contextlib.suppress(Exception):
-            answer.extend(_answer(words))
+            answer.extend(find())
 
     worker = threading.Thread(target=work, name="completion", daemon=True)
     worker.start()

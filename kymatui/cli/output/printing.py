@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import Any, TextIO
 
 from kymatui.cli.output import colours
+from kymatui.cli.output.program_name import as_started
 from kymatui.domain.kubernetes.terminal_text import sanitize
 
 
@@ -145,6 +146,7 @@ def say(text: str, stream: TextIO | None = None) -> None:
     out = stream or sys.stdout
     if out is sys.stdout:
         ANSWER.given = True
+    text = as_started(text)
     text = text if colours.has_colours(out) else colours.without_colours(text)
     encoding = out.encoding or "utf-8"
     print(text.encode(encoding, "replace").decode(encoding), file=out, flush=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kymatui.adapters.http.requests_import import load_requests
@@ -16,7 +16,13 @@ from kymatui.adapters.kube.auth.credentials import (
     read_user,
 )
 from kymatui.adapters.kube.auth.endpoint import Endpoint, read_endpoint
-from kymatui.adapters.kube.auth.kubeconfig import KubeContext, no_kubeconfig, read_kubeconfig
+from kymatui.adapters.kube.auth.kubeconfig import (
+    NO_OVERRIDES,
+    AccessOverrides,
+    KubeContext,
+    no_kubeconfig,
+    read_kubeconfig,
+)
 from kymatui.errors import ConfigurationError
 
 ClusterKey = tuple[tuple[Path, ...], str]
@@ -29,7 +35,8 @@ class Connection:
     """Connection data of one cluster; `key` identifies it by kubeconfig files and context name.
 
     `title` is a display name, empty where the context name serves. A connection that is `given` comes from a Secret,
-    and `context` names that Secret. `repr` shows only the context name, no secrets.
+    and `context` names that Secret. `request_timeout` is in seconds, 0 for the transport's own limits. `repr` shows
+    only the context name, no secrets.
     """
 
     key: ClusterKey
@@ -40,6 +47,7 @@ class Connection:
     credentials: CredentialSource
     title: str = ""
     given: bool = False
+    request_timeout: float = 0.0
 
     @property
     def name(self) -> str:
@@ -51,7 +59,11 @@ class Connection:
 
 
 def connect(
-    kubeconfig: str = "", context: str = "", namespace: str = "", environment: Mapping[str, str] | None = None
+    kubeconfig: str = "",
+    context: str = "",
+    namespace: str = "",
+    environment: Mapping[str, str] | None = None,
+    overrides: AccessOverrides = NO_OVERRIDES,
 ) -> Connection:
     """Read the kubeconfig; opens no socket and runs no plugin. Raise ConfigurationError if it is unusable."""
     config = read_kubeconfig(kubeconfig, environment)
@@ -61,32 +73,37 @@ def connect(
             raise no_kubeconfig(kubeconfig, environment)
         if context and context != _IN_CLUSTER:
             raise ConfigurationError(f"no kubeconfig found, so there is no context {context!r}")
-        return inside
-    chosen = config.context(context)
+        if overrides.user or overrides.impersonation:
+            raise ConfigurationError("no kubeconfig found, so there is no other user", hint="use --kubeconfig")
+        return replace(inside, request_timeout=overrides.request_timeout)
+    chosen = config.context(context, overrides)
     endpoint = read_endpoint(chosen.cluster)
     read_user(chosen.user, endpoint, chosen.cluster)  # to raise now, not at the first request
     return Connection(
         key=chosen.key,
         context=chosen.name,
         namespace=namespace or chosen.namespace,
-        user=chosen.user.name if chosen.user else "",
+        user=" as ".join(filter(None, (chosen.user.name if chosen.user else "", overrides.impersonated))),
         endpoint=endpoint,
         credentials=CredentialSource(
-            _reader(kubeconfig, chosen, environment),
+            _reader(kubeconfig, chosen, environment, overrides),
             name=chosen.user.name if chosen.user else "",
             kind=authentication_kind(chosen.user),
         ),
+        request_timeout=overrides.request_timeout,
     )
 
 
-def _reader(kubeconfig: str, chosen: KubeContext, environment: Mapping[str, str] | None) -> Callable[[], Credential]:
+def _reader(
+    kubeconfig: str, chosen: KubeContext, environment: Mapping[str, str] | None, overrides: AccessOverrides
+) -> Callable[[], Credential]:
     """Return a credential function that reads the files each time, so that a new login takes effect."""
 
     def make() -> Credential:
         config = read_kubeconfig(kubeconfig, environment)
         if config is None:
             raise no_kubeconfig(kubeconfig, environment)
-        now = config.context(chosen.name)
+        now = config.context(chosen.name, overrides)
         return read_user(now.user, read_endpoint(now.cluster), now.cluster)()
 
     return make

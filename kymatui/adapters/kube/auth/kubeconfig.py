@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,30 @@ class KubeconfigEntry:
     name: str
     body: Mapping[str, Any] = field(repr=False)
     file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class AccessOverrides:
+    """What a command line has instead of the kubeconfig's; "" and () where it says nothing.
+
+    `user` is the name of another user of the kubeconfig, the others are whom to impersonate. `request_timeout` is in
+    seconds, 0 for no limit of its own.
+    """
+
+    user: str = ""
+    impersonated: str = ""
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    request_timeout: float = 0.0
+
+    @property
+    def impersonation(self) -> Mapping[str, Any]:
+        """Return the fields of a kubeconfig's user that impersonate."""
+        found = {"as": self.impersonated, "as-groups": list(self.groups), "as-uid": self.uid}
+        return {name: value for name, value in found.items() if value}
+
+
+NO_OVERRIDES = AccessOverrides()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +82,7 @@ class Kubeconfig:
     contexts: Mapping[str, KubeconfigEntry]
     current: str
 
-    def context(self, wanted: str = "") -> KubeContext:
+    def context(self, wanted: str = "", overrides: AccessOverrides = NO_OVERRIDES) -> KubeContext:
         """Return the named context, else the current one. Raise ConfigurationError or UnknownNameError."""
         name = wanted or self.current
         if not name:
@@ -76,9 +100,22 @@ class Kubeconfig:
             name=name,
             namespace=_text(entry, "namespace"),
             cluster=self._pointed(entry, "cluster", self.clusters),
-            user=self._pointed(entry, "user", self.users) if entry.body.get("user") else None,
+            user=self._user(entry, overrides),
             files=self.files,
         )
+
+    def _user(self, context: KubeconfigEntry, overrides: AccessOverrides) -> KubeconfigEntry | None:
+        """Return the context's user, or the chosen one, with whom it impersonates."""
+        found = self._pointed(context, "user", self.users) if context.body.get("user") else None
+        if overrides.user:
+            found = self.users.get(overrides.user)
+            if found is None:
+                where, hint = f"in {_listed(self.files)}", f"users: {', '.join(sorted(self.users)) or 'none'}"
+                raise UnknownNameError.near("user", overrides.user, self.users, where=where, hint=hint)
+        if not overrides.impersonation:
+            return found
+        found = found or KubeconfigEntry("", {}, context.file)
+        return replace(found, body={**found.body, **overrides.impersonation})
 
     def _names(self) -> str:
         return ", ".join(sorted(self.contexts)) or "none"

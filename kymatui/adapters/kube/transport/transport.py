@@ -7,6 +7,7 @@ audits show it as proof.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter
@@ -116,6 +117,7 @@ class Transport:
         self.heard = 0.0
         """When the server last answered or sent something, by the monotonic clock; 0 before it did."""
         self._asked_first = 0.0
+        self._longest = connection.request_timeout or math.inf  # of everything but streams, which wait for changes
         self._sleep = sleep
         self._lock = threading.Lock()
         self._pool: ConnectionPool | None = None
@@ -227,10 +229,10 @@ class Transport:
         self.counts[request.method] += 1
         self.writes += not is_read_only_request(request.method, request.path)
         began = time.monotonic()
-        timeout = self._timeout(request, began)
+        timeout = self._timeout(request, began, math.inf if stream else self._longest)
 
         def exchange() -> ApiReply:
-            with answered_within(ANSWER_SECONDS if stream else request.lasts) as deadline:
+            with answered_within(ANSWER_SECONDS if stream else min(request.lasts, self._longest)) as deadline:
                 response = pool.request(
                     request.method,
                     request.target,
@@ -253,9 +255,9 @@ class Transport:
             self._hear()
         return reply
 
-    def _timeout(self, request: Request, now: float) -> tuple[float, float]:
+    def _timeout(self, request: Request, now: float, longest: float) -> tuple[float, float]:
         """Return the timeout of a request, which is shorter until the server has answered once."""
-        connect, silence = request.timeout
+        connect, silence = (min(limit, longest) for limit in request.timeout)
         if self.heard:
             return connect, silence
         self._asked_first = self._asked_first or now

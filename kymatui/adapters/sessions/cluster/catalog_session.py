@@ -44,7 +44,7 @@ def open_session(options: SessionOptions, timing: WatchTiming | None = None) -> 
     from kymatui.adapters.kube.auth.connection import connect
     from kymatui.adapters.kube.transport.transport import Transport
 
-    connection = connect(options.kubeconfig, options.context, options.namespace)
+    connection = connect(options.kubeconfig, options.context, options.namespace, overrides=options.access)
     transport = Transport(connection, read_only=options.read_only)
     cache = DiscoveryCache(connection.endpoint.server, f"{connection.context}/{connection.user}")
     rules = read_configured_rules(options.maintenance_policy, options.restricted_modules)

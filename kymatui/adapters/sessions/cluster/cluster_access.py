@@ -20,7 +20,7 @@ def open_cluster(options: SessionOptions | None = None) -> KubeCluster:
     from kymatui.adapters.kube.transport.transport import Transport
 
     chosen = options or SessionOptions()
-    connection = connect(chosen.kubeconfig, chosen.context, chosen.namespace)
+    connection = connect(chosen.kubeconfig, chosen.context, chosen.namespace, overrides=chosen.access)
     transport = Transport(connection, read_only=chosen.read_only)
     cache = DiscoveryCache(connection.endpoint.server, f"{connection.context}/{connection.user}")
     return cluster_of(Client(transport, Discovery(transport, cache)))
@@ -30,7 +30,7 @@ def context_name(options: SessionOptions) -> str:
     """Return the selected context's name without a request. Raise ConfigurationError."""
     from kymatui.adapters.kube.auth.connection import connect
 
-    return connect(options.kubeconfig, options.context, options.namespace).context
+    return connect(options.kubeconfig, options.context, options.namespace, overrides=options.access).context
 
 
 def cluster_of(client: Client) -> KubeCluster:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kymatui.adapters.kube.auth.kubeconfig import NO_OVERRIDES, AccessOverrides
+
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
@@ -12,6 +14,7 @@ class SessionOptions:
     `catalogs` are sources of community modules outside of the cluster: URLs, files, folders. `maintenance_policy` is a
     file and `restricted_modules` are names: what is configured for lifecycle-manager, and no cluster shows. With `once`
     everything is listed and nothing watched: it is for whoever looks at the first snapshot, and leaves.
+    `access` is who sends the requests, and for how long.
     """
 
     kubeconfig: str = ""
@@ -22,6 +25,7 @@ class SessionOptions:
     maintenance_policy: str = ""
     restricted_modules: tuple[str, ...] = ()
     once: bool = False
+    access: AccessOverrides = NO_OVERRIDES
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +35,6 @@ class RemoteOptions:
     control: SessionOptions
     runtime: str = ""
     by_hand: SessionOptions | None = None
+
+
+__all__ = ["AccessOverrides", "RemoteOptions", "SessionOptions"]

@@ -1,0 +1,29 @@
+"""The words that started kymatui: `kymatui`, or `kubectl kymatui` for the plugin; help and hints repeat them."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+PLUGIN: Final = "kubectl kymatui"
+_IN_TEXT = re.compile(r"`kymatui (?=[a-z-])")
+_IN_EXAMPLE = re.compile(r"(?<![\w./-])kymatui(?=\s)")
+
+
+class _Program:
+    """The name of this process."""
+
+    name = "kymatui"
+
+
+PROGRAM = _Program()
+
+
+def as_started(text: str) -> str:
+    """Return a text in which commands between backticks begin with the words that started this process."""
+    return text if PROGRAM.name == "kymatui" else _IN_TEXT.sub(f"`{PROGRAM.name} ", text)
+
+
+def example_as_started(line: str) -> str:
+    """Return an example with the words that started this process."""
+    return line if PROGRAM.name == "kymatui" else _IN_EXAMPLE.sub(PROGRAM.name, line, count=1)
