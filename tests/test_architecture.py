@@ -203,7 +203,7 @@ ORDER = {
         ("versions",),
         ("modules",),
         ("catalog",),
-        ("remote", "fleet", "logs"),
+        ("remote", "fleet", "logs", "objects"),
         ("kyma_edit",),
         ("plans", "audit"),
         ("glossary",),

@@ -140,7 +140,7 @@ async def test_every_tab_is_reached_by_its_number_its_letter_and_tab(pilot: Pilo
     await pilot.pause()
     assert isinstance(app.screen, ModuleScreen)
     for number, (key, pane) in enumerate(zip("dtxveyh", PANES, strict=True), 1):
-        for press in (str(number), "d", key):
+        for press in (str(number), "1", key):
             await pilot.press(press)
         assert isinstance(app.screen.pane, pane)
     await pilot.press("tab")
@@ -195,7 +195,7 @@ async def test_pods_are_asked_for_only_while_a_tree_is_seen() -> None:
         assert session.grown_from == ()
         await pilot.press("t")
         await until(pilot, lambda: bool(session.grown_from))
-        await pilot.press("d")
+        await pilot.press("1")
         await until(pilot, lambda: session.grown_from == ())
         assert session.looked_at
 

@@ -128,7 +128,7 @@ def screen_for(step: ScreenStep) -> FramedScreen:
         from kymatui.ui.navigation.history import object_reference
         from kymatui.ui.screens.object_screen import ObjectScreen
 
-        return ObjectScreen(object_reference(step))
+        return ObjectScreen(object_reference(step), step.tab)
     if step.kind == "logs":
         from kymatui.ui.logs.logs_screen import LogsScreen
 

@@ -9,6 +9,8 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 _KEPT = 100
 _OBJECT = "object"
 LOGS = "logs"
+YAML, DESCRIBE = "yaml", "describe"
+"""The tabs of an object's screen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ _IDS = {
     "module.copy-yaml": KEEP,
     "object.copy": KEEP,
     "object.logs": OPEN,
+    "object.yaml": VIEW,
+    "object.describe": VIEW,
     "delete.logs": OPEN,
     "problems.logs": OPEN,
     "log.left": MOVE,

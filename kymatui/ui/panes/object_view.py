@@ -39,8 +39,8 @@ class ObjectView(Vertical):
         self._note = ""
 
     def compose(self) -> ComposeResult:
-        yield Static("", id="yaml-name")
-        yield Static("", id="yaml-state")
+        yield Static("", id="yaml-name", classes="object-name")
+        yield Static("", id="yaml-state", classes="object-state")
         yield Document(id="yaml")
 
     @property

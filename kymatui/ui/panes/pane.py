@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.binding import Binding, BindingType
@@ -55,13 +56,13 @@ class Pane(Vertical):
         """Return the object under the cursor; None where the line has none."""
         return None
 
-    def open_entry(self) -> None:
-        """Open the object under the cursor on a screen of its own."""
+    def open_entry(self, tab: str = "") -> None:
+        """Open the object under the cursor on a screen of its own, as YAML or described."""
         ref = self.entry()
         if ref is None:
             self.notify("this line has no object", timeout=3)
         else:
-            self.kymatui.ways.open(object_step(ref))
+            self.kymatui.ways.open(replace(object_step(ref), tab=tab))
 
     def action_logs(self) -> None:
         """Open the logs of the Pods of the object under the cursor, else those of the module's manager."""

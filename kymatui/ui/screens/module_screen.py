@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from kymatui.domain.catalog.rows import ModuleRow
 from kymatui.ui.connection.cluster_link import FollowedObjects
-from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.navigation.history import YAML, ScreenStep
 from kymatui.ui.panes.checks_pane import ChecksPane
 from kymatui.ui.panes.documents_pane import DocumentsPane
 from kymatui.ui.panes.events_pane import EventsPane
@@ -37,7 +37,7 @@ PANES: tuple[type[Pane], ...] = (
     HistoryPane,
 )
 TABS = tuple(Tab(str(number), pane.TITLE) for number, pane in enumerate(PANES, 1))
-_KEYS = {key: pane.TITLE for key, pane in zip("dtxveyh", PANES, strict=True) if pane is not DocumentsPane}
+_KEYS = {key: pane.TITLE for key, pane in zip("dtxveyh", PANES, strict=True) if key not in "dy"}
 
 
 class ModuleScreen(ModuleActionScreen):
@@ -52,7 +52,10 @@ class ModuleScreen(ModuleActionScreen):
             Binding(key, f"tab('{title}')", title.capitalize(), show=False, id=f"module.{title}")
             for key, title in _KEYS.items()
         ),
-        Binding("y", "yaml", "YAML of the selected object or of the module", show=False, id="module.yaml"),
+        Binding(
+            "d", "object('describe')", "Describe the selected object or the module", show=False, id="module.overview"
+        ),
+        Binding("y", "object('yaml')", "YAML of the object or of the module", show=False, id="module.yaml"),
         Binding("tab", "next_tab(1)", "Next tab", show=False, id="module.next-tab"),
         Binding("shift+tab", "next_tab(-1)", "Previous tab", show=False, id="module.previous-tab"),
     ]
@@ -150,12 +153,12 @@ class ModuleScreen(ModuleActionScreen):
         titles = [tab.label for tab in TABS]
         await self.action_tab(titles[(titles.index(self._tab) + by) % len(titles)])
 
-    async def action_yaml(self) -> None:
-        """Open the object of a line, else the tab with the module's own objects."""
+    async def action_object(self, tab: str) -> None:
+        """Open the object of a line, else the tab of the module: its own objects, or the overview."""
         if self.pane is not None and self.pane.LISTS_OBJECTS:
-            self.pane.open_entry()
+            self.pane.open_entry(tab)
         else:
-            await self.action_tab(DocumentsPane.TITLE)
+            await self.action_tab(DocumentsPane.TITLE if tab == YAML else OverviewPane.TITLE)
 
     def ask_again(self) -> None:
         if self.pane is not None:

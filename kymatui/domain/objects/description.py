@@ -1,0 +1,51 @@
+"""What is known of one object: the object, its references and events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kymatui.domain.catalog.module_events import Event
+from kymatui.domain.kubernetes.conditions import Condition, read_conditions
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.managed_fields import FieldWriter, field_writers
+from kymatui.domain.kubernetes.object_meta import ObjectMeta, read_meta, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.objects.references import ResolvedReference
+from kymatui.domain.snapshot.snapshots import Object
+
+_NEGATIVE = ("Pressure", "Failure", "Failed", "Suspended", "NetworkUnavailable", "Degraded", "Stalled")
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """An object with what was read about it; `events_unknown` says why events are missing, "" if they are listed."""
+
+    raw: Object
+    references: tuple[ResolvedReference, ...] = ()
+    events: Sequence[Event] = ()
+    events_unknown: str = ""
+    left_out: int = field(default=0)
+    """References that were not looked up because there are too many."""
+
+    @property
+    def ref(self) -> ObjectRef:
+        return read_ref(self.raw)
+
+    @property
+    def meta(self) -> ObjectMeta:
+        return read_meta(JsonReader(self.raw))
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        return read_conditions(JsonReader(self.raw).child("status"))
+
+    @property
+    def writers(self) -> tuple[FieldWriter, ...]:
+        return field_writers(self.raw)
+
+
+def is_bad(condition: Condition) -> bool:
+    """Return whether a condition reports a problem: most say True when all is well, some the opposite."""
+    expected = "False" if condition.type.endswith(_NEGATIVE) else "True"
+    return condition.status not in (expected, "")
