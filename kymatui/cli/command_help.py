@@ -167,7 +167,9 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui helm pull demo --repo https://charts.example.org",
     ),
     "bundle": (
-        "kymatui bundle create -c module-config.yaml --registry registry.example/modules",
+        "kymatui bundle scaffold --module-team kyma/blue",
+        "kymatui bundle lint",
+        "kymatui bundle create --registry registry.example/modules",
         "kymatui bundle where kyma-project.io/module/keda:1.6.0 --registry registry.example/modules",
     ),
     "demo": (
@@ -219,6 +221,18 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "helm pull": (
         "kymatui helm pull demo --repo https://charts.example.org",
         "kymatui helm pull oci://registry.example/charts/shop --untar --untardir charts",
+    ),
+    "bundle scaffold": (
+        "kymatui bundle scaffold --module-team kyma/blue --gen-default-cr",
+        "kymatui bundle scaffold --module-team kyma/blue --module-name example.org/module/shop --directory shop",
+    ),
+    "bundle lint": (
+        "kymatui bundle lint                      # exit status 2 if there are errors",
+        "kymatui bundle lint -c config/module-config.yaml --strict -o json",
+    ),
+    "bundle template": (
+        "kymatui bundle template registry.example/modules//kyma-project.io/module/keda:1.6.0 --channel fast",
+        "kymatui bundle template registry.example//kyma-project.io/module/keda:1.6.0 -o template.yaml",
     ),
     "bundle create": (
         "kymatui bundle create                    # template.yaml from module-config.yaml, nothing is pushed",

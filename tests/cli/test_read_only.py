@@ -19,6 +19,7 @@ from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
 from kymatui.cli.command_table import COMMANDS, by_name
 from kymatui.cli.commands.program import screen
 from kymatui.cli.main import main
+from kymatui.cli.subcommands import LazySubcommands
 from kymatui.composition import sandbox
 from kymatui.sandbox.fault_client import FaultClient
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
@@ -86,6 +87,8 @@ def leaves(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, ar
         yield name, parser
     for action in below:
         for word, sub in action.choices.items():
+            if isinstance(action, LazySubcommands):
+                action.configured(word)
             yield from leaves(sub, f"{name} {word}")
 
 

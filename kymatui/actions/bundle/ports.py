@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from kymatui.engine.authoring.module_component import GitCommit
-from kymatui.engine.cluster.ports import Object
-
-CheckCustomResource = Callable[[Object, Object], Sequence[str]]
-"""Returns what the API server would report of a custom resource, given its CRD."""
 
 
 class ArtifactStore(Protocol):

@@ -56,7 +56,7 @@ OLD_FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ConfigManager:
-    """The object that tells whether the module is ready."""
+    """The object that reports whether the module is ready."""
 
     type: GroupVersionKind
     name: str

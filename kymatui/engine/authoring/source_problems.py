@@ -28,7 +28,7 @@ class SourceProblemsError(ConfigurationError):
     """The sources of a module have errors; `problems` are all of them."""
 
     def __init__(self, problems: Sequence[SourceProblem]) -> None:
-        super().__init__("\n".join(map(str, problems)))
+        super().__init__("\n".join(map(str, problems)), hint="`kymatui bundle lint` reports every problem")
         self.problems = tuple(problems)
 
 

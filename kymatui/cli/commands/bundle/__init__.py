@@ -7,7 +7,10 @@ from kymatui.cli.subcommands import Subcommands
 SUBCOMMANDS = Subcommands(
     "kymatui.cli.commands.bundle",
     {
+        "scaffold": "write a module config and the files that it names",
+        "lint": "report every problem of a module's sources, with file and line",
         "create": "build a module, publish its component",
+        "template": "print the ModuleTemplate of a component version",
         "where": "print the repository and tag of a component version",
     },
 )

@@ -1,0 +1,118 @@
+"""The template of a component version in a registry: the one that it carries, else one from its descriptor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.actions.bundle.stored_components import StoredComponent, require_component
+from kymatui.engine.authoring.module_component import DEFAULT_CR, MODULE_TEMPLATE, repository_context
+from kymatui.engine.authoring.module_manifest import read_default_cr
+from kymatui.engine.authoring.module_template import (
+    API_VERSION,
+    BETA,
+    CLUSTER_SCOPED,
+    INTERNAL,
+    MODULE_NAME,
+    REQUIRES_DOWNTIME,
+    legacy_template,
+    release_meta,
+)
+from kymatui.engine.bundles.yaml_objects import read_objects
+from kymatui.engine.cluster.ports import Object
+from kymatui.engine.sources.oci_layers import raw_manifest
+from kymatui.errors import RegistryError, UsageError
+from kymatui.ocm import ComponentResource, check_content
+from kymatui.ocm.component_location import ComponentLocation
+from kymatui.ocm.module_layers import TAR_TYPES, access_kind
+
+LARGEST_TEMPLATE: Final = 4 * 1024 * 1024
+
+
+def component_templates(
+    store: ArtifactStore,
+    location: ComponentLocation,
+    channels: Sequence[str] = (),
+    *,
+    legacy: bool = False,
+    scheme: str = "",
+) -> list[Object]:
+    """Return the ModuleTemplate of a component version, and a ModuleReleaseMeta if there are channels.
+
+    With `legacy`, one template of the older generation for each channel. Raise RegistryError, SignatureError,
+    DescriptorError and SourceError.
+    """
+    if legacy and not channels:
+        raise UsageError("--legacy needs a channel", hint="templates of the older generation are of one channel")
+    found = require_component(store, location)
+    template = _carried(store, found) or _derived(store, found)
+    if legacy:
+        document = _with_context(found, scheme)
+        return [legacy_template(template, document, channel) for channel in channels]
+    return [template, *([release_meta(location.name, location.version, channels)] if channels else [])]
+
+
+def _carried(store: ArtifactStore, found: StoredComponent) -> Object | None:
+    """Return the template among the resources, None in components of older tools."""
+    content = _content(store, found, MODULE_TEMPLATE)
+    if content is None:
+        return None
+    where = f"{found.location}: resource {MODULE_TEMPLATE}"
+    objects = [one for one in read_objects(content, where) if one["kind"] == "ModuleTemplate"]
+    if len(objects) != 1 or not isinstance(objects[0].get("spec"), dict):
+        raise RegistryError(f"{where} is not a ModuleTemplate")
+    return objects[0]
+
+
+def _derived(store: ArtifactStore, found: StoredComponent) -> Object:
+    """Return a template with what a descriptor knows: names, flags, sources and default CR."""
+    descriptor = found.descriptor
+    name = descriptor.name.rpartition("/")[2]
+    content = _content(store, found, DEFAULT_CR)
+    custom_resource = read_default_cr(content, str(found.location)) if content is not None else None
+    sources = [one.access.get("repoUrl") for one in descriptor.sources if one.access]
+    labels = {label: "true" for label in (BETA, INTERNAL) if descriptor.label(label) == "true"}
+    scoped = "true" if descriptor.label(CLUSTER_SCOPED) == "true" else "false"
+    spec: dict[str, Any] = {
+        "moduleName": name,
+        "version": descriptor.version,
+        "requiresDowntime": descriptor.label(REQUIRES_DOWNTIME) == "true",
+        **({"info": {"repository": sources[0], "documentation": sources[0]}} if sources and sources[0] else {}),
+        **({"data": custom_resource} if custom_resource else {}),
+        "descriptor": {},
+    }
+    metadata = {
+        "name": f"{name}-{descriptor.version}",
+        "labels": {MODULE_NAME: name, **labels},
+        "annotations": {CLUSTER_SCOPED: scoped},
+    }
+    return {"apiVersion": API_VERSION, "kind": "ModuleTemplate", "metadata": metadata, "spec": spec}
+
+
+def _content(store: ArtifactStore, found: StoredComponent, name: str) -> bytes | None:
+    """Return the text of a local blob, checked against the digest in the descriptor; None without such a resource."""
+    resource = found.descriptor.resource(name)
+    if resource is None or access_kind(resource.access) != "localBlob":
+        return None
+    digest, media_type = _text(resource, "localReference"), _text(resource, "mediaType")
+    content = store.blob(found.location.repository, digest, LARGEST_TEMPLATE)
+    if resource.digest is not None and not resource.digest.is_excluded:
+        check_content(resource, content)
+    return raw_manifest(content, f"{found.location}: resource {name}", archive=media_type.endswith(TAR_TYPES))
+
+
+def _text(resource: ComponentResource, field: str) -> str:
+    value = (resource.access or {}).get(field)
+    return value if isinstance(value, str) else ""
+
+
+def _with_context(found: StoredComponent, scheme: str) -> Object:
+    """Return the document with the place where it is; after a plain copy it still names the old one."""
+    own = repository_context(found.location, scheme)
+    document = dict(found.document)
+    holder = dict(document["component"]) if isinstance(document.get("component"), dict) else document
+    contexts = [one for one in holder.get("repositoryContexts") or [] if isinstance(one, dict)]
+    if found.location.base and (not contexts or contexts[-1] != own):
+        holder["repositoryContexts"] = [*contexts, own]
+    return {**document, "component": holder} if holder is not document else document

@@ -1,0 +1,52 @@
+"""`kymatui bundle lint`: every problem of a module's sources, with file and line."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from kymatui.actions.bundle.lint import lint_module
+from kymatui.cli.commands.bundle.create import CONFIG
+from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.output.printing import document, say
+from kymatui.composition.bundles import open_sources
+from kymatui.composition.crd_check import ServerRules
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.domain.kyma.problems import Severity
+from kymatui.engine.authoring.source_problems import SourceProblem
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-c", "--config-file", default=CONFIG, metavar="FILE", help=f"module config (default: {CONFIG})"
+    )
+    parser.add_argument("--strict", action="store_true", help="exit status 2 for warnings, too")
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json", "yaml"), default="text", help="output format (default: text)"
+    )
+    add_fetching(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Return 2 if there are errors, or warnings with --strict."""
+    problems = lint_module(args.config_file, open_sources(fetch_options(args)), ServerRules())
+    counts = Counter(one.severity for one in problems)
+    if args.output == "text":
+        for one in problems:
+            place = f"{one.file}:{one.line}" if one.line else one.file
+            say(sanitize(f"{place}: {one.severity}: {one.message} ({one.rule})"))
+        found = [format_count(counts[one], str(one)) for one in (Severity.ERROR, Severity.WARNING) if counts[one]]
+        say(f"{args.config_file}: {', '.join(found) or 'no problems'}")
+    else:
+        say(document({"problems": [_entry(one) for one in problems]}, args.output))
+    return 2 if counts[Severity.ERROR] or (args.strict and problems) else 0
+
+
+def _entry(one: SourceProblem) -> dict[str, object]:
+    return {
+        "file": one.file,
+        "line": one.line or None,
+        "severity": str(one.severity),
+        "rule": one.rule,
+        "message": one.message,
+    }

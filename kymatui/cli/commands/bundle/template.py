@@ -1,0 +1,48 @@
+"""`kymatui bundle template REFERENCE`: prints the template of a component version in a registry."""
+
+from __future__ import annotations
+
+import argparse
+
+from kymatui.actions.bundle.template import component_templates
+from kymatui.cli.commands.bundle.registry_options import add_component, add_mapping, located_component
+from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.output.printing import say
+from kymatui.composition.bundles import open_registries, open_sources
+from kymatui.engine.authoring.module_template import to_yaml
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_component(parser)
+    parser.add_argument(
+        "-o", "--output", dest="template", default="", metavar="FILE", help="file to write to (default: print)"
+    )
+    parser.add_argument(
+        "--channel",
+        dest="channels",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="channel to offer the version in: adds a ModuleReleaseMeta; repeatable",
+    )
+    parser.add_argument(
+        "--legacy",
+        action="store_true",
+        help="print templates of the older generation, one for each channel, with the whole descriptor",
+    )
+    add_mapping(parser)
+    add_fetching(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    location, options = located_component(args.component, args.mapping), fetch_options(args)
+    scheme = "http://" if location.base.partition("/")[0] in options.insecure else ""
+    channels = tuple(dict.fromkeys(args.channels))
+    found = component_templates(open_registries(options), location, channels, legacy=args.legacy, scheme=scheme)
+    text = to_yaml(found)
+    if args.template:
+        open_sources(options).write(args.template, text)
+        say(f"{'written':<10}{args.template}")
+    else:
+        say(text.rstrip("\n"))
+    return 0
