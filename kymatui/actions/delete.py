@@ -17,6 +17,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.kyma_edit.edit_progress import EditProgress
 from kymatui.domain.kyma_edit.module_edit import EditVerb, ModuleEdit
 from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster
@@ -37,7 +38,7 @@ from kymatui.engine.deletion.managed_deletion import (
 from kymatui.engine.deletion.module_deletion import refuse_replaced, uninstall_module
 from kymatui.engine.inventory.managed_resources import ManagedObjects
 from kymatui.engine.jobs.object_deletion import delete_object, uid_of
-from kymatui.engine.jobs.run import Progress, RunLimits, begin
+from kymatui.engine.jobs.run import USER_ACTION_SECONDS, Progress, RunLimits, begin
 from kymatui.errors import CancelledError, ForbiddenError, PartlyDoneError, RefusedError
 
 _SAME_TURN = 3
@@ -64,12 +65,14 @@ class RunControls:
     cancel   stops the run
     changed  is set whenever the session's snapshot changes
     turned   is called with each turn before it is taken
+    unattended   ends waits that only a person can end, after `USER_ACTION_SECONDS`
     """
 
     tell: Callable[[Progress], None] | None = None
     cancel: threading.Event | None = None
     changed: threading.Event | None = None
     turned: Callable[[NextStep], None] | None = None
+    unattended: bool = False
 
 
 def plan_deletions(port: DeletionPort, requests: Iterable[DeletionRequest]) -> tuple[DeletionPlan, ...]:
@@ -98,6 +101,10 @@ def prepare_deletion(
     _DeletionRun(port, plan, watching or RunControls()).prepare(is_rehearsal=is_rehearsal)
 
 
+def _action(words: str) -> str:
+    return words.removeprefix("Action needed: ").removesuffix(".")
+
+
 class _DeletionRun:
     """One deletion on its way."""
 
@@ -106,7 +113,7 @@ class _DeletionRun:
         self._plan, self._request, self._module = plan, plan.request, plan.module
         self._accepted = plan.seen.accepted
         self._entry = plan.seen.entry
-        self._tell, self._turned = watching.tell, watching.turned
+        self._tell, self._turned, self._unattended = watching.tell, watching.turned, watching.unattended
         self._cancel = watching.cancel or threading.Event()
         self._changed = watching.changed or threading.Event()
         self._saved: SavedObjects | None = None
@@ -248,11 +255,12 @@ class _DeletionRun:
             if self._tell is not None:
                 self._tell(Progress(stage.words, waits=None if stage.finished else stage.actor))
 
-        edits.follow(proposal, generation, self._changed, self._request.timeout, told, self._cancel)
+        limit, unattended = self._request.timeout, self._unattended
+        edits.follow(proposal, generation, self._changed, limit, told, self._cancel, unattended=unattended)
 
     def _follow(self) -> None:
         """Somebody has taken it out of the Kyma already: lifecycle-manager is at work."""
-        deadline, last = time.monotonic() + self._request.timeout, ""
+        deadline, last, yours = time.monotonic() + self._request.timeout, "", 0.0
         while True:
             self._changed.clear()
             snapshot = self._port.snapshot()
@@ -263,6 +271,10 @@ class _DeletionRun:
             if words != last and self._tell is not None:
                 self._tell(Progress(row.reason.text, waits=row.actor))
             last = words
+            yours = (yours or time.monotonic()) if row.actor is Actor.YOU else 0.0
+            if self._unattended and yours and time.monotonic() - yours >= USER_ACTION_SECONDS:
+                message = f"{self._module} is not uninstalled yet; action needed: {_action(row.reason.text)}"
+                raise PartlyDoneError(message, hint="then run the command again")
             if time.monotonic() > deadline:
                 message = f"{self._module} is not uninstalled yet: {words}"
                 raise PartlyDoneError(message, hint="run the command again to keep waiting")

@@ -34,6 +34,8 @@ class KymaEdits(Protocol):
         timeout: float,
         tell: Callable[[EditProgress], None],
         cancel: threading.Event | None = None,
+        *,
+        unattended: bool = False,
     ) -> EditProgress: ...
 
 

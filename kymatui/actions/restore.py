@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
 
 if TYPE_CHECKING:
@@ -35,12 +36,16 @@ class RestoreVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RestoreStep:
-    """One object of a backup; `changes` are its fields, of what is there those that are not as the backup has them."""
+    """One object of a backup; `changes` are its fields, of what is there those that are not as the backup has them.
+
+    What is blocked and not `is_going`, by a deletion that ends on its own, only a person can unblock.
+    """
 
     ref: ObjectRef
     fate: RestoreVerdict
     reason: str = ""
     changes: tuple[FieldDiff, ...] = ()
+    is_going: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,7 @@ class _Sight:
         except ForbiddenError as error:
             return RestoreStep(ref, RestoreVerdict.CREATE, f"not checked: {error}", diff_objects(None, body))
         if live is not None and (live.get("metadata") or {}).get("deletionTimestamp"):
-            return RestoreStep(ref, RestoreVerdict.BLOCKED, f"{_GOING}; kymatui waits for that")
+            return RestoreStep(ref, RestoreVerdict.BLOCKED, f"{_GOING}; kymatui waits for that", is_going=True)
         if live is not None:
             apart = tuple(one for one in diff_objects(live, body) if one.after is not None)
             reason = "already exists, differs from the backup; not changed" if apart else "already exists; not changed"
@@ -155,12 +160,16 @@ def restore(
     """Creates what the plan displayed as missing, in the order of installation, and leaves what is there as it is.
 
     What cannot be created keeps nothing else from it. A kind or a namespace that is not there yet, and an object that
-    is still being deleted, is waited for, all in all `timeout` seconds; `wait` is told so. Raises CancelledError, which
+    is still being deleted, is waited for, all in all `timeout` seconds, and `USER_ACTION_SECONDS` where only a person
+    can bring it; `wait` is told so. Raises CancelledError, which
     says how far it came; a second run goes on there.
     """
     from kymatui.engine.cluster.kind_order import install_waves
 
-    run = _Run(cluster, cancel or threading.Event(), time.monotonic() + timeout, wait)
+    began = time.monotonic()
+    yours = frozenset(one.ref for one in plan if one.fate is RestoreVerdict.BLOCKED and not one.is_going)
+    until = began + min(timeout, USER_ACTION_SECONDS)
+    run = _Run(cluster, cancel or threading.Event(), began + timeout, wait, yours, until)
     stays = frozenset(one.ref for one in plan if one.fate is RestoreVerdict.THERE)
     made: list[ObjectRef] = []
     there: list[ObjectRef] = []
@@ -198,6 +207,8 @@ class _Run:
     stop: threading.Event
     deadline: float
     wait: Callable[[str], None]
+    yours: frozenset[ObjectRef]
+    yours_until: float
     told: set[ObjectRef] = field(default_factory=set)
 
     def stays(self, ref: ObjectRef) -> bool:
@@ -229,7 +240,7 @@ class _Run:
 
     def _patient(self, ref: ObjectRef, error: ClusterError) -> None:
         """Waits a moment, or raises the error where there is no time left."""
-        if time.monotonic() >= self.deadline:
+        if time.monotonic() >= (self.yours_until if ref in self.yours else self.deadline):
             raise error
         if ref not in self.told:
             self.told.add(ref)

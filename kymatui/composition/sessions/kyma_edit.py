@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.kyma.problems import Actor
 from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError, PartlyDoneError, RefusedError
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.jobs.run import Progress
 
-USER_ACTION_SECONDS: Final = 30.0
-"""Seconds for which an edit may wait for a person: what starts often looks broken for a moment."""
 _YOURS_BEFORE: Final = 3.0  # the same, of what was edited before
 _LOOK = 1.0  # seconds between two looks where nothing changes, so that a deadline and a cancel are noticed
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor
@@ -35,10 +36,15 @@ class Progress:
     waits_for: str = ""
 
 
+USER_ACTION_SECONDS: Final = 30.0
+"""Seconds for which an unattended run waits for a person: what starts often looks broken for a moment."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunLimits:
     """The time limits in seconds, and the number of parallel requests.
 
+    broken  how long an object may be in an error that only a person can repair, before a wait for it ends
     look    interval for reading again without a reported change
     absent  how long a written object may be missing, as others may recreate it
     """
@@ -47,6 +53,7 @@ class RunLimits:
     ready: float = 300.0
     hooks: float = 300.0
     gone: float = 300.0
+    broken: float = float("inf")
     look: float = 15.0
     absent: float = 10.0
     width: int = WIDTH

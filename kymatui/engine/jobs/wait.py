@@ -37,6 +37,7 @@ _INSTANT: Final = frozenset(
 )
 _INSTANT_GROUPS: Final = frozenset({"rbac.authorization.k8s.io", "admissionregistration.k8s.io"})
 _WORTH_A_LIST: Final = 3  # from this number of objects, one list is cheaper than single reads
+_REPAIR: Final = "see its events and logs; run the command again after the repair"
 _AGAIN: Final = "run the command again to create it"
 _FINAL: Final = frozenset({("batch", "Job"), ("", "Pod")})
 
@@ -70,6 +71,8 @@ def wait_ready(
 ) -> None:
     """Wait until all objects are ready. Raises NotReadyError after a permanent failure or the time limit.
 
+    What is in error for `run.limits.broken` seconds needs a person, which ends the wait, too.
+
     Those of `vanishing` (see `is_deleted_when_done`) are also ready when they are gone; others that are missing for
     `run.limits.absent` seconds count as deleted, which ends the wait. `labels` that select all of them, and few
     others, allow one list request for many.
@@ -79,6 +82,7 @@ def wait_ready(
         return
     total = len(pending)
     absent: dict[ObjectRef, float] = {}
+    broken: dict[ObjectRef, float] = {}
 
     def consider(ref: ObjectRef, live: Object | None) -> None:
         found = _ready(live, ref, run.clock.now(), ref in vanishing)
@@ -91,6 +95,10 @@ def wait_ready(
         pending[ref] = found
         if found.state is State.ERROR and (ref.kind.group, ref.kind.kind) in _FINAL:
             raise NotReadyError(f"{ref} {found.words}", [found])
+        if found.state is not State.ERROR:
+            broken.pop(ref, None)
+        elif run.clock.now() - broken.setdefault(ref, run.clock.now()) >= run.limits.broken:
+            raise NotReadyError(f"action needed: {ref} is not ready: {found.words}", [found], hint=_REPAIR)
         if live is not None:
             absent.pop(ref, None)
         elif run.clock.now() - absent.setdefault(ref, run.clock.now()) >= run.limits.absent:

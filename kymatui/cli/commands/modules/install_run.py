@@ -19,7 +19,7 @@ from kymatui.cli.options.direct_install import CommandContext, ProgressPrinter, 
 from kymatui.cli.output.install_results import InstallResults, OneInstall, SeveralInstalls
 from kymatui.cli.output.plan_changes import change_counts
 from kymatui.cli.output.printing import say
-from kymatui.engine.jobs.run import RunLimits
+from kymatui.engine.jobs.run import USER_ACTION_SECONDS, RunLimits
 from kymatui.errors import CancelledError, OutdatedError, UsageError
 
 
@@ -78,7 +78,7 @@ def _run(place: CommandContext, legs: Sequence[InstallLeg], results: InstallResu
         if args.output == "table":
             say(results.text([leg], "table"), sys.stderr)
 
-    limits = RunLimits(ready=args.timeout, hooks=args.timeout, gone=args.timeout)
+    limits = RunLimits(ready=args.timeout, hooks=args.timeout, gone=args.timeout, broken=USER_ACTION_SECONDS)
     with cancellable() as cancel:
         controls = InstallControls(cancel, ProgressPrinter(), limits, args.wait, args.yes, replanned)
         for leg in legs:

@@ -123,6 +123,8 @@ class _Restoration:
             say(said, sys.stderr)
         if args.dry_run:
             return self._print_plan(plan)
+        if all(one.fate.name == "THERE" for one in plan):
+            return self._unchanged(plan)
         confirm(
             self._place.target,
             f"Restore {format_count(number, 'object')} (existing objects stay unchanged)",
@@ -158,6 +160,13 @@ class _Restoration:
 
     def _print_plan(self, seen: Sequence[RestoreStep]) -> int:
         self._say(_planned(seen), "planned", _summary(seen))
+        return 0
+
+    def _unchanged(self, plan: Sequence[RestoreStep]) -> int:
+        if self._args.output == "table":
+            say(f"no changes: {format_count(len(plan), 'object')} already {'exists' if len(plan) == 1 else 'exist'}")
+        else:
+            self._say(_planned(plan), "unchanged", _summary(plan))
         return 0
 
     def _print(self, ended: RestoreResult) -> None:
