@@ -170,7 +170,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui bundle scaffold --module-team kyma/blue",
         "kymatui bundle lint",
         "kymatui bundle create --registry registry.example/modules",
-        "kymatui bundle where kyma-project.io/module/keda:1.6.0 --registry registry.example/modules",
+        "kymatui bundle verify registry.example/modules//kyma-project.io/module/keda:1.6.0 --public-key kyma.pub",
     ),
     "demo": (
         "kymatui demo",
@@ -238,6 +238,20 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui bundle create                    # template.yaml from module-config.yaml, nothing is pushed",
         "kymatui bundle create --registry registry.example/modules --channel fast",
         "kymatui bundle create --layout ./layout --constructor constructor.yaml",
+    ),
+    "bundle pull": (
+        "kymatui bundle pull registry.example/modules//kyma-project.io/module/keda:1.6.0 --unpack ./keda",
+        "kymatui bundle pull localhost:5000//a.io/module/keda:1.6.0 --unpack k --insecure-registry localhost:5000",
+    ),
+    "bundle sign": (
+        "kymatui bundle sign registry.example//acme.org/module/keda:1.6.0 --signature acme --private-key acme.key",
+        "kymatui bundle sign registry.example//acme.org/module/keda:1.6.0 --signature acme --private-key -",
+        "kymatui bundle sign --cosign registry.example/keda-manager:1.6.0 --private-key env://COSIGN_PRIVATE_KEY",
+    ),
+    "bundle verify": (
+        "kymatui bundle verify registry.example//kyma-project.io/module/keda:1.6.0 --public-key acme.pub",
+        "kymatui bundle verify registry.example//kyma-project.io/module/keda:1.6.0 --signature acme --ca-cert root.pem",
+        "kymatui bundle verify --cosign registry.example/keda-manager:1.6.0 --public-key cosign.pub",
     ),
     "bundle where": (
         "kymatui bundle where kyma-project.io/module/keda:1.6.0 --registry registry.example/modules",

@@ -38,6 +38,7 @@ KYMATUI_ASCII          1: use only ASCII characters and borders
 KYMATUI_MOUSE          0: do not use the mouse
 KYMATUI_BELL           1: ring the bell when a job ends
 KYMATUI_HELM_PASSWORD  password of a chart repository
+KYMATUI_KEY_PASSWORD   password of a private key that signs
 NO_COLOR               no colours
 XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME   folders of configuration, caches, backups and journals"""
 

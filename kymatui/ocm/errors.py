@@ -11,3 +11,7 @@ class DescriptorError(ConfigurationError):
 
 class SignatureError(RefusedError):
     """A signature is missing, untrusted, or does not match, so the component must not be used."""
+
+
+class PrivateKeyError(ConfigurationError):
+    """A private key cannot be read, or is not of the kind that is needed; the message holds nothing of it."""

@@ -83,6 +83,14 @@ def access_kind(access: AccessSpec | None) -> str:
     return found.partition("/")[0] if isinstance(found, str) else ""
 
 
+def local_digest(resource: ComponentResource) -> str:
+    """Return the digest of a blob in the component's own repository, "" for other resources."""
+    kind = access_kind(resource.access)
+    if kind not in _BLOBS or kind.lower() == "ociblob":
+        return ""
+    return _text(resource, "localReference" if kind == "localBlob" else "digest")
+
+
 def image_of(resource: ComponentResource) -> str:
     """Return the reference of an OCI artifact, "" for other resources."""
     if access_kind(resource.access) not in _ARTIFACTS:

@@ -27,6 +27,7 @@ _BLOCK: Final = re.compile(
     r"((?:[A-Za-z0-9-][^\n:]*:[^\n]*\n)*)(?:\r?\n)?"
     r"([A-Za-z0-9+/=\s]*?)-----END \1-----"
 )
+_SEPARATOR: Final = re.compile(r"[/;+](?=[A-Z]+=)")  # ocm writes and reads names with any of them
 E = TypeVar("E", bound=x509.ExtensionType)
 _USES: Final = (ExtendedKeyUsageOID.CODE_SIGNING, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE)
 
@@ -74,24 +75,39 @@ def read_pem_signature(text: str, what: str) -> PemSignature:
     return PemSignature(
         signature.content,
         signature.headers.get("Signature Algorithm", ""),
-        tuple(_certificate(one) for one in found if one.type == "CERTIFICATE"),
+        tuple(read_certificate(one) for one in found if one.type == "CERTIFICATE"),
     )
 
 
-def read_key(text: bytes | str) -> tuple[RSAPublicKey, x509.Name | None]:
-    """Read a public RSA key (PKIX, PKCS #1) or certificate, with its name. Raises SignatureError."""
+def read_key(text: bytes | str) -> tuple[RSAPublicKey, tuple[x509.Certificate, ...]]:
+    """Read a public RSA key (PKIX, PKCS #1), or certificates, the key's first. Raises SignatureError."""
+    key, certificates = read_public_key(text)
+    return _rsa(key), certificates
+
+
+def read_public_key(text: bytes | str) -> tuple[object, tuple[x509.Certificate, ...]]:
+    """Read a public key of any kind, with its certificates if it is given as one. Raises SignatureError."""
     found = read_sections(text)
     if not found:
         raise SignatureError("the public key is not PEM", hint="it must begin with -----BEGIN PUBLIC KEY-----")
     if found[0].type == "CERTIFICATE":
-        certificate = _certificate(found[0])
-        return _rsa(certificate.public_key()), certificate.subject
+        certificates = tuple(read_certificate(one) for one in found if one.type == "CERTIFICATE")
+        return certificates[0].public_key(), certificates
     if "PRIVATE" in found[0].type:
-        raise SignatureError("this is a private key; a public key is needed", hint="openssl rsa -pubout -in KEY")
+        raise SignatureError("this is a private key; a public key is needed", hint="openssl pkey -pubout -in KEY")
     try:
-        return _rsa(load_der_public_key(found[0].content)), None
+        return load_der_public_key(found[0].content), ()
     except (ValueError, UnsupportedAlgorithm) as error:
         raise SignatureError(f"the public key cannot be read: {error}") from error
+
+
+def read_certificates(text: bytes | str) -> tuple[x509.Certificate, ...]:
+    """Read the certificates of a PEM text, none if it has none. Raises SignatureError."""
+    return tuple(read_certificate(one) for one in read_sections(text) if one.type == "CERTIFICATE")
+
+
+def is_self_signed(certificate: x509.Certificate) -> bool:
+    return certificate.subject == certificate.issuer
 
 
 def _rsa(key: object) -> RSAPublicKey:
@@ -100,7 +116,7 @@ def _rsa(key: object) -> RSAPublicKey:
     return key
 
 
-def _certificate(block: PemSection) -> x509.Certificate:
+def read_certificate(block: PemSection) -> x509.Certificate:
     try:
         return x509.load_der_x509_certificate(block.content)
     except ValueError as error:
@@ -125,7 +141,7 @@ def chained_key(
     """
     if not chain:
         raise SignatureError(f"{what} has no certificates", hint="use a public key instead")
-    trusted = [_certificate(one) for one in read_sections(roots) if one.type == "CERTIFICATE"]
+    trusted = read_certificates(roots)
     if not trusted:
         raise SignatureError(
             f"{what} has certificates, but no trusted root is given", hint="give the root certificates as PEM"
@@ -200,7 +216,7 @@ def _extension(certificate: x509.Certificate, kind: type[E]) -> E | None:
 def names_match(wanted: str, name: x509.Name) -> bool:
     """Return whether a name has all wanted parts ("CN=acme,O=example"; one word is a common name)."""
     try:
-        asked = x509.Name.from_rfc4514_string(wanted if "=" in wanted else f"CN={wanted}")
+        asked = x509.Name.from_rfc4514_string(_SEPARATOR.sub(",", wanted) if "=" in wanted else f"CN={wanted}")
     except ValueError:
         return False
     return set(_attributes(asked)) <= set(_attributes(name))

@@ -21,7 +21,14 @@ from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 from kymatui.ocm.descriptors import ComponentDescriptor, ComponentResource, Signature
 from kymatui.ocm.errors import DescriptorError, SignatureError
 from kymatui.ocm.normalisation import HASHES, digest_of
-from kymatui.ocm.pem import PEM_MEDIA_TYPE, chained_key, names_match, read_key, read_pem_signature
+from kymatui.ocm.pem import (
+    PEM_MEDIA_TYPE,
+    chained_key,
+    is_self_signed,
+    names_match,
+    read_key,
+    read_pem_signature,
+)
 
 PKCS1: Final = "RSASSA-PKCS1-V1_5"
 PSS: Final = "RSASSA-PSS"
@@ -46,7 +53,8 @@ def verify(
 ) -> Signature:
     """Verify a signature and return it: the named one, or the only one.
 
-      issuer  required distinguished name of the certificate ("CN=acme,O=…")
+      issuer  required distinguished name of the certificate ("CN=acme,O=…"); default: the requested signature's name
+              as the common name, as ocm has it
       now     time for the validity of certificates
 
     Raises SignatureError if it is missing, does not match, or is not by a trusted key.
@@ -54,7 +62,8 @@ def verify(
     signature = _chosen(descriptor, name)
     what = f"signature {signature.name!r} of {descriptor.name}:{descriptor.version}"
     _check_digest(descriptor, signature, what)
-    _check_signature(signature, keys, issuer, now or datetime.now(UTC), what)
+    trust = _Trust(keys, issuer, name if name and not issuer else "", now or datetime.now(UTC))
+    _check_signature(signature, trust, what)
     return signature
 
 
@@ -105,8 +114,22 @@ def _check_digest(descriptor: ComponentDescriptor, signature: Signature, what: s
         )
 
 
-def _check_signature(signature: Signature, keys: Keys, issuer: str, now: datetime, what: str) -> None:
-    key, raw, algorithm = _key(signature, keys, issuer, now, what)
+@dataclass(frozen=True, slots=True)
+class _Trust:
+    """Keys, the name that is required of them, or that of a certificate by default, and the time."""
+
+    keys: Keys
+    issuer: str
+    common_name: str
+    now: datetime
+
+    @property
+    def certified_name(self) -> str:
+        return self.issuer or self.common_name
+
+
+def _check_signature(signature: Signature, trust: _Trust, what: str) -> None:
+    key, raw, algorithm = _key(signature, trust, what)
     hashed = hashes.SHA512() if HASHES[signature.digest.hash_algorithm] == "sha512" else hashes.SHA256()
     scheme = padding.PKCS1v15() if algorithm == PKCS1 else padding.PSS(padding.MGF1(hashed), padding.PSS.AUTO)
     try:
@@ -117,14 +140,16 @@ def _check_signature(signature: Signature, keys: Keys, issuer: str, now: datetim
         ) from error
 
 
-def _key(signature: Signature, keys: Keys, issuer: str, now: datetime, what: str) -> tuple[RSAPublicKey, bytes, str]:
+def _key(signature: Signature, trust: _Trust, what: str) -> tuple[RSAPublicKey, bytes, str]:
     """Return the verification key, the signature's bytes, and its algorithm."""
     if signature.media_type == PEM_MEDIA_TYPE:
         found = read_pem_signature(signature.value, what)
         algorithm = _algorithm(signature, found.algorithm, what)
-        if keys.public_key:
-            return _given_key(signature, keys, issuer, what), found.raw, algorithm
-        key = chained_key(found.certificates, keys.roots, now, what, issuer=issuer, told=signature.issuer)
+        if trust.keys.public_key:
+            return _given_key(signature, trust, what), found.raw, algorithm
+        key = chained_key(
+            found.certificates, trust.keys.roots, trust.now, what, issuer=trust.certified_name, told=signature.issuer
+        )
         return key, found.raw, algorithm
     algorithm = _algorithm(signature, MEDIA_TYPES.get(signature.media_type, ""), what)
     if signature.media_type not in MEDIA_TYPES:
@@ -133,7 +158,7 @@ def _key(signature: Signature, keys: Keys, issuer: str, now: datetime, what: str
         raw = bytes.fromhex(signature.value)
     except ValueError as error:
         raise SignatureError(f"{what} is not hexadecimal") from error
-    return _given_key(signature, keys, issuer, what), raw, algorithm
+    return _given_key(signature, trust, what), raw, algorithm
 
 
 def _algorithm(signature: Signature, told: str, what: str) -> str:
@@ -150,14 +175,21 @@ def _algorithm(signature: Signature, told: str, what: str) -> str:
     return algorithm
 
 
-def _given_key(signature: Signature, keys: Keys, issuer: str, what: str) -> RSAPublicKey:
-    if not keys.public_key:
+def _given_key(signature: Signature, trust: _Trust, what: str) -> RSAPublicKey:
+    """Return the trusted key. A certificate needs a chain to a trusted root, unless it is self-signed."""
+    if not trust.keys.public_key:
         raise SignatureError(f"{what} needs a public key", hint="use the public key of the component's publisher")
-    key, subject = read_key(keys.public_key)
-    if issuer and subject is None:
-        raise SignatureError(f"{what}: a plain key has no name, but the issuer {issuer!r} is required")
-    if subject is not None:
-        for wanted in (issuer, signature.issuer):
-            if wanted and not names_match(wanted, subject):
-                raise SignatureError(f"{what}: the certificate is of {subject.rfc4514_string()}, not of {wanted}")
+    key, certificates = read_key(trust.keys.public_key)
+    if not certificates:
+        if trust.issuer:
+            raise SignatureError(f"{what}: a plain key has no name, but the issuer {trust.issuer!r} is required")
+        return key
+    if trust.keys.roots or not is_self_signed(certificates[0]):
+        return chained_key(
+            certificates, trust.keys.roots, trust.now, what, issuer=trust.certified_name, told=signature.issuer
+        )
+    subject = certificates[0].subject
+    for wanted in (trust.issuer, signature.issuer):
+        if wanted and not names_match(wanted, subject):
+            raise SignatureError(f"{what}: the certificate is of {subject.rfc4514_string()}, not of {wanted}")
     return key

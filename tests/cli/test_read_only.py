@@ -45,6 +45,8 @@ READING = {
     "helm show": ["helm", "show", "chart", "CHART"],
     "helm pull": ["helm", "pull", "SERVER/chart-1.0.0.tgz", "--destination", "FOLDER"],
     "bundle where": ["bundle", "where", "kyma-project.io/module/keda:1.0.0", "--registry", "r.example"],
+    "bundle pull": ["bundle", "pull", "127.0.0.1:1//a.io/b:1.0.0", "--unpack", "FOLDER/pulled"],
+    "bundle verify": ["bundle", "verify", "127.0.0.1:1//a.io/b:1.0.0", "--public-key", "/nowhere"],
     "sandbox up": ["sandbox", "up", "--empty", "--kubeconfig", "FOLDER/written"],
 }
 WRITING = {
@@ -71,13 +73,14 @@ WRITING = {
 """What changes something, and therefore leaves with 4."""
 PUBLISHING = {
     "bundle create": ["bundle", "create", "--registry", "r.example"],
+    "bundle sign": ["bundle", "sign", "r.example//a.io/b:1.0.0", "--private-key", "/nowhere"],
 }
 """What changes a registry, and leaves with 4 too, unless only a context is read-only."""
 DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "manifest", "finalizers --object", "restore")
 ELSEWHERE = ("sandbox fault", "sandbox situation", "reconcile", "operator", *DIRECT)
 """Those that write to what this world has not; their own tests show that they do."""
-LACKING = ("helm pull", "plan", "check")
-"""Those that need more of a server than the one here has: charts to pull, a version, Secrets."""
+LACKING = ("helm pull", "plan", "check", "bundle pull", "bundle verify")
+"""Those that need more of a server than the one here has: charts to pull, a version, Secrets, a registry, a key."""
 
 
 def leaves(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, argparse.ArgumentParser]]:
@@ -204,9 +207,7 @@ def test_a_command_that_reads_sends_nothing_else(
     status = run(world.words(name), how, monkeypatch)
     assert status in ((1,) if name in LACKING else (0, 2)), "the server has not all that is asked for; 2 are findings"
     assert [asked for asked in seen if not is_read_only_request(*asked)] == []
-    silent = name.startswith(
-        ("helm template", "helm lint", "helm show", "config", "completion", "sandbox", "bundle where")
-    )
+    silent = name.startswith(("helm template", "helm lint", "helm show", "config", "completion", "sandbox", "bundle "))
     assert bool(seen) is not silent
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from kymatui.engine.authoring.module_component import GitCommit
 
@@ -18,6 +19,9 @@ class ArtifactStore(Protocol):
 
     def tags(self, repository: str) -> list[str]:
         """Return all tags of a repository in the store's order."""
+
+    def referrers(self, repository: str, digest: str) -> list[Mapping[str, Any]]:
+        """Return the content descriptors of the manifests whose subject is `digest`."""
 
     def push_blob(self, repository: str, content: bytes, *, source: str = "") -> None:
         """Store a blob unless the repository has it; `source` is a repository that may have it."""

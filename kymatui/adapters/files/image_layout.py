@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -59,6 +59,23 @@ class ImageLayout:
         prefix = f"{repository}:"
         names = [_name(one) for one in self._entries()]
         return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+
+    def referrers(self, repository: str, digest: str) -> list[Mapping[str, Any]]:
+        """Return the manifests of the layout whose subject is `digest`. Raise RegistryError."""
+        found = []
+        for entry in self._entries():
+            body = self._body(str(entry.get("digest")))
+            subject = body.get("subject")
+            if isinstance(subject, dict) and subject.get("digest") == digest:
+                found.append({**entry, "artifactType": body.get("artifactType") or ""})
+        return found
+
+    def _body(self, digest: str) -> Json:
+        try:
+            found = json.loads(self.blob("", digest, LARGEST_MANIFEST))
+        except (ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     def push_blob(self, repository: str, content: bytes, *, source: str = "") -> None:
         path = self._path(f"sha256:{hashlib.sha256(content).hexdigest()}")

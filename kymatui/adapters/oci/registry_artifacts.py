@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 from kymatui.adapters.oci.docker_credentials import DockerCredentials
 from kymatui.adapters.oci.image_reference import ImageReference, parse_reference
@@ -49,6 +50,10 @@ class RegistryArtifacts:
 
     def tags(self, repository: str) -> list[str]:
         return self.client(repository).tags(parse_reference(repository))
+
+    def referrers(self, repository: str, digest: str) -> list[Mapping[str, Any]]:
+        found = self.client(repository).referrers(parse_reference(repository), digest)
+        return [one.to_json() for one in found]
 
     def push_blob(self, repository: str, content: bytes, *, source: str = "") -> None:
         """Upload a blob unless the repository has it; mount it from `source` if both are of one registry."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.errors import UsageError
 from kymatui.ocm.component_location import ComponentLocation, NameMapping, parse_location
 from kymatui.ocm.errors import DescriptorError
@@ -40,3 +41,15 @@ def located_component(text: str, mapping: str = NameMapping.URL_PATH) -> Compone
     if not found.base:
         raise UsageError(f"{found} has no registry", hint=f"write HOST//{found}")
     return found
+
+
+def image_location(text: str, mapping: str = NameMapping.URL_PATH) -> tuple[str, str]:
+    """Return repository ("host/path") and tag or digest of an image or component. Raises UsageError."""
+    plain = text.removeprefix("oci://")
+    if "//" in plain:
+        found = located_component(plain, mapping)
+        return found.repository, found.tag
+    image = parse_image(plain)
+    if image is None or "/" not in plain:
+        raise UsageError(f"{text!r} is not an image", hint="write HOST[:PORT]/REPOSITORY:TAG or …@sha256:DIGEST")
+    return f"{image.registry}/{image.repository}", image.digest or image.tag or "latest"

@@ -1,0 +1,223 @@
+"""Signatures of images by keys, as cosign stores them: bundles that refer to the image, and tags `sha256-….sig`.
+
+The signed image is the manifest or index that the tag names now; a signature for another digest does not count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, blob_digest, content_descriptor
+from kymatui.errors import RegistryError, UsageError
+from kymatui.ocm import SignatureError
+from kymatui.ocm.cosign_signatures import (
+    BUNDLE_TYPE,
+    SIGN_PREDICATE,
+    SIGNATURE_ANNOTATION,
+    SIMPLE_SIGNING,
+    PublicKey,
+    read_image_key,
+    sign_payload,
+    signed_bundle,
+    simple_payload,
+    verify_bundle,
+    verify_simple_signature,
+)
+from kymatui.ocm.private_keys import PrivateKey
+
+LARGEST_SIGNATURE: Final = 4 * 1024 * 1024
+MOST_SIGNATURES: Final = 100
+_EMPTY_TYPE: Final = "application/vnd.oci.empty.v1+json"
+_CONFIG_TYPE: Final = "application/vnd.oci.image.config.v1+json"
+_BUNDLES: Final = "application/vnd.dev.sigstore.bundle"
+
+Json = dict[str, Any]
+
+
+class SignatureForm(StrEnum):
+    """Where cosign stores a signature."""
+
+    BUNDLE = "bundle"
+    LEGACY = "legacy"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedImage:
+    """An image with at least one good signature; `signatures` counts the good ones."""
+
+    repository: str
+    digest: str
+    form: SignatureForm
+    signatures: int
+
+
+@dataclass(frozen=True, slots=True)
+class SignedImage:
+    """A new signature; `digest` is the image's, `signature` that of the manifest with the signature."""
+
+    repository: str
+    digest: str
+    form: SignatureForm
+    signature: str
+
+
+def verify_image(store: ArtifactStore, image: tuple[str, str], key: bytes) -> VerifiedImage:
+    """Verify an image ("host/path", tag or digest). Raise SignatureError without a good signature by the key."""
+    if not key:
+        raise UsageError("a public key is required to verify an image", hint="use --public-key FILE")
+    public = read_image_key(key)
+    repository, pointer = image
+    digest = _digest(store, repository, pointer)
+    problems: list[str] = []
+    forms = ((SignatureForm.BUNDLE, _bundles), (SignatureForm.LEGACY, _legacy_signatures))
+    for form, checks in forms:
+        good = 0
+        for problem in checks(store, repository, digest, public):
+            good += not problem
+            problems += [problem] if problem else []
+        if good:
+            return VerifiedImage(repository, digest, form, good)
+    if not problems:
+        raise SignatureError(f"{repository}@{digest} is not signed", hint="it was not used")
+    raise SignatureError(
+        f"{repository}@{digest} has no signature by this key: {'; '.join(dict.fromkeys(problems))}",
+        hint="it was not used",
+    )
+
+
+def sign_image(
+    store: ArtifactStore,
+    image: tuple[str, str],
+    key: PrivateKey,
+    *,
+    form: SignatureForm = SignatureForm.BUNDLE,
+    now: datetime | None = None,
+) -> SignedImage:
+    """Sign an image and store the signature next to it. Other signatures stay. Raise RegistryError."""
+    repository, pointer = image
+    found = store.manifest(repository, pointer)
+    if found is None:
+        raise RegistryError(f"{repository}:{pointer} does not exist", hint="push the image first")
+    raw, media_type = found
+    digest = blob_digest(raw)
+    if form is SignatureForm.LEGACY:
+        return SignedImage(repository, digest, form, _store_legacy(store, repository, digest, key))
+    subject = {"mediaType": media_type, "digest": digest, "size": len(raw)}
+    stored = _store_bundle(store, repository, subject, signed_bundle(key, digest), now or datetime.now(UTC))
+    return SignedImage(repository, digest, form, stored)
+
+
+def legacy_tag(digest: str) -> str:
+    """Return the tag of the legacy signatures of a manifest."""
+    return f"{digest.replace(':', '-')}.sig"
+
+
+def _digest(store: ArtifactStore, repository: str, pointer: str) -> str:
+    found = store.manifest(repository, pointer)
+    if found is None:
+        raise RegistryError(f"{repository}:{pointer} does not exist", hint="check the name, the tag and the registry")
+    return blob_digest(found[0])
+
+
+def _bundles(store: ArtifactStore, repository: str, digest: str, key: PublicKey) -> Iterator[str]:
+    """Yield the problem of each bundle, "" for a good one."""
+    for referrer in store.referrers(repository, digest)[:MOST_SIGNATURES]:
+        if not str(referrer.get("artifactType", "")).startswith(_BUNDLES):
+            continue
+        found = store.manifest(repository, str(referrer.get("digest", "")))
+        manifest = _object(found[0]) if found else {}
+        for layer in _layers(manifest):
+            if not str(layer.get("mediaType", "")).startswith(_BUNDLES):
+                continue
+            content = store.blob(repository, str(layer.get("digest", "")), LARGEST_SIGNATURE)
+            try:
+                verify_bundle(content, digest, key)
+            except SignatureError as error:
+                yield str(error)
+            else:
+                yield ""
+
+
+def _legacy_signatures(store: ArtifactStore, repository: str, digest: str, key: PublicKey) -> Iterator[str]:
+    found = store.manifest(repository, legacy_tag(digest))
+    for layer in _layers(_object(found[0]) if found else {})[:MOST_SIGNATURES]:
+        if layer.get("mediaType") != SIMPLE_SIGNING:
+            continue
+        annotations = layer.get("annotations")
+        signature = str(annotations.get(SIGNATURE_ANNOTATION, "")) if isinstance(annotations, dict) else ""
+        payload = store.blob(repository, str(layer.get("digest", "")), LARGEST_SIGNATURE)
+        try:
+            verify_simple_signature(payload, signature, digest, key)
+        except SignatureError as error:
+            yield str(error)
+        else:
+            yield ""
+
+
+def _store_bundle(store: ArtifactStore, repository: str, subject: Json, bundle: bytes, now: datetime) -> str:
+    empty = b"{}"
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST_TYPE,
+        "config": {**content_descriptor(empty, _EMPTY_TYPE), "artifactType": BUNDLE_TYPE},
+        "layers": [content_descriptor(bundle, BUNDLE_TYPE)],
+        "annotations": {
+            "dev.sigstore.bundle.content": "dsse-envelope",
+            "dev.sigstore.bundle.predicateType": SIGN_PREDICATE,
+            "org.opencontainers.image.created": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        },
+        "subject": subject,
+        "artifactType": BUNDLE_TYPE,
+    }
+    store.push_blob(repository, empty)
+    store.push_blob(repository, bundle)
+    raw = _compact(manifest)
+    return store.push_manifest(repository, blob_digest(raw), raw, MANIFEST_TYPE)
+
+
+def _store_legacy(store: ArtifactStore, repository: str, digest: str, key: PrivateKey) -> str:
+    """Add a layer to the manifest of the legacy signatures, whose config lists the layers."""
+    tag = legacy_tag(digest)
+    found = store.manifest(repository, tag)
+    layers = _layers(_object(found[0])) if found else []
+    payload = simple_payload(digest, repository)
+    layer = content_descriptor(payload, SIMPLE_SIGNING)
+    layers.append({**layer, "annotations": {SIGNATURE_ANNOTATION: sign_payload(key, payload)}})
+    config = _compact(
+        {
+            "architecture": "",
+            "created": "0001-01-01T00:00:00Z",
+            "history": [{"created": "0001-01-01T00:00:00Z"} for _ in layers],
+            "os": "",
+            "rootfs": {"type": "layers", "diff_ids": [one.get("digest") for one in layers]},
+            "config": {},
+        }
+    )
+    described = content_descriptor(config, _CONFIG_TYPE)
+    manifest = {"schemaVersion": 2, "mediaType": MANIFEST_TYPE, "config": described, "layers": layers}
+    for content in (payload, config):
+        store.push_blob(repository, content)
+    return store.push_manifest(repository, tag, _compact(manifest), MANIFEST_TYPE)
+
+
+def _object(raw: bytes) -> Json:
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _layers(manifest: Mapping[str, Any]) -> list[Json]:
+    found = manifest.get("layers")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _compact(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

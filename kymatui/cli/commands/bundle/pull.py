@@ -1,0 +1,35 @@
+"""`kymatui bundle pull`: writes the content of a component into a folder."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from kymatui.actions.bundle.pull import pull_component
+from kymatui.adapters.files.unpacked_files import write_files
+from kymatui.cli.commands.bundle.registry_options import add_component, add_mapping, located_component
+from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.output.printing import say
+from kymatui.composition.bundles import open_registries
+from kymatui.domain.kubernetes.terminal_text import format_count
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_component(parser)
+    parser.add_argument(
+        "--unpack", required=True, metavar="DIR", help="new or empty folder for the descriptor and unpacked resources"
+    )
+    add_mapping(parser)
+    add_fetching(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    location = located_component(args.component, args.mapping)
+    pulled = pull_component(open_registries(fetch_options(args)), location)
+    write_files(Path(args.unpack), pulled.files)
+    for name in pulled.resources:
+        say(f"unpacked  {name}")
+    for text in pulled.elsewhere:
+        say(f"external  {text}")
+    say(f"written   {format_count(len(pulled.files), 'file')} to {args.unpack}")
+    return 0

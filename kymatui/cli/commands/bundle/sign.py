@@ -1,0 +1,95 @@
+"""`kymatui bundle sign`: adds a signature to a component, or with --cosign to an image."""
+
+from __future__ import annotations
+
+import argparse
+
+from kymatui.actions.bundle.image_signatures import SignatureForm, sign_image
+from kymatui.actions.bundle.sign import SignRequest, sign_component
+from kymatui.actions.modules.signatures import read_signer_file
+from kymatui.cli.commands.bundle.registry_options import add_mapping, image_location, located_component
+from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.private_key import add_private_key, private_key
+from kymatui.cli.output.printing import say
+from kymatui.composition.bundles import open_registries
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.errors import UsageError
+from kymatui.ocm import ALGORITHMS
+from kymatui.ocm.signing import HASH_ALGORITHMS, SIGNATURE_ALGORITHMS
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "reference",
+        metavar="REFERENCE",
+        help="HOST[:PORT][/PATH]//COMPONENT:VERSION; an image with --cosign",
+    )
+    add_private_key(parser)
+    parser.add_argument("--signature", default="", metavar="NAME", help="name of the new signature")
+    parser.add_argument(
+        "--algorithm",
+        choices=SIGNATURE_ALGORITHMS,
+        default=SIGNATURE_ALGORITHMS[0],
+        help=f"how the digest is signed (default: {SIGNATURE_ALGORITHMS[0]})",
+    )
+    parser.add_argument("--hash", choices=HASH_ALGORITHMS, default=HASH_ALGORITHMS[0], help="default: SHA-256")
+    parser.add_argument(
+        "--normalisation",
+        choices=tuple(ALGORITHMS),
+        default="jsonNormalisation/v3",
+        help="normal form of the descriptor (default: jsonNormalisation/v3)",
+    )
+    parser.add_argument(
+        "--certificate", default="", metavar="FILE", help="PEM certificates of the key, to store with the signature"
+    )
+    parser.add_argument("--ca-cert", default="", metavar="FILE", help="PEM roots that --certificate must lead to")
+    parser.add_argument("--issuer", default="", metavar="NAME", help="required name in --certificate")
+    parser.add_argument("--skip-images", action="store_true", help="do not fetch images to compare their digests")
+    parser.add_argument("--overwrite", action="store_true", help="replace a signature of the same name")
+    parser.add_argument("--cosign", action="store_true", help="sign an image as cosign does, with a bundle")
+    parser.add_argument("--legacy", action="store_true", help="with --cosign: store the signature under sha256-….sig")
+    add_mapping(parser)
+    add_fetching(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.cosign:
+        return _sign_image(args)
+    if args.legacy:
+        raise UsageError("--legacy is an option of --cosign", hint="add --cosign")
+    if not args.signature:
+        raise UsageError("a component's signature needs a name", hint="use --signature NAME")
+    location = located_component(args.reference, args.mapping)
+    request = SignRequest(
+        location,
+        args.signature,
+        args.algorithm,
+        args.hash,
+        args.normalisation,
+        certificates=read_signer_file(args.certificate, "--certificate") if args.certificate else b"",
+        roots=read_signer_file(args.ca_cert, "--ca-cert") if args.ca_cert else b"",
+        issuer=args.issuer,
+        skip_images=args.skip_images,
+        overwrite=args.overwrite,
+    )
+    key = private_key(args.private_key)
+    signed = sign_component(open_registries(fetch_options(args)), request, key)
+    one = signed.signature
+    say(f"signed    {signed.location} as {one.name} ({one.algorithm}, {one.digest.normalisation_algorithm})")
+    say(f"verified  {format_count(len(signed.content.resources), 'resource')} before signing")
+    if signed.content.skipped:
+        say(f"skipped   {format_count(len(signed.content.skipped), 'image')} (--skip-images)")
+    say(f"digest    {signed.digest}")
+    return 0
+
+
+def _sign_image(args: argparse.Namespace) -> int:
+    if args.signature or args.certificate:
+        raise UsageError("--cosign signs with a key only", hint="leave --signature and --certificate away")
+    image = image_location(args.reference, args.mapping)
+    key = private_key(args.private_key)
+    form = SignatureForm.LEGACY if args.legacy else SignatureForm.BUNDLE
+    signed = sign_image(open_registries(fetch_options(args)), image, key, form=form)
+    say(f"signed    {signed.repository}@{signed.digest} ({signed.form})")
+    say(f"digest    {signed.signature}")
+    return 0

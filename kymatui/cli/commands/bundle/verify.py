@@ -1,0 +1,77 @@
+"""`kymatui bundle verify`: checks the signatures of a component, or of an image with --cosign."""
+
+from __future__ import annotations
+
+import argparse
+
+from kymatui.actions.bundle.image_signatures import VerifiedImage, verify_image
+from kymatui.actions.bundle.verify import VerifiedComponent, VerifyRequest, verify_component
+from kymatui.actions.modules.signatures import read_signer_file
+from kymatui.cli.commands.bundle.registry_options import add_mapping, image_location, located_component
+from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.output.printing import say
+from kymatui.composition.bundles import open_registries
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.errors import UsageError
+from kymatui.ocm import Keys
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "reference",
+        metavar="REFERENCE",
+        help="HOST[:PORT][/PATH]//COMPONENT:VERSION; an image with --cosign",
+    )
+    parser.add_argument("--cosign", action="store_true", help="verify an image that was signed with cosign and a key")
+    parser.add_argument(
+        "--signature",
+        dest="signatures",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="signature to verify (default: all of them); repeatable",
+    )
+    parser.add_argument("--public-key", default="", metavar="FILE", help="PEM key or certificate of the signer")
+    parser.add_argument("--ca-cert", default="", metavar="FILE", help="PEM certificates that the signer's must lead to")
+    parser.add_argument(
+        "--issuer",
+        default="",
+        metavar="NAME",
+        help="required name in the certificate: CN=acme,O=example (default: CN with the signature's name)",
+    )
+    parser.add_argument("--skip-images", action="store_true", help="do not fetch images to compare their digests")
+    add_mapping(parser)
+    add_fetching(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    store = open_registries(fetch_options(args))
+    key = read_signer_file(args.public_key, "--public-key") if args.public_key else b""
+    if args.cosign:
+        if args.ca_cert or args.issuer or args.signatures:
+            raise UsageError("--cosign verifies with --public-key only", hint="leave the other options away")
+        print_image(verify_image(store, image_location(args.reference, args.mapping), key))
+        return 0
+    roots = read_signer_file(args.ca_cert, "--ca-cert") if args.ca_cert else b""
+    location = located_component(args.reference, args.mapping)
+    request = VerifyRequest(location, Keys(key, roots), tuple(args.signatures), args.issuer, args.skip_images)
+    print_component(verify_component(store, request))
+    return 0
+
+
+def print_component(verified: VerifiedComponent) -> None:
+    content = verified.content
+    for one in verified.signatures:
+        issuer = f", certificate of {one.issuer}" if one.issuer else ""
+        say(f"verified  signature {one.name} ({one.algorithm}, {one.digest.normalisation_algorithm}{issuer})")
+    say(f"verified  {format_count(len(content.resources), 'resource')} against signed digests")
+    if len(content.components) > 1:
+        say(f"verified  {format_count(len(content.components) - 1, 'referred component')}")
+    if content.skipped:
+        say(f"skipped   {format_count(len(content.skipped), 'image')} (--skip-images)")
+    say(f"digest    {verified.component.location}@{verified.component.digest}")
+
+
+def print_image(verified: VerifiedImage) -> None:
+    say(f"verified  {format_count(verified.signatures, 'signature')} ({verified.form})")
+    say(f"digest    {verified.repository}@{verified.digest}")
