@@ -21,6 +21,7 @@ from kymatui.actions.bundle.stored_components import StoredComponent, find_compo
 from kymatui.adapters.files.image_layout import ImageLayout
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.cli.main import main
+from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, component_artifact
 from kymatui.engine.bundles.tar_archives import read_tar
 from kymatui.ocm.component_location import ComponentLocation, NameMapping
 from kymatui.sandbox.registry.registry_faults import RegistryFault, RegistryFaultKind
@@ -399,3 +400,33 @@ def test_many_threads_push_one_version(served: Served, tmp_path: Path) -> None:
     with ThreadPoolExecutor(6) as pool:
         assert set(pool.map(lambda config: create(config, host=host), configs)) == {0}
     assert whole(host, VERSION)
+
+
+def replace_document(host: str, document: dict[str, Any]) -> str:
+    """Store another descriptor for the same layers, as signing does; return the digest of the manifest."""
+    found, store = stored(host), RegistryArtifacts(insecure=[host])
+    artifact = component_artifact(document, found.layers)
+    for content in (artifact.descriptor, artifact.config):
+        store.push_blob(found.location.repository, content)
+    return store.push_manifest(found.location.repository, VERSION, artifact.manifest, MANIFEST_TYPE)
+
+
+def test_a_version_that_was_signed_since_is_unchanged(served: Served, tmp_path: Path) -> None:
+    """Signing adds signatures and the digests of images."""
+    host = served.registry.address
+    config = write_sources(tmp_path)
+    assert create(config, host=host) == 0
+    before = stored(host)
+    document = json.loads(json.dumps(before.document))
+    digest = {"hashAlgorithm": "SHA-256", "normalisationAlgorithm": "ociArtifactDigest/v1", "value": "0" * 64}
+    document["component"]["resources"][0]["digest"] = digest
+    document["signatures"] = [
+        {"name": "s", "digest": digest, "signature": {"algorithm": "a", "value": "", "mediaType": ""}}
+    ]
+    signed = replace_document(host, document)
+    assert signed != before.digest
+    assert create(config, host=host) == 0
+    assert stored(host).digest == signed
+    document["component"]["resources"][1]["digest"]["value"] = "1" * 64
+    replace_document(host, document)
+    assert create(config, host=host) == 2

@@ -240,3 +240,9 @@ def test_what_lint_accepts_is_created_and_its_errors_of_the_config_are_refused(
         words = ["-c", str(config), "-o", str(folder / "t.yaml"), "--sources", str(folder)]
         assert main(["bundle", "create", *words]) == (1 if errors else 0), shown(found)
         capsys.readouterr()
+
+
+def test_an_object_that_appears_twice_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = write_sources(tmp_path, workload(DIGEST), workload(DIGEST), manager=MANAGER)
+    _, found = lint(config, capsys)
+    assert [one["message"] for one in found] == ["Deployment sample-manager in namespace sample-system appears 2 times"]

@@ -77,6 +77,7 @@ class _Linter:
         if not objects:
             problems.warning("manifest", "the manifest has no objects")
         images = lint_rules.lint_images(objects, problems)
+        lint_rules.lint_duplicates(objects, problems)
         lint_rules.lint_crds(objects, problems, self._check)
         lint_rules.lint_manager(self._config, objects, self._own)
         self._problems += problems.found

@@ -25,7 +25,7 @@ from kymatui.engine.authoring.module_manifest import (
 from kymatui.engine.authoring.module_template import module_template, to_yaml
 from kymatui.engine.authoring.source_problems import require_no_errors
 from kymatui.engine.cluster.ports import Object
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ConfigurationError, RegistryError
 from kymatui.ocm.component_location import ComponentLocation
 
 LARGEST_CONFIG: Final = 1024 * 1024
@@ -135,7 +135,10 @@ def read_source(request: BuildRequest, sources: ModuleSources, text: str, what: 
     """Return a file that the config names, from disk or from an https address."""
     if is_address(text):
         name = posixpath.basename(urlsplit(text).path) or f"{what.replace(' ', '-').lower()}.yaml"
-        return SourceFile(name, sources.fetch(text), text)
+        try:
+            return SourceFile(name, sources.fetch(text), text)
+        except RegistryError as error:
+            raise RegistryError(f"{what}: {error}", hint=error.hint) from error
     path = beside(request.config, text)
     return SourceFile(posixpath.basename(path), sources.read(path, what, largest), path)
 

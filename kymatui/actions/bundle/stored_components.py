@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.versions.version_diff import ValueChange, field_changes
+from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
 from kymatui.engine.authoring.component_artifact import (
     DESCRIPTOR_FILE,
     MANIFEST_TYPE,
@@ -137,8 +137,12 @@ def publish(
 
 
 def content_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ValueChange]:
-    """Return the differences of two descriptors, besides signatures and the places where they were stored."""
-    return list(field_changes(_content(before), _content(after)))
+    """Return the differences of two descriptors, besides signatures and the places where they were stored.
+
+    Signing adds the digests of images, so a digest that only one of them has is no difference.
+    """
+    found = field_changes(_content(before), _content(after))
+    return [one for one in found if one.kind is ChangeKind.CHANGED or not one.path.endswith("].digest")]
 
 
 def _content(document: Mapping[str, Any]) -> Json:

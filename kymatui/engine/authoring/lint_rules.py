@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -21,6 +22,7 @@ from kymatui.engine.authoring.module_component import check_identities
 from kymatui.engine.authoring.module_config import FIELDS, OLD_FIELDS, ModuleConfig, module_version_problem
 from kymatui.engine.authoring.module_manifest import crd_of, manager_images, runs_version
 from kymatui.engine.authoring.source_problems import SourceProblem
+from kymatui.engine.bundles.yaml_objects import document_key
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import did_you_mean, nearest_names
 
@@ -148,6 +150,15 @@ def _other_images(objects: Iterable[Object]) -> Iterator[tuple[str, str]]:
                 text = container.get("image") if isinstance(container, dict) else None
                 if isinstance(text, str) and text not in ("", INJECTED):
                     yield text, f"{body['kind']} {body['metadata']['name']}"
+
+
+def lint_duplicates(objects: Iterable[Object], problems: Problems) -> None:
+    """Report objects that appear twice: only the first is installed."""
+    seen = Counter(map(document_key, objects))
+    for (namespace, name, _, _, kind), count in seen.items():
+        if count > 1:
+            where = f" in namespace {namespace}" if namespace else ""
+            problems.warning("manifest", f"{kind} {name}{where} appears {count} times", text=f"name: {name}")
 
 
 def lint_crds(objects: Iterable[Object], problems: Problems, check: CrdCheck) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 from kymatui.domain.kubernetes.image_references import parse_image
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.authoring.module_config import ConfigManager
-from kymatui.engine.bundles.yaml_objects import SourceError, read_objects
+from kymatui.engine.bundles.yaml_objects import SourceError, each_object, read_objects
 from kymatui.engine.cluster.ports import Object
 
 
 def read_manifest(content: bytes, file: str) -> list[Object]:
-    """Return the objects of a manifest. Raises SourceError."""
+    """Return the objects of a manifest, also those that appear twice. Raises SourceError."""
     try:
-        return read_objects(content, f"manifest {file}")
+        return list(each_object(content, f"manifest {file}"))
     except RecursionError as error:
         raise SourceError(f"manifest {file} is nested too deeply") from error
 
@@ -47,15 +47,15 @@ def is_cluster_scoped(crd: Object | None) -> bool:
 
 def manager_images(objects: Iterable[Object], manager: ConfigManager) -> list[str] | None:
     """Return the images of the manager's containers, None if the manifest has no such Deployment or StatefulSet."""
+    found: list[str] | None = None
     for body in objects:
         if (body["kind"], body["metadata"]["name"]) != (manager.type.kind, manager.name):
             continue
         if body["kind"] in ("Deployment", "StatefulSet"):
-            pod = _below(body, "spec", "template", "spec")
-            containers = pod.get("containers") if isinstance(pod, dict) else None
+            containers = _below(body, "spec", "template", "spec", "containers")
             listed = containers if isinstance(containers, list) else []
-            return [str(one.get("image", "")) for one in listed if isinstance(one, dict)]
-    return None
+            found = [*(found or ()), *(str(one.get("image", "")) for one in listed if isinstance(one, dict))]
+    return found
 
 
 def runs_version(images: Iterable[str], version: str) -> bool:
