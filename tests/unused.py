@@ -18,6 +18,7 @@ _APIVersions, _.Major, _._Minor, _._Major  # .Capabilities
 _.log_errors  # re2.Options
 _.get_redirect_target  # requests.Session
 _.num_tickets  # ssl.SSLContext
+_.mtime  # tarfile.TarInfo
 _.no_proxy, _.proxy_headers, _.verify_ssl, _.tls_server_name, _.connection_pool_maxsize, _.socket_options
 _.retries  # kubernetes.client.Configuration
 

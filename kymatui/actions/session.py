@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.remote.runtime_pair import RuntimePair
     from kymatui.domain.remote.watcher_chains import WatcherChain
-    from kymatui.domain.snapshot.snapshots import Feed, Snapshot
+    from kymatui.domain.snapshot.snapshots import Feed, Object, Snapshot
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.errors import KymatuiError
 
@@ -77,6 +77,13 @@ class ListedSession(Session, Protocol):
 
     @property
     def feeds(self) -> Mapping[str, Feed]: ...
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Return the number of read requests sent, and of requests that can write."""
+
+    def read(self, ref: ObjectRef) -> Object:
+        """Return one whole object, of a Secret its metadata alone. Raise the error of its server."""
 
     def wait_complete(self, timeout: float) -> bool:
         """Wait until every kind is listed or refused; return False if that takes longer."""

@@ -11,7 +11,7 @@ from typing import Final
 from kymatui.cli.output.program_name import example_as_started
 
 GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    ("read a cluster", ("catalog", "module", "checks", "events", "logs", "drift", "audit")),
+    ("read a cluster", ("catalog", "module", "checks", "events", "logs", "drift", "audit", "diagnose")),
     (
         "change what the Kyma requests",
         ("enable", "disable", "channel", "policy", "manage", "unmanage", "label"),
@@ -60,6 +60,11 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui audit -o sarif --fail-on error",
         "kymatui audit explain image.tag         # what a rule means; `kymatui audit rules` lists them",
         "kymatui audit --remote                  # a whole fleet",
+    ),
+    "diagnose": (
+        "kymatui diagnose keda                   # objects, events, logs, rights; without secrets",
+        "kymatui diagnose keda -o ticket.tgz --remote RUNTIME",
+        "kymatui diagnose                        # all modules, without what they installed",
     ),
     "enable": (
         "kymatui enable keda --dry-run           # print the plan, change nothing",

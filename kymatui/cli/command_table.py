@@ -88,6 +88,12 @@ COMMANDS: tuple[CommandEntry, ...] = (
         reads,
     ),
     CommandEntry(
+        "diagnose",
+        "write an archive with what a ticket needs",
+        "kymatui.cli.commands.inspect.diagnose",
+        reads,
+    ),
+    CommandEntry(
         "drift",
         "list modules that are not at the expected version",
         "kymatui.cli.commands.inspect.drift",

@@ -125,8 +125,8 @@ def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", def
 
 
 _ABOUT_RUNTIMES = re.compile(
-    r"`(kymatui (?:adopt|apply|audit|catalog|channel|check|checks|delete|disable|drift|enable|events|finalizers|install"
-    r"|label|logs|manage|manifest|module|plan|policy|restore|unmanage|upgrade)(?![\w-])(?![^`]*--remote)[^`]*)`"
+    r"`(kymatui (?:adopt|apply|audit|catalog|channel|check|checks|delete|diagnose|disable|drift|enable|events"
+    r"|finalizers|install|label|logs|manage|manifest|module|plan|policy|restore|unmanage|upgrade)(?![\w-])(?![^`]*--remote)[^`]*)`"
 )
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.remote.runtime_pair import RuntimePair
     from kymatui.domain.remote.watcher_chains import WatcherChain
-    from kymatui.domain.snapshot.snapshots import Feed, Snapshot
+    from kymatui.domain.snapshot.snapshots import Feed, Object, Snapshot
     from kymatui.errors import KymatuiError
 
 _KYMAS: Final = KYMA_KINDS[0]
@@ -235,6 +235,16 @@ class PairSession:
     def feeds(self) -> Mapping[str, Feed]:
         """Return each kind's feed state, from the side that decides for the kind."""
         return self.snapshot().feeds
+
+    @property
+    def traffic(self) -> tuple[int, int]:
+        """Return the number of read requests sent to both sides, and of requests that can write."""
+        transport, (reads, writes) = self.home.client.transport, self._session.traffic
+        return reads + transport.counts.total() - transport.writes, writes + transport.writes
+
+    def read(self, ref: ObjectRef) -> Object:
+        """Return one whole object from the side that has its kind, of a Secret its metadata alone."""
+        return self._session.read(ref)
 
     def follow_events(self, refs: Iterable[ObjectRef]) -> None:
         """Follow the events of these objects in the runtime, until the next call."""

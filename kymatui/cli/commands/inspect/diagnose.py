@@ -1,0 +1,165 @@
+"""`kymatui diagnose [NAME]`: an archive with what a ticket needs; without secrets, and redacted by printed rules."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import platform
+import re
+import sys
+import tarfile
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kymatui import __version__
+from kymatui.actions.diagnose import Diagnosis, diagnose
+from kymatui.adapters.files.user_files import write_private_file
+from kymatui.adapters.files.yaml_output import dump_yaml
+from kymatui.cli.commands.inspect.checks import checks_json
+from kymatui.cli.commands.inspect.events import event_json
+from kymatui.cli.commands.inspect.module import module_json
+from kymatui.cli.options.reading import configure_listing, listed_session, row_of
+from kymatui.cli.output.diagnosis_page import PageFacts, diagnosis_page
+from kymatui.cli.output.printing import say
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.catalog_json import catalog_to_json
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.objects.redaction import RULES, Redactor
+from kymatui.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from kymatui.actions.session import ListedSession
+    from kymatui.domain.catalog.rows import Catalog, ModuleRow
+    from kymatui.domain.kubernetes.refs import ObjectRef
+
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST: Final = 150  # characters of a file name
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", nargs="?", help="name of the module (default: all, in less depth)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="archive to write (default: kymatui-diagnose-CLUSTER-NAME-TIME.tgz)",
+    )
+    configure_listing(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the archive and print what it has, and what the rules hid."""
+    path: Path | None = args.output
+    if path is not None and path.exists():
+        raise ConfigurationError(f"{path} already exists; not overwritten", hint="choose another -o")
+    args.output = ""  # no document goes to standard output
+    redactor = Redactor()
+    with listed_session(args, threading.Event(), once=True) as session:
+        catalog = build_catalog(session.snapshot(), time.time())
+        rows = [row_of(catalog, args.name)] if args.name else list(catalog.rows)
+        found = diagnose(session, rows, redactor, args.timeout, deep=bool(args.name))
+        files = _files(session, catalog, rows, found, redactor)
+        about = ("kymatui-diagnose", session.name, args.name or "", _time("%Y%m%dT%H%M%SZ"))
+        stem = _file_name("-".join(filter(None, about)))
+    path = path or Path(f"{stem}.tgz")
+    if path.exists():
+        raise ConfigurationError(f"{path} already exists; not overwritten", hint="choose another file with -o")
+    write_private_file(path, _archive(stem, files))
+    _report(path, found, redactor)
+    return 0
+
+
+def _files(
+    session: ListedSession, catalog: Catalog, rows: list[ModuleRow], found: Diagnosis, redactor: Redactor
+) -> dict[str, str]:
+    """Return the files of the archive by name, the page first."""
+    modules = [redactor.value(_explained(row)) for row in rows]
+    reads, writes = session.traffic
+    requests = {"reads": reads, "writes": writes}
+    program = {
+        "kymatui": __version__,
+        "python": platform.python_version(),
+        "platform": f"{sys.platform} {platform.machine()}",
+    }
+    files = {
+        "catalog.json": _json(redactor.value(catalog_to_json(catalog))),
+        "events.json": _json({"events": redactor.value([event_json(one) for one in found.events])}),
+        "rights.json": _json(found.rights),
+        "versions.json": _json({**program, "servers": found.versions, "requests": requests}),
+        "not-read.json": _json({"notRead": found.unread}),
+        "redaction.json": _json(
+            {rule.name: {"hides": rule.explanation, "hits": redactor.hits[rule.name]} for rule in RULES}
+        ),
+        **{f"modules/{_file_name(str(one['name']))}.json": _json(one) for one in modules},
+        **{_object_name(ref): dump_yaml(body) for ref, body in found.objects.items()},
+        **{f"logs/{_file_name(name)}": text for name, text in found.logs.items()},
+    }
+    facts = [
+        ("Cluster", redactor.text(catalog.cluster)),
+        *((f"Version of the {name}", version) for name, version in found.versions.items()),
+        ("Taken", _time("%Y-%m-%dT%H:%M:%SZ")),
+        *program.items(),
+        ("Requests", f"{format_count(reads, 'read')}, {format_count(writes, 'write')}"),
+    ]
+    sizes = [(name, len(text.encode())) for name, text in files.items()]
+    title = f"Diagnosis of {rows[0].name if len(rows) == 1 else format_count(len(rows), 'module')}"
+    page = PageFacts(title, facts, modules, sizes, dict(redactor.hits))
+    return {"index.html": diagnosis_page(found, page), **files}
+
+
+def _explained(row: ModuleRow) -> dict[str, Any]:
+    """Return everything about a module with the evaluation of its state, as lifecycle-manager does it and strictly."""
+    checks = [
+        {"klm": checks_json(str(one.resource), one.klm), "strict": checks_json(str(one.resource), one.strict)}
+        for one in row.checked
+    ]
+    return {**module_json(row), "checks": checks}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def _object_name(ref: ObjectRef) -> str:
+    kind = f"{ref.kind.kind}.{ref.kind.group}" if ref.kind.group else ref.kind.kind
+    return f"objects/{_file_name(kind)}/{_file_name('_'.join(filter(None, (ref.namespace, ref.name))))}.yaml"
+
+
+def _file_name(text: str) -> str:
+    """Return a name that is a file's on every system, and never leads to another folder."""
+    return _UNSAFE.sub("_", text).lstrip(".")[:_LONGEST] or "_"
+
+
+def _time(form: str) -> str:
+    return time.strftime(form, time.gmtime())
+
+
+def _archive(folder: str, files: dict[str, str]) -> bytes:
+    """Return a gzipped tar with one folder, whose files only their owner may read."""
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w:gz") as archive:
+        for name, text in files.items():
+            content = text.encode("utf-8", "replace")
+            entry = tarfile.TarInfo(f"{folder}/{name}")
+            entry.size, entry.mode, entry.mtime = len(content), 0o600, int(time.time())
+            archive.addfile(entry, io.BytesIO(content))
+    return written.getvalue()
+
+
+def _report(path: Path, found: Diagnosis, redactor: Redactor) -> None:
+    counts = (
+        (len(found.objects), "object", ""),
+        (len(found.events), "event", ""),
+        (len(found.logs), "log", ""),
+    )
+    say(f"wrote {path}: {', '.join(format_count(number, *noun) for number, *noun in counts if number)}")
+    say("redacted:")
+    for rule in RULES:
+        say(f"  {rule.name:22} {redactor.hits[rule.name]:5}  {rule.explanation}")
+    for one in found.unread:
+        say(f"not read: {one}", sys.stderr)
+    say("Read index.html in it before you send it: rules cannot know every secret.")

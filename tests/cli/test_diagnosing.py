@@ -1,0 +1,96 @@
+"""`kymatui diagnose`: an archive that people can open, made on a cluster that is really there."""
+
+from __future__ import annotations
+
+import json
+import stat
+import tarfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kymatui.domain.objects.redaction import RULES
+from tests.cli.test_fleet import run
+
+pytestmark = pytest.mark.xdist_group("fleet")
+
+ON_RUNTIME = ("--context", "skr")
+
+
+@pytest.fixture(autouse=True)
+def environment(two_clusters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(two_clusters))
+    monkeypatch.chdir(tmp_path)
+
+
+def content(path: Path) -> dict[str, str]:
+    """The files of an archive below its one folder."""
+    with tarfile.open(path) as archive:
+        members = archive.getmembers()
+        assert len({one.name.partition("/")[0] for one in members}) == 1
+        assert all(one.isfile() and one.mode == 0o600 for one in members)
+        found = {one.name.partition("/")[2]: archive.extractfile(one) for one in members}
+        return {name: file.read().decode() for name, file in found.items() if file is not None}
+
+
+@pytest.mark.parametrize("words", [ON_RUNTIME, ("--remote", "skr")], ids=["context", "remote"])
+def test_a_module_is_gathered_from_every_side(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    target = tmp_path / "ticket.tgz"
+    status, out, _ = run(capsys, "diagnose", "btp-operator", *words, "-o", str(target))
+    assert status == 0
+    assert out.startswith(f"wrote {target}: ")
+    assert all(f"  {rule.name} " in out for rule in RULES)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    files = content(target)
+    assert {"index.html", "catalog.json", "events.json", "rights.json", "versions.json", "redaction.json"} <= set(files)
+    module = json.loads(files["modules/btp-operator.json"])
+    assert module["name"] == "btp-operator"
+    assert module["checks"]
+    assert json.loads(files["versions.json"])["requests"]["reads"] > 0
+    assert json.loads(files["versions.json"])["requests"]["writes"] == 0
+    assert json.loads(files["events.json"])["events"]
+    pod = next(name for name in files if name.startswith("objects/Pod/"))
+    assert yaml.safe_load(files[pod])["kind"] == "Pod"
+    assert any(name.startswith("logs/") and "configuration loaded" in text for name, text in files.items())
+    if words == ("--remote", "skr"):
+        assert any(name.startswith("objects/Manifest.operator.kyma-project.io/") for name in files)
+
+
+def test_the_page_names_every_file_and_runs_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    target = tmp_path / "ticket.tgz"
+    assert run(capsys, "diagnose", "keda", *ON_RUNTIME, "-o", str(target))[0] == 0
+    files = content(target)
+    page = files.pop("index.html")
+    assert all(f'<a href="{name}">' in page for name in files)
+    assert "default-src 'none'" in page
+    assert "<script" not in page
+    assert all(f"<td>{rule.name}</td>" in page for rule in RULES)
+
+
+def test_all_modules_are_gathered_without_a_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, out, _ = run(capsys, "diagnose", *ON_RUNTIME)
+    (target,) = tmp_path.glob("kymatui-diagnose-skr-*.tgz")
+    assert (status, out.partition(":")[0]) == (0, f"wrote {target.name}")
+    files = content(target)
+    rows = json.loads(files["catalog.json"])["modules"]
+    assert {f"modules/{row['name']}.json" for row in rows} <= set(files)
+
+
+def test_an_existing_file_is_never_overwritten(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    target = tmp_path / "ticket.tgz"
+    target.write_text("mine")
+    status, out, told = run(capsys, "diagnose", "keda", *ON_RUNTIME, "-o", str(target))
+    assert (status, out) == (1, "")
+    assert "already exists; not overwritten" in told
+    assert target.read_text() == "mine"
+
+
+def test_an_unknown_module_writes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, _, told = run(capsys, "diagnose", "kedaa", *ON_RUNTIME)
+    assert status == 64
+    assert "did you mean keda?" in told
+    assert not list(tmp_path.glob("*.tgz"))
