@@ -115,10 +115,7 @@ LARGE_IN_UI = {
     "ui/screens/deletion_screen.py:DeletionScreen": (27, 50),
     "ui/screens/fleet_list_screens.py:VersionMatrixScreen": (10, 45),
     "ui/screens/fleet_screen.py:FleetScreen": (32, 52),
-    "ui/screens/fleet_screen.py:RuntimeTable": (0, 48),
     "ui/screens/module_screen.py:ModuleScreen": (20, 47),
-    "ui/widgets/live_table.py:LiveTable": (18, 48),
-    "ui/widgets/row_table.py:RowTable": (31, 31),
 }
 
 

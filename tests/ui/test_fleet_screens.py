@@ -121,11 +121,11 @@ async def test_the_columns_of_the_matrix_follow_the_chosen_cell() -> None:
         assert "version 1 of 9" in text(app, "#reason")
         for number in range(1, 9):
             await pilot.press("right")
-            assert f"place:{number}" in table(app).shown_columns
+            assert f"place:{number}" in table(app).grid.shown
         assert "many 1.0.0   version 9 of 9" in text(app, "#reason")
         assert cell(app, "many", "place:8") == "[1.0.0: 1]"
         await pilot.press("up")
-        assert "place:1" in table(app).shown_columns, "the module above has two versions"
+        assert "place:1" in table(app).grid.shown, "the module above has two versions"
 
 
 @WIDE

@@ -98,7 +98,7 @@ async def test_lines_show_header_and_cells_and_fold_where_it_is_narrow() -> None
         assert app.line(0).split() == ["NAME", "STATE", "AGE"]
         assert app.line(1).split() == ["serverless", "Ready", "1d"]
         await pilot.resize_terminal(28, 10)
-        assert app.table.shown_columns == ("name", "state")
+        assert app.table.grid.shown == ("name", "state")
         assert app.line(0).split() == ["NAME", "STATE"]
 
 

@@ -107,20 +107,20 @@ async def test_the_tab_of_a_channel_adds_what_it_offers_and_changes_nothing_else
         before = {
             row.key: {name: row.cells[name].text for name in ("channel", "desired", "drift")} for row in rows(app)
         }
-        assert "offered" not in table(app).shown_columns
+        assert "offered" not in table(app).grid.shown
         await pilot.press("2")
         await pilot.pause()
-        assert "offered" in table(app).shown_columns
+        assert "offered" in table(app).grid.shown
         assert {row.key: row.cells["offered"].text for row in rows(app)}["istio"] == "1.21.0"
         for row in rows(app):
             assert {name: row.cells[name].text for name in before[row.key]} == before[row.key], row.key
         await pilot.press("colon", *"sort offered", "enter")
         assert app.screen.query_one(LiveTable).order == SortOrder("offered")
         await pilot.press("colon", *"columns name state", "enter")
-        assert table(app).shown_columns == ("name", "state", "offered")
+        assert table(app).grid.shown == ("name", "state", "offered")
         await pilot.press("0")
         await pilot.pause()
-        assert table(app).shown_columns == ("name", "state")
+        assert table(app).grid.shown == ("name", "state")
         assert app.screen.query_one(LiveTable).order == SortOrder()
 
 
@@ -372,11 +372,11 @@ async def test_columns_and_order_come_from_the_configuration_and_can_be_changed(
     session = StillSession(world())
     async with app_on(session, columns=("name", "state"), sort="state").run_test(size=SIZE) as pilot:
         app = await ready(pilot)
-        assert table(app).shown_columns == ("name", "state")
+        assert table(app).grid.shown == ("name", "state")
         assert shown(app)[0] == "istio", "the worst state comes first"
         assert isinstance(app.screen, FramedScreen)
         app.screen.command_line.run("columns drift name")
-        assert table(app).shown_columns == ("drift", "name")
+        assert table(app).grid.shown == ("drift", "name")
         app.screen.command_line.run("columns colour")
         assert app.problems[-1].startswith('no column "colour"; choose name, ')
 

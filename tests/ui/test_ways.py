@@ -287,8 +287,8 @@ async def test_columns_are_chosen_moved_and_taken(pilot: Pilot[Any]) -> None:
     await until(pilot, lambda: isinstance(app.screen, ColumnsScreen))
     await pilot.press("j", "space", "k", "J", "enter")
     await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
-    assert table(app).shown_columns[:2] == ("name", "channel")
-    assert "source" not in table(app).shown_columns
+    assert table(app).grid.shown[:2] == ("name", "channel")
+    assert "source" not in table(app).grid.shown
 
 
 async def test_columns_are_kept_in_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,7 +301,7 @@ async def test_columns_are_kept_in_the_configuration(tmp_path: Path, monkeypatch
         await until(pilot, lambda: isinstance(app.screen, ColumnsScreen))
         await pilot.press("J", "ctrl+s")
         await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
-        assert table(app).shown_columns == ("state", "name", "age")
+        assert table(app).grid.shown == ("state", "name", "age")
     assert tomllib.loads(path.read_text()) == {"theme": "dark", "columns": ["state", "name", "age"]}
     assert "# mine" in path.read_text()
 
@@ -313,7 +313,7 @@ async def test_the_last_column_stays() -> None:
         await until(pilot, lambda: isinstance(app.screen, ColumnsScreen))
         await pilot.press("space", "enter")
         await until(pilot, lambda: isinstance(app.screen, CatalogScreen))
-        assert table(app).shown_columns == ("name",)
+        assert table(app).grid.shown == ("name",)
 
 
 async def test_any_column_sorts_by_key_and_by_click(pilot: Pilot[Any]) -> None:

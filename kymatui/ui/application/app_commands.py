@@ -104,7 +104,7 @@ def _table(app: FlowApp) -> Iterator[ScreenCommand]:
         return
     yield ScreenCommand("filter", "filter the lines", lambda words: _filter(app, " ".join(words)))
     if table.order is not None:
-        columns = tuple(column.id for column in table.columns)
+        columns = tuple(column.id for column in table.grid.columns)
         yield ScreenCommand(
             "sort",
             "sort the lines by a column",
@@ -133,7 +133,7 @@ def _filter(app: FlowApp, text: str) -> None:
 def _sort(app: FlowApp, words: Sequence[str]) -> None:
     table = app.shown.filter_line.table if app.shown is not None else None
     column, _, way = (words[0] if words else "").partition(":")
-    known = [one.id for one in table.columns] if table is not None else []
+    known = [one.id for one in table.grid.columns] if table is not None else []
     if column in known and way not in ("", "asc", "desc"):
         app.problem(unknown_name("order", way, ("asc", "desc"), "sort COLUMN[:desc]"))
     elif table is None or column not in known:

@@ -83,7 +83,7 @@ class FramedScreen(DisabledKeysScreen[None]):
         if action in self.WRITES:
             return self.kymatui.why_no_writes
         table = self.filter_line.table
-        if action in ("sort_next", "sort_turn") and (table is None or table.order is None):
+        if action == "reorder" and (table is None or table.order is None):
             return "fixed order"
         return ""
 
@@ -94,7 +94,7 @@ class FramedScreen(DisabledKeysScreen[None]):
         table = self.filter_line.table
         found: dict[str, Callable[[], str]] = {}
         if table is not None:
-            found = {form: partial(export_table, table.columns, table.rows, form) for form in FORMATS}
+            found = {form: partial(export_table, table.grid.columns, table.rows, form) for form in FORMATS}
         return {**found, "svg": partial(self.app.export_screenshot, title="kymatui", simplify=True)}
 
     # the frame

@@ -147,7 +147,7 @@ class CatalogScreen(ModuleActionScreen):
         app, table = self.kymatui, self.main_widget()
         tabs = [Tab(view.key, view.label) for view in catalog_views(app.catalog)]
         self.query_one(ViewTabs).show(tabs, self._view.label, self._note(table))
-        filtered = bool(table.filter) or self._only_problems or self._view != ALL_MODULES
+        filtered = bool(table.filter_text) or self._only_problems or self._view != ALL_MODULES
         found = table_notice(app.snapshot, app.catalog, app.failure, shown=len(table.rows), filtered=filtered)
         show_notice(self.query_one("#catalog-body"), found)
         self._show_reason()
@@ -157,7 +157,7 @@ class CatalogScreen(ModuleActionScreen):
             self.refresh_bindings()
 
     def _note(self, table: LiveTable) -> str:
-        parts = [f"/{table.filter.text}"] if table.filter else []
+        parts = [f"/{table.filter_text}"] if table.filter_text else []
         if self._only_problems:
             parts.append("only modules with problems")
         if parts:

@@ -32,7 +32,7 @@ class ColumnChoice:
     def show(self, view: CatalogView) -> None:
         """Display the columns of the view; drop a sort order whose column is gone."""
         table, wanted = self._table(), columns_of(view, self._chosen)
-        if tuple(table.columns) == wanted:
+        if table.grid.columns == wanted:
             return
         table.set_columns(wanted)
         if OFFERED not in wanted and table.order is not None and table.order.column == OFFERED.id:

@@ -181,7 +181,7 @@ class VersionMatrixScreen(FleetListScreen):
 
     def _bring_into_view(self, place: int) -> None:
         """Scroll the columns to the chosen cell; a module may have more versions than fit."""
-        names = [name for name in self.main_widget().shown_columns if name.startswith("place:")]
+        names = [name for name in self.main_widget().grid.shown if name.startswith("place:")]
         if not names or place < 0:
             return
         last = self._first + len(names) - 1

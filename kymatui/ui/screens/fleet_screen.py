@@ -197,12 +197,12 @@ class FleetScreen(FramedScreen):
         self.refresh_bindings()
 
     def _note(self, table: LiveTable) -> str:
-        parts = [f"/{table.filter.text}"] if table.filter else []
+        parts = [f"/{table.filter_text}"] if table.filter_text else []
         parts += [str(narrow) for narrow in self._narrow]
         parts += ["only runtimes with problems"] if self._only_problems else []
         if table.marked:
             parts.append(f"{len(table.marked)} marked")
-        if table.filter or self._narrow or self._only_problems:
+        if table.filter_text or self._narrow or self._only_problems:
             seen = self.fleet_app.fleet
             parts.append(f"{len(table.rows)} of {len(seen.picture.runtimes) if seen is not None else 0}")
         return "  ".join(parts)

@@ -122,8 +122,8 @@ class ModuleScreen(ModuleActionScreen):
         main = self.main_widget()
         if isinstance(main, Document) and main.filter_text:
             note = f"/{main.filter_text}  {main.place}"
-        elif table is not None and table.filter:
-            note = f"/{table.filter.text}  {len(table.rows)} of {len(table.everything)}"
+        elif table is not None and table.filter_text:
+            note = f"/{table.filter_text}  {len(table.rows)} of {len(table.everything)}"
         self.query_one(ViewTabs).show(TABS, self._tab, note)
 
     # tabs

@@ -27,6 +27,44 @@ class Column:
 
 GAP = 2
 _ARROW = 2
+_LEFT = 1
+"""Cells left of the first column."""
+
+
+class ColumnGrid:
+    """Columns of one table: all of them, those that fit its width, and the one it is sorted by.
+
+    columns    every column, whether it fits or not
+    fitted     the columns that fit, with their widths in cells
+    sorted_by  id of the sorted column, and whether it descends; None without a sort arrow
+    """
+
+    def __init__(self, columns: Sequence[Column] = ()) -> None:
+        self.columns = tuple(columns)
+        self.fitted: tuple[tuple[Column, int], ...] = ()
+        self.sorted_by: tuple[str, bool] | None = None
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Return the ids of the columns that fit."""
+        return tuple(column.id for column, _ in self.fitted)
+
+    def fit(self, width: int) -> None:
+        """Fit the columns into `width` cells; keep the same tuple if nothing changes, since drawn lines hold it."""
+        by = self.sorted_by[0] if self.sorted_by is not None else ""
+        wanted = [with_arrow(column) if column.id == by else column for column in self.columns]
+        fitted = fit_columns(wanted, max(width - 2 * _LEFT, 1))
+        if fitted != self.fitted:
+            self.fitted = fitted
+
+    def at(self, x: int) -> str | None:
+        """Return the id of the column at a cell of the line."""
+        left = _LEFT
+        for column, size in self.fitted:
+            if left <= x < left + size + GAP:
+                return column.id
+            left += size + GAP
+        return None
 
 
 def with_arrow(column: Column) -> Column:

@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.ui.viewmodels.columns import Column
-from kymatui.ui.viewmodels.row_filter import RowFilter, parse_filter
+from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.row_list import EMPTY, Row
 from kymatui.ui.viewmodels.sorting import SortOrder, aged, arrange_rows
 from kymatui.ui.widgets.row_table import OfTable, RowTable
@@ -25,8 +25,8 @@ class LiveTable(RowTable):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "copy", "Copy the line or the marked lines", show=False, id="table.copy"),
         Binding("Y", "copy_table", "Copy the table", show=False, id="table.copy-table"),
-        Binding("O", "sort_next", "Sort by the next column", show=False, id="table.sort-next"),
-        Binding("R", "sort_turn", "Reverse order", show=False, id="table.sort-turn"),
+        Binding("O", "reorder('next')", "Sort by the next column", show=False, id="table.sort-next"),
+        Binding("R", "reorder('reverse')", "Reverse order", show=False, id="table.sort-turn"),
     ]
 
     class Arranged(OfTable):
@@ -51,12 +51,9 @@ class LiveTable(RowTable):
         self._show_order()
 
     @property
-    def filter(self) -> RowFilter:
-        return self._filter
-
-    @property
     def filter_text(self) -> str:
-        return self._filter.text
+        """Return the filter as it was typed, "" without one."""
+        return self._filter.text if self._filter else ""
 
     @property
     def order(self) -> SortOrder | None:
@@ -96,7 +93,7 @@ class LiveTable(RowTable):
 
     def set_order(self, sort: SortOrder) -> None:
         """Sort by a column; ignore a column that the table lacks."""
-        if self._order is None or sort.column not in {"", *(column.id for column in self.columns)}:
+        if self._order is None or sort.column not in {"", *(column.id for column in self.grid.columns)}:
             return
         self._order = sort
         self._show_order()
@@ -121,26 +118,25 @@ class LiveTable(RowTable):
 
     def sort_by(self, column: str) -> None:
         """Sort by a column in its natural direction; by the same column again in reverse."""
-        falls = {one.id for one in self.columns if one.falls}
+        falls = {one.id for one in self.grid.columns if one.falls}
         order = self._order
         again = order is not None and order.column == column
         self.set_order(SortOrder(column, descending=not order.descending if again and order else column in falls))
 
-    def action_sort_next(self) -> None:
-        """Sort by the next displayed column."""
-        shown = self.shown_columns
-        if self._order is not None and shown:
-            place = shown.index(self._order.column) if self._order.column in shown else -1
-            self.sort_by(shown[(place + 1) % len(shown)])
-
-    def action_sort_turn(self) -> None:
-        if self._order is not None and self._order.column:
-            self.sort_by(self._order.column)
+    def action_reorder(self, how: str) -> None:
+        """Sort by the next displayed column ("next"), or by the same one in reverse."""
+        shown, order = self.grid.shown, self._order
+        if order is None:
+            return
+        if how == "next" and shown:
+            self.sort_by(shown[(shown.index(order.column) + 1) % len(shown) if order.column in shown else 0])
+        elif how == "reverse" and order.column:
+            self.sort_by(order.column)
 
     def action_copy(self) -> None:
         """Copy the marked lines, else the line under the cursor."""
         rows = [row for row in self.rows if row.key in self.marked] or [row for row in (self.current,) if row]
-        columns = (self._copied,) if self._copied else tuple(column.id for column in self.columns)
+        columns = (self._copied,) if self._copied else tuple(column.id for column in self.grid.columns)
         lines = ["\t".join(row.cells.get(column, EMPTY).text for column in columns).strip() for row in rows]
         if lines:
             self.app.copy_to_clipboard("\n".join(lines))
@@ -153,5 +149,5 @@ class LiveTable(RowTable):
         """Copy the table as TSV for spreadsheets."""
         from kymatui.ui.viewmodels.table_export import export_table
 
-        self.app.copy_to_clipboard(export_table(self.columns, self.rows, "tsv"))
+        self.app.copy_to_clipboard(export_table(self.grid.columns, self.rows, "tsv"))
         self.notify(f"copied {format_count(len(self.rows), 'row')}", timeout=2)

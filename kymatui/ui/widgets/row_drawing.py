@@ -24,22 +24,26 @@ _MOST_KEPT = 2000
 class Styles(Protocol):
     """Source of styles: a widget, whose stylesheet may change with the theme."""
 
-    def __call__(self, name: str, *, partial: bool = False) -> Style: ...
+    def __call__(self, *names: str, partial: bool = False) -> Style: ...
 
 
 class LineDrawing:
-    """Renderer of the header and rows; `style("cursor")` returns that component style.
+    """Renderer of the header and rows; `style(prefix + "cursor")` returns that component style.
 
     Lines are cached: scrolling draws most of them again, and Textual caches its results with the strip.
     """
 
-    def __init__(self, style: Styles) -> None:
-        self._style = style
+    def __init__(self, style: Styles, prefix: str) -> None:
+        self._component_style = style
+        self._prefix = prefix
         self._kept: dict[tuple[str, bool, bool], tuple[Row, Fitted, int, Style, Strip]] = {}
 
     def forget(self) -> None:
         """Clear the cache after a change of styles."""
         self._kept.clear()
+
+    def _style(self, name: str, *, partial: bool = False) -> Style:
+        return self._component_style(self._prefix + name, partial=partial)
 
     def header(self, fitted: Fitted, sorted_by: tuple[str, bool] | None, width: int) -> Strip:
         """Return the titles; the sorted column has an arrow."""

@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from kymatui.ui.viewmodels.columns import GAP, Column, fit_columns, with_arrow
+from kymatui.ui.viewmodels.columns import Column, ColumnGrid
 from kymatui.ui.viewmodels.row_list import Row, RowList
 from kymatui.ui.widgets.row_drawing import LineDrawing
 
@@ -68,8 +68,8 @@ class RowTable(ScrollView, can_focus=True):
         Binding("end,G", "edge(1)", "Last row", show=False, id="table.last"),
         Binding("enter", "choose", "Open", id="table.open"),
         Binding("space", "mark", "Mark", show=False, id="table.mark"),
-        Binding("ctrl+@", "mark_range", "Mark range", show=False, id="table.mark-range"),
-        Binding("ctrl+backslash", "unmark", "Clear marks", show=False, id="table.unmark"),
+        Binding("ctrl+@", "mark('range')", "Mark range", show=False, id="table.mark-range"),
+        Binding("ctrl+backslash", "mark('none')", "Clear marks", show=False, id="table.unmark"),
     ]
 
     class Highlighted(OfTable):
@@ -102,11 +102,9 @@ class RowTable(ScrollView, can_focus=True):
 
     def __init__(self, columns: Sequence[Column] = (), *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
-        self._columns = tuple(columns)
-        self._fitted: tuple[tuple[Column, int], ...] = ()
+        self.grid = ColumnGrid(columns)
         self._list = RowList()
-        self._drawing = LineDrawing(self._style)
-        self._sorted: tuple[str, bool] | None = None
+        self._drawing = LineDrawing(self.get_component_rich_style, "row-table--")
         self._base = Style.null()
 
     # display
@@ -127,24 +125,14 @@ class RowTable(ScrollView, can_focus=True):
     def marked(self) -> frozenset[str]:
         return frozenset(self._list.marks)
 
-    @property
-    def columns(self) -> Sequence[Column]:
-        """Return every column, whether it fits or not."""
-        return self._columns
-
-    @property
-    def shown_columns(self) -> tuple[str, ...]:
-        """Return the ids of the columns that fit."""
-        return tuple(column.id for column, _ in self._fitted)
-
     def set_columns(self, columns: Sequence[Column]) -> None:
-        self._columns = tuple(columns)
+        self.grid.columns = tuple(columns)
         self._refit()
         self.refresh()
 
     def set_sort(self, column: str, *, descending: bool) -> None:
         """Draw the sort arrow; the rows keep their given order."""
-        self._sorted = (column, descending)
+        self.grid.sorted_by = (column, descending)
         if self.is_mounted:
             self._refit()
         self.refresh()
@@ -190,20 +178,17 @@ class RowTable(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         if y == 0:
-            return self._drawing.header(self._fitted, self._sorted, width)
+            return self._drawing.header(self.grid.fitted, self.grid.sorted_by, width)
         index = round(self.scroll_offset.y) + y - 1
         if index >= len(self.rows):
             return Strip.blank(width, self._base)
         row, cursor = self.rows[index], index == self._list.cursor
         marked = row.key in self._list.marks
-        return self._drawing.row(row, self._fitted, width, self._base, cursor=cursor, marked=marked)
+        return self._drawing.row(row, self.grid.fitted, width, self._base, cursor=cursor, marked=marked)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._drawing.forget()
-
-    def _style(self, name: str, *, partial: bool = False) -> Style:
-        return self.get_component_rich_style(f"row-table--{name}", partial=partial)
 
     def _refresh_row(self, index: int) -> None:
         y = index + 1 - round(self.scroll_offset.y)
@@ -215,11 +200,7 @@ class RowTable(ScrollView, can_focus=True):
         self.virtual_size = Size(self.scrollable_content_region.width, len(self.rows) + 1)
 
     def _refit(self) -> None:
-        by = self._sorted[0] if self._sorted is not None else ""
-        columns = [with_arrow(column) if column.id == by else column for column in self._columns]
-        fitted = fit_columns(columns, max(self.scrollable_content_region.width - 2, 1))
-        if fitted != self._fitted:
-            self._fitted = fitted
+        self.grid.fit(self.scrollable_content_region.width)
 
     def on_resize(self) -> None:
         self._resize()
@@ -265,19 +246,18 @@ class RowTable(ScrollView, can_focus=True):
         if self.cursor_key is not None:
             self.post_message(self.Chosen(self, self.cursor_key))
 
-    def action_mark(self) -> None:
-        self._list.toggle_mark()
+    def action_mark(self, which: str = "line") -> None:
+        """Mark or unmark the line, mark all from the last marked line to the cursor ("range"), or clear ("none")."""
+        match which:
+            case "range":
+                self._list.mark_range()
+            case "none":
+                self._list.marks.clear()
+            case _:
+                self._list.toggle_mark()
         self._marks_changed()
-        self.action_move(1)
-
-    def action_mark_range(self) -> None:
-        """Mark all rows between the last marked row and the cursor."""
-        self._list.mark_range()
-        self._marks_changed()
-
-    def action_unmark(self) -> None:
-        self._list.marks.clear()
-        self._marks_changed()
+        if which == "line":
+            self.action_move(1)
 
     def _marks_changed(self) -> None:
         self.refresh()
@@ -285,7 +265,7 @@ class RowTable(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         if event.y == 0:
-            column = self._column_at(event.x)
+            column = self.grid.at(event.x)
             if column is not None:
                 self.post_message(self.HeaderClicked(self, column))
             return
@@ -295,11 +275,3 @@ class RowTable(ScrollView, can_focus=True):
         if index == self._list.cursor and event.chain >= 2:
             self.action_choose()
         self._set_cursor(index)
-
-    def _column_at(self, x: int) -> str | None:
-        left = 1
-        for column, size in self._fitted:
-            if left <= x < left + size + GAP:
-                return column.id
-            left += size + GAP
-        return None
