@@ -108,14 +108,6 @@ def test_the_global_generator_of_random_numbers_is_left_alone() -> None:
 LARGE_IN_UI = {
     "ui/application/fleet_app.py:FleetApp": (22, 49),
     "ui/application/kymatui_app.py:KymatuiApp": (37, 37),
-    "ui/dialogs/plan_dialog.py:PlanScreen": (26, 32),
-    "ui/screens/catalog_screen.py:CatalogScreen": (26, 52),
-    "ui/screens/control_plane_screens.py:WatchersScreen": (4, 41),
-    "ui/screens/control_plane_screens.py:WindowsScreen": (7, 42),
-    "ui/screens/deletion_screen.py:DeletionScreen": (27, 50),
-    "ui/screens/fleet_list_screens.py:VersionMatrixScreen": (10, 45),
-    "ui/screens/fleet_screen.py:FleetScreen": (32, 52),
-    "ui/screens/module_screen.py:ModuleScreen": (20, 47),
 }
 
 

@@ -66,7 +66,7 @@ class StillScreen(DeletionScreen):
     """Sees the same whenever it looks."""
 
     def _look(self) -> None:
-        self.seen = SEEN
+        self.reader.seen = SEEN
         if self.frame.is_whole:
             self._draw()
 

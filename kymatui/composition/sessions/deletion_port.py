@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -278,12 +278,3 @@ def _defines(raw: object) -> tuple[str, str]:
     """Group and kind of what a CustomResourceDefinition defines."""
     spec = JsonReader(raw).child("spec")
     return spec.text("group"), spec.child("names").text("kind")
-
-
-def deletion_options(seen: DeletionState) -> Iterator[ModuleCRHandling]:
-    """Return the options for the default CR."""
-    yield ModuleCRHandling.LET
-    if seen.charge is ManagedBy.KYMA and seen.requested:
-        if seen.default is not None:
-            yield ModuleCRHandling.IGNORE
-        yield ModuleCRHandling.UNMANAGE

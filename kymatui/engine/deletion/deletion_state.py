@@ -252,6 +252,14 @@ def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -
     )
 
 
+def deletion_options(seen: DeletionState) -> tuple[ModuleCRHandling, ...]:
+    """Return the options for the default CR, the usual one first."""
+    if seen.charge is not ManagedBy.KYMA or not seen.requested:
+        return (ModuleCRHandling.LET,)
+    ignore = (ModuleCRHandling.IGNORE,) if seen.default is not None else ()
+    return (ModuleCRHandling.LET, *ignore, ModuleCRHandling.UNMANAGE)
+
+
 def _last_part(departure: DeletionState) -> list[tuple[str, str]]:
     """Return the stages of the module's own deletion, which depend on its manager."""
     definitions = f"{len(departure.definitions)} left" if departure.definitions else ""

@@ -12,6 +12,7 @@ from textual.markup import escape
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.framed_screen import FramedScreen
+from kymatui.ui.base.screen_keys import action_of
 from kymatui.ui.navigation.command_table import help_lines
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.navigation.key_help import key_name
@@ -69,7 +70,7 @@ def _keys(screen: FramedScreen) -> Iterator[PaletteEntry]:
         if binding.system or not binding.description or not binding.id or binding.description in seen:
             continue
         seen.add(binding.description)
-        off = screen.why_off(binding.action.partition("(")[0].rpartition(".")[2])
+        off = screen.why_off(*action_of(binding))
         doing = partial(screen.app.run_action, binding.action, active.node)
         run: Callable[[], object] = (
             partial(screen.kymatui.problem, f"{binding.description} is disabled: {off}") if off else doing

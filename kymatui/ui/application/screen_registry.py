@@ -20,6 +20,7 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.base.help_screen import HelpScreen
     from kymatui.ui.dialogs.action_menu import MenuScreen
     from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+    from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
     from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
     from kymatui.ui.dialogs.form_dialog import FormScreen
     from kymatui.ui.dialogs.plan_dialog import PlanScreen
@@ -27,7 +28,8 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.logs.logs_pane import LogsPane
     from kymatui.ui.logs.logs_screen import LogsScreen
     from kymatui.ui.navigation.keymaps import key_scope
-    from kymatui.ui.screens.catalog_columns_dialog import ColumnsScreen
+    from kymatui.ui.panes.catalog_pane import CatalogPane
+    from kymatui.ui.panes.runtimes_pane import RuntimesPane, RuntimeTable
     from kymatui.ui.screens.catalog_screen import CatalogScreen
     from kymatui.ui.screens.changes_screen import ChangesScreen
     from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
@@ -35,7 +37,7 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
     from kymatui.ui.screens.deletion_screen import DeletionScreen
     from kymatui.ui.screens.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
-    from kymatui.ui.screens.fleet_screen import FleetScreen, RuntimeTable
+    from kymatui.ui.screens.fleet_screen import FleetScreen
     from kymatui.ui.screens.jobs_screen import JobScreen, JobsScreen
     from kymatui.ui.screens.module_screen import PANES, ModuleScreen
     from kymatui.ui.screens.object_screen import ObjectScreen
@@ -46,7 +48,6 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.widgets.prompt import Prompt
 
     for screen in (
-        CatalogScreen,
         ChannelMatrixScreen,
         ProblemsScreen,
         ChangesScreen,
@@ -57,7 +58,8 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
         yield key_scope(app, screen, LiveTable)
     yield key_scope(app, ObjectScreen, Document)
     yield key_scope(app, LogsScreen, LogsPane, LogText)
-    yield key_scope(app, FleetScreen, RuntimeTable)
+    yield key_scope(app, CatalogScreen, CatalogPane, LiveTable)
+    yield key_scope(app, FleetScreen, RuntimesPane, RuntimeTable)
     fleets = (
         VersionMatrixScreen,
         WaitingScreen,

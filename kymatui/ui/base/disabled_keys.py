@@ -9,6 +9,7 @@ from textual.screen import Screen, ScreenResultType
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.first_paint import FirstPaintScreen
+from kymatui.ui.base.screen_keys import action_of
 
 _SILENT: Final = frozenset({"back"})  # users press Escape to reach the first screen for sure
 
@@ -16,9 +17,9 @@ _SILENT: Final = frozenset({"back"})  # users press Escape to reach the first sc
 class DisabledKeysScreen(FirstPaintScreen[ScreenResultType]):
     """Screen that finds the disabled action by its binding; subclasses return the reason."""
 
-    def why_off(self, action: str) -> str:
-        """Return why an action is disabled now; "" where it is enabled."""
-        del action
+    def why_off(self, action: str, choice: object = "") -> str:
+        """Return why an action with its first parameter is disabled now; "" where it is enabled."""
+        del action, choice
         return ""
 
     def on_key(self, event: events.Key) -> None:
@@ -26,8 +27,8 @@ class DisabledKeysScreen(FirstPaintScreen[ScreenResultType]):
         active = self.active_bindings.get(event.key)
         if active is None or active.enabled or not isinstance(active.node, Screen):
             return
-        action = active.binding.action.partition("(")[0]
-        reason = self.why_off(action) if action not in _SILENT else ""
+        action, choice = action_of(active.binding)
+        reason = self.why_off(action, choice) if action not in _SILENT else ""
         if reason:
             event.stop()
             label = active.binding.description

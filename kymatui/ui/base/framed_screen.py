@@ -32,9 +32,11 @@ class FramedScreen(DisabledKeysScreen[None]):
         Binding("colon", "command", "Command", id="app.command", priority=True),
         Binding("question_mark", "help", "Help", id="app.help", key_display="?"),
         Binding("escape", "back", "Back", id="app.back"),
-        Binding("left_square_bracket", "history_back", "Back in history", show=False, id="app.history-back"),
-        Binding("right_square_bracket", "history_forward", "Forward in history", show=False, id="app.history-forward"),
-        Binding("minus", "history_toggle", "Switch to last view", show=False, id="app.history-toggle"),
+        Binding("left_square_bracket", "history('back')", "Back in history", show=False, id="app.history-back"),
+        Binding(
+            "right_square_bracket", "history('forward')", "Forward in history", show=False, id="app.history-forward"
+        ),
+        Binding("minus", "history('toggle')", "Switch to last view", show=False, id="app.history-toggle"),
         Binding("M", "open('channels')", "Compare channels", show=False, id="app.channels"),
         Binding("P", "open('problems')", "Problems", show=False, id="app.problem-list"),
         Binding("H", "open('changes')", "Changes", show=False, id="app.changes"),
@@ -75,11 +77,10 @@ class FramedScreen(DisabledKeysScreen[None]):
     def show_catalog(self) -> None:
         """Draw the current state of the app; called after every change."""
 
-    def why_off(self, action: str) -> str:
-        """Return why an action is disabled now; "" where it is enabled."""
-        no_step = why_no_step(self.kymatui.ways.visits, action)
-        if no_step:
-            return no_step
+    def why_off(self, action: str, choice: object = "") -> str:
+        """Return why an action with its first parameter is disabled now; "" where it is enabled."""
+        if action == "history":
+            return why_no_step(self.kymatui.ways.visits, choice)
         if action in self.WRITES:
             return self.kymatui.why_no_writes
         table = self.filter_line.table
@@ -134,10 +135,9 @@ class FramedScreen(DisabledKeysScreen[None]):
 
         Text that is typed right after such a key would be lost otherwise.
         """
-        del parameters
         if action in ("filter", "command") and self.command_line.is_typing:
             return False
-        return None if self.why_off(action) else True
+        return None if self.why_off(action, *parameters[:1]) else True
 
     # filters and commands
 
@@ -157,14 +157,9 @@ class FramedScreen(DisabledKeysScreen[None]):
         """Open another screen; logs are those of what this screen is about."""
         self.kymatui.ways.open(ScreenStep(kind, self.step.about if kind == LOGS else ""))
 
-    def action_history_back(self) -> None:
-        self.kymatui.ways.back()
-
-    def action_history_forward(self) -> None:
-        self.kymatui.ways.forward()
-
-    def action_history_toggle(self) -> None:
-        self.kymatui.ways.toggle()
+    def action_history(self, step: str) -> None:
+        ways = self.kymatui.ways
+        {"back": ways.back, "forward": ways.forward, "toggle": ways.toggle}[step]()
 
     def action_back(self) -> None:
         """Clear the filter, else close the screen; do nothing on the first screen."""

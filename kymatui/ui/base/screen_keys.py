@@ -2,39 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+from textual.actions import parse
 
 from kymatui.ui.navigation.key_help import KeyHelp, group_of, join_keys, key_name
 
 if TYPE_CHECKING:
+    from textual.binding import Binding
     from textual.screen import Screen
 
     from kymatui.ui.navigation.history import VisitHistory
 
 
-def why_no_step(visits: VisitHistory, action: str) -> str:
-    """Return why a history step is impossible; "" where it is possible or `action` is no such step."""
-    if action == "history_back":
+class WhyOff(Protocol):
+    """Source of the reason why an action with its first parameter is disabled, "" where it is enabled."""
+
+    def __call__(self, action: str, choice: object = "") -> str: ...
+
+
+def action_of(binding: Binding) -> tuple[str, object]:
+    """Return the action of a binding and its first parameter, "" without one."""
+    _, action, parameters = parse(binding.action)
+    return action, parameters[0] if parameters else ""
+
+
+def why_no_step(visits: VisitHistory, step: object) -> str:
+    """Return why a step of the history is impossible, "" where it is possible."""
+    if step == "back":
         return "" if visits.can_go(-1) else "no earlier view"
-    if action == "history_forward":
+    if step == "forward":
         return "" if visits.can_go(1) else "no later view"
-    if action == "history_toggle":
-        return "" if visits.can_toggle else "no other view yet"
-    return ""
+    return "" if visits.can_toggle else "no other view yet"
 
 
-def key_help(screen: Screen[Any], name: str, why_off: Callable[[str], str]) -> list[KeyHelp]:
+def key_help(screen: Screen[Any], name: str, why_off: WhyOff) -> list[KeyHelp]:
     """Return one help line per action with its bindings joined; `name` is the screen's own group."""
-    found: dict[tuple[str, str, str], tuple[list[str], str]] = {}
+    found: dict[tuple[str, str, str], tuple[list[str], Binding]] = {}
     for key, active in screen.active_bindings.items():
         binding = active.binding
         if binding.system or not binding.description or not binding.id:
             continue
-        group, action = group_of(binding.id, name), binding.action.partition("(")[0]
-        names, _ = found.setdefault((group, binding.description, action), ([], binding.id))
+        line = (group_of(binding.id, name), binding.description, binding.action.partition("(")[0])
+        names, _ = found.setdefault(line, ([], binding))
         names.append(key_name(key))
     return [
-        KeyHelp(group, join_keys(names), label, why_off(action.rpartition(".")[2]), binding_id)
-        for (group, label, action), (names, binding_id) in found.items()
+        KeyHelp(group, join_keys(names), label, why_off(*action_of(binding)), binding.id or "")
+        for (group, label, _), (names, binding) in found.items()
     ]

@@ -23,11 +23,11 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewAnswer, PreviewVerdict
 from kymatui.ui.base.disabled_keys import DisabledKeysScreen
 from kymatui.ui.base.first_paint import FirstPaintModal
+from kymatui.ui.base.screen_keys import action_of
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.navigation.key_help import KeyHelp, key_name
-from kymatui.ui.viewmodels.display_text import as_screen_commands
 from kymatui.ui.widgets.key_bar import KeyBar
-from kymatui.ui.widgets.plan_widgets import TONES, DiffView, PlanTable, Tick, line_columns
+from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable, Tick, line_columns, plan_notes, plan_summary
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.target_line import TargetLine
 from kymatui.ui.widgets.tone_styles import with_tone
@@ -85,13 +85,13 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         with Vertical(id="plan") as box:
             box.border_title = sanitize(self.preview.title)
             yield TargetLine(*self._targets)
-            yield Static(self._head(), id="plan-head")
+            yield Static(plan_summary(self.preview), id="plan-head")
             without = not any(line.diff for line in self.preview.lines)
             with Container(id="plan-panes", classes="-without-diff" if without else ""):
                 yield PlanTable(line_columns(self.preview.lines), id="plan-lines")
                 yield DiffView(id="plan-diff")
             with VerticalScroll(id="plan-notes", can_focus=False):
-                yield Static(self._notes(), id="plan-words")
+                yield Static(plan_notes(self.preview), id="plan-words")
             yield from map(Tick, ticks)
             for one in typed:
                 yield Static(Content(sanitize(f"Type {one.typed} to confirm: {one.words}")), classes="plan-ask")
@@ -103,7 +103,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self._draw()
         self._to_first_change()
         self.query_one(PlanTable).focus()
-        self.query_one("#plan-notes").display = bool(self._notes().plain)
+        self.query_one("#plan-notes").display = bool(plan_notes(self.preview).plain)
         self._look()
         self.set_interval(_LOOKS, self._look)
 
@@ -115,19 +115,6 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         if first is not None:
             self.query_one(PlanTable).move_to(str(first))
             self._show_diff()
-
-    def _head(self) -> Content:
-        parts = [with_tone(sanitize(self.preview.charge), "muted"), Content("\n")] if self.preview.charge else []
-        summary = [with_tone(sanitize(text), TONES[mark], bold=True) for mark, text in self.preview.summary_parts]
-        return Content.assemble(*parts, Content(", ").join(summary))
-
-    def _notes(self) -> Content:
-        preview = self.preview
-        said = [("refused: ", as_screen_commands(text), "error") for text in preview.refusals]
-        said += [("missing permission: ", text, "error") for text in preview.missing]
-        said += [("▲ ", text, "warning") for text in preview.warnings]
-        said += [("▲ grants new permissions: ", text, "warning") for text in preview.grants]
-        return Content("\n").join([with_tone(before + sanitize(text), tone) for before, text, tone in said])
 
     def _draw(self) -> None:
         self.query_one(PlanTable).show_lines(self.preview.lines, only_changes=self._only_changes)
@@ -152,7 +139,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self.query_one("#plan-off").display = bool(said.plain)
         self.refresh_bindings()
 
-    def why_off(self, action: str) -> str:
+    def why_off(self, action: str, choice: object = "") -> str:
         """Return why an action is disabled now; "" where it is enabled."""
         if action == "accept":
             if self.kymatui.read_only:
@@ -263,7 +250,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
                 "Plan",
                 key_name(key),
                 active.binding.description,
-                self.why_off(active.binding.action.partition("(")[0]),
+                self.why_off(*action_of(active.binding)),
                 active.binding.id,
             )
             for key, active in self.active_bindings.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, join_previews
-from kymatui.engine.deletion.deletion_state import ModuleCRHandling, NextStep
+from kymatui.engine.deletion.deletion_state import NextStep
 from kymatui.errors import ConfigurationError, KymatuiError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
@@ -29,7 +29,8 @@ from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 if TYPE_CHECKING:
     from kymatui.actions.finalizers import BlockedObject
     from kymatui.ui.connection.cluster_link import ConnectionLink
-    from kymatui.ui.flows.flow_app import FlowApp
+    from kymatui.ui.flows.deletion_reader import DeletionChoices
+from kymatui.ui.flows.flow_app import FlowApp
 
 STAYS = "deleted objects stay deleted; the module's manager and the other objects stay; delete again to continue"
 
@@ -63,16 +64,6 @@ def why_not_installed(app: FlowApp, names: Sequence[str]) -> str:
     rows = [app.catalog.row(name) for name in names] if app.catalog is not None else []
     gone = all(row is not None and row.presence is Presence.NOT_INSTALLED for row in rows)
     return "not installed" if rows and gone else ""
-
-
-@dataclass(frozen=True, slots=True)
-class DeletionChoices:
-    """Choices of the user for the deletion of one module."""
-
-    module: str
-    way: ModuleCRHandling = ModuleCRHandling.LET
-    accept_unknown: bool = False
-    keeps_backup: bool = True
 
 
 async def delete_module(app: FlowApp, choices: DeletionChoices) -> None:

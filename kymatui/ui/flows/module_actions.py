@@ -123,6 +123,15 @@ ACTIONS: tuple[ModuleAction, ...] = (
 )
 
 
+def start_module_action(app: FlowApp, key: str, names: Sequence[str]) -> Flow:
+    """Return the flow of a key: "menu", "manage" for both directions, or the id of an action."""
+    if key == "menu":
+        return open_action_menu(app, names)
+    if key == "manage":
+        return switch_management(app, names)
+    return next(one for one in ACTIONS if one.id == key).start(app, names)
+
+
 async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
     """Open the menu of the actions for these modules and run the chosen action.
 

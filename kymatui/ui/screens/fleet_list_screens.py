@@ -15,6 +15,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.ui.base.list_screen import ListScreen
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.fleet import fleet_reports
+from kymatui.ui.presenters.fleet.matrix_cursor import MatrixCursor
 from kymatui.ui.presenters.fleet.runtime_rows import key_of
 from kymatui.ui.screens.fleet_screen import FleetScreen
 from kymatui.ui.viewmodels.columns import Column
@@ -26,7 +27,6 @@ from kymatui.ui.widgets.status_line import StatusLine
 
 if TYPE_CHECKING:
     from kymatui.domain.fleet.fleet_tracker import FleetSnapshot
-    from kymatui.domain.fleet.runtimes import Runtime
     from kymatui.domain.snapshot.missing_lists import UnknownFact
     from kymatui.ui.connection.fleet_view import FleetReading
     from kymatui.ui.flows.flow_app import FleetFlowApp
@@ -158,67 +158,38 @@ class VersionMatrixScreen(FleetListScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._place = 0
-        self._first = 0
-        self._counts = fleet_reports.VersionTable((), {})
-        self._columns: tuple[Column, ...] = ()
-        self._runtimes: Sequence[Runtime] = ()
+        self._cursor = MatrixCursor()
 
     @property
     def step(self) -> ScreenStep:
         return ScreenStep("matrix")
 
     def lines(self, seen: FleetReading) -> Sequence[Row]:
-        self._counts = fleet_reports.matrix_rows(list(seen.picture.runtimes.values()))
+        self._cursor.count(list(seen.picture.runtimes.values()))
         self._set_columns()
-        return self._with_cell()
+        return self._cursor.rows(self.main_widget().cursor_key)
 
     def _set_columns(self) -> None:
-        columns = fleet_reports.matrix_columns(self._counts, self._first)
-        if columns != self._columns:
-            self._columns = columns
-            self.main_widget().set_columns(columns)
-
-    def _bring_into_view(self, place: int) -> None:
-        """Scroll the columns to the chosen cell; a module may have more versions than fit."""
-        names = [name for name in self.main_widget().grid.shown if name.startswith("place:")]
-        if not names or place < 0:
-            return
-        last = self._first + len(names) - 1
-        self._first = min(place, self._first) if place <= last else self._first + place - last
-        self._set_columns()
-
-    def _with_cell(self) -> list[Row]:
-        key = self.main_widget().cursor_key or (self._counts.rows[0].key if self._counts.rows else "")
-        place = self._place_in(key)
-        return [fleet_reports.with_cell(row, place) if row.key == key else row for row in self._counts.rows]
-
-    def _place_in(self, key: str) -> int:
-        """Return the chosen column, limited to the columns of the line."""
-        return min(self._place, len(self._counts.cells.get(key, ())) - 1)
+        table = self.main_widget()
+        if table.grid.columns != self._cursor.columns:
+            table.set_columns(self._cursor.columns)
 
     def tell(self) -> None:
         table = self.main_widget()
-        self._bring_into_view(self._place_in(table.cursor_key or ""))
-        table.show(self._with_cell())
-        key = table.cursor_key
-        cells = self._counts.cells.get(key or "", ())
-        place = self._place_in(key or "")
-        words = f"enter shows the runtimes with {cells[place]}" if cells else ""
-        words += f"   version {place + 1} of {len(cells)}" if len(cells) > 1 else ""
-        self.query_one(StatusLine).say(Content(words))
+        module = table.cursor_key
+        self._cursor.scroll(module, table.grid.shown)
+        self._set_columns()
+        table.show(self._cursor.rows(module))
+        self.query_one(StatusLine).say(Content(self._cursor.hint(module)))
 
     def action_turn(self, by: int) -> None:
-        key = self.main_widget().cursor_key or ""
-        last = len(self._counts.cells.get(key, ())) - 1
-        self._place = max(0, min(self._place_in(key) + by, last))
+        self._cursor.turn(self.main_widget().cursor_key, by)
         self.tell()
 
     def opened(self, row_key: str) -> None:
         """Open the runtimes that the chosen cell counts."""
-        cells = self._counts.cells.get(row_key, ())
-        app, place = self.fleet_app, self._place_in(row_key)
+        cells, place = self._cursor.cells(row_key), self._cursor.place(row_key)
         first = next((screen for screen in self.app.screen_stack if isinstance(screen, FleetScreen)), None)
         if cells and first is not None:
-            app.ways.climb_to(0)
+            self.fleet_app.ways.climb_to(0)
             first.narrow(cells[place])

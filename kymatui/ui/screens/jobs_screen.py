@@ -59,13 +59,13 @@ class JobListing(ListScreen):
         found = flow_app(self).desk.targets(job) if job is not None else ()
         self.query_one(TargetLine).show_targets(*(found or ((here,) if here is not None else ())))
 
-    def why_off(self, action: str) -> str:
+    def why_off(self, action: str, choice: object = "") -> str:
         job = self.job if self.frame.is_whole else None
         if action == "cancel_job":
             return "no job selected" if job is None else "already finished" if job.is_over else ""
         if action == "again" and (job is None or flow_app(self).desk.again(job.number) is None):
             return "cannot be planned again"
-        return super().why_off(action)
+        return super().why_off(action, choice)
 
     def action_cancel_job(self) -> None:
         if (job := self.job) is not None:

@@ -56,8 +56,8 @@ class ModuleScreen(ModuleActionScreen):
             "d", "object('describe')", "Describe the selected object or the module", show=False, id="module.overview"
         ),
         Binding("y", "object('yaml')", "YAML of the object or of the module", show=False, id="module.yaml"),
-        Binding("tab", "next_tab(1)", "Next tab", show=False, id="module.next-tab"),
-        Binding("shift+tab", "next_tab(-1)", "Previous tab", show=False, id="module.previous-tab"),
+        Binding("tab", "tab(1)", "Next tab", show=False, id="module.next-tab"),
+        Binding("shift+tab", "tab(-1)", "Previous tab", show=False, id="module.previous-tab"),
     ]
 
     name_in_help: ClassVar[str] = "Module"
@@ -128,7 +128,10 @@ class ModuleScreen(ModuleActionScreen):
 
     # tabs
 
-    async def action_tab(self, title: str) -> None:
+    async def action_tab(self, tab: str | int) -> None:
+        """Open a tab by its title, or the one that many tabs further."""
+        titles = [one.label for one in TABS]
+        title = tab if isinstance(tab, str) else titles[(titles.index(self._tab) + tab) % len(titles)]
         await self._open(title)
         self.kymatui.ways.visits.turn(title)
 
@@ -149,10 +152,6 @@ class ModuleScreen(ModuleActionScreen):
         self._panes[title] = kind(id=f"pane-{title}")
         return self._panes[title]
 
-    async def action_next_tab(self, by: int) -> None:
-        titles = [tab.label for tab in TABS]
-        await self.action_tab(titles[(titles.index(self._tab) + by) % len(titles)])
-
     async def action_object(self, tab: str) -> None:
         """Open the object of a line, else the tab of the module: its own objects, or the overview."""
         if self.pane is not None and self.pane.LISTS_OBJECTS:
@@ -172,10 +171,10 @@ class ModuleScreen(ModuleActionScreen):
     async def _tab_chosen(self, event: ViewTabs.Chosen) -> None:
         await self.action_tab(TABS[event.number].label)
 
-    def why_off(self, action: str) -> str:
+    def why_off(self, action: str, choice: object = "") -> str:
         if action == "filter" and self.is_mounted and self.filter_line.target is None:
             return "nothing to filter here"
-        return super().why_off(action)
+        return super().why_off(action, choice)
 
     def exports(self) -> Mapping[str, Callable[[], str]]:
         return {**super().exports(), **(self.pane.exports() if self.pane is not None else {})}

@@ -13,8 +13,9 @@ from textual.content import Content
 from textual.widgets import Static
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.plans.plan_preview import Consent, PlannedChange, PreviewLine
+from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
 from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.display_text import as_screen_commands
 from kymatui.ui.viewmodels.row_list import Cell, Row
 from kymatui.ui.widgets.document import Document
 from kymatui.ui.widgets.row_table import RowTable
@@ -110,3 +111,19 @@ class Tick(Static, can_focus=True):
 
     def on_click(self) -> None:
         self.toggle()
+
+
+def plan_summary(preview: Preview) -> Content:
+    """Return who manages the module, and how many objects change in which way."""
+    parts = [with_tone(sanitize(preview.charge), "muted"), Content("\n")] if preview.charge else []
+    summary = [with_tone(sanitize(text), TONES[mark], bold=True) for mark, text in preview.summary_parts]
+    return Content.assemble(*parts, Content(", ").join(summary))
+
+
+def plan_notes(preview: Preview) -> Content:
+    """Return what to read before the plan is applied: refusals, missing permissions, warnings, new permissions."""
+    said = [("refused: ", as_screen_commands(text), "error") for text in preview.refusals]
+    said += [("missing permission: ", text, "error") for text in preview.missing]
+    said += [("▲ ", text, "warning") for text in preview.warnings]
+    said += [("▲ grants new permissions: ", text, "warning") for text in preview.grants]
+    return Content("\n").join([with_tone(before + sanitize(text), tone) for before, text, tone in said])

@@ -14,6 +14,7 @@ from kymatui.engine.deletion.deletion_state import (
     ModuleCRHandling,
     NextStep,
     StageStatus,
+    deletion_options,
     deletion_stages,
     expected,
 )
@@ -143,6 +144,36 @@ def deletion_notes(seen: DeletionState, *, accept_unknown: bool = False) -> list
     if seen.warning:
         said += [(f"▲ {sanitize(seen.warning)}", "warning"), (f"Option (w): {_WAYS[seen.way]}", "accent")]
     return said
+
+
+def remaining_title(seen: DeletionState, *, accept_unknown: bool) -> tuple[str, str]:
+    """Return how many managed objects still exist, with its tone."""
+    count, unknown = len(seen.theirs), seen.remaining.unknown
+    left = f"{format_count(count, 'managed object')} still {'exists' if count == 1 else 'exist'}"
+    text = left if count else "no managed objects remain"
+    if unknown and not accept_unknown:
+        text += f", and {format_count(len(unknown), 'kind')} cannot be listed"
+    return text, "warning" if count or unknown else "ready"
+
+
+def backup_line(keeps_backup: bool) -> tuple[str, str]:
+    """Return whether deleted objects are saved, and the key that changes it."""
+    return f"b backup: {'on, deleted objects are saved as YAML first' if keeps_backup else 'off'}", "muted"
+
+
+def next_way(seen: DeletionState, way: ModuleCRHandling) -> ModuleCRHandling:
+    """Return the option after `way`."""
+    offered = deletion_options(seen)
+    return offered[(offered.index(way) + 1) % len(offered) if way in offered else 0]
+
+
+def why_no_choice(seen: DeletionState | None, turn: NextStep | None, what: object) -> str:
+    """Return why there is no choice of the "way", "backup" or "unknown" kinds; "" where there is one."""
+    if what == "backup":
+        return "already deleted" if turn is NextStep.GONE else ""
+    if what == "way":
+        return "" if seen is not None and len(deletion_options(seen)) > 1 else "no other option"
+    return "" if seen is not None and seen.remaining.unknown else "all kinds can be listed"
 
 
 def preview_deletion(seen: DeletionState, *, accept_unknown: bool, backup: str) -> Preview:

@@ -1,0 +1,74 @@
+"""Readings of a running deletion: one at a time, not too often, and again while something changes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kymatui.engine.deletion.deletion_state import ModuleCRHandling
+from kymatui.errors import KymatuiError
+
+if TYPE_CHECKING:
+    from kymatui.engine.deletion.deletion_state import DeletionState
+    from kymatui.ui.flows.flow_app import FlowApp
+
+PAUSE: Final = 1.0
+"""Seconds between two readings during changes: each lists all objects that the module manages."""
+_WAITING: Final = 10.0
+"""Seconds while nothing changes here, but other clients may delete blocking objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionChoices:
+    """Choices of the user for the deletion of one module."""
+
+    module: str
+    way: ModuleCRHandling = ModuleCRHandling.LET
+    accept_unknown: bool = False
+    keeps_backup: bool = True
+
+
+class DeletionReader:
+    """Reader of one module's deletion.
+
+    seen   the last reading, None before the first
+    error  why the last reading failed, "" if it did not; `seen` is then out of date
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+        self.seen: DeletionState | None = None
+        self.error = ""
+        self._reading = False
+        self._wanted = True
+        self._read_at = float("-inf")
+
+    def want(self, *, at_once: bool = False) -> None:
+        """Request a reading; `at_once` whatever the last one's age."""
+        self._wanted = True
+        if at_once:
+            self._read_at = float("-inf")
+
+    def begin(self, *, busy: bool) -> bool:
+        """Return whether a reading is due, and mark it as begun; `busy` while a job changes the module."""
+        waits = self.seen is not None and bool(self.seen.theirs)
+        past = time.monotonic() - self._read_at
+        due = past >= PAUSE if self._wanted or busy else waits and past >= _WAITING
+        if self._reading or not due:
+            return False
+        self._reading, self._wanted = True, False
+        return True
+
+    async def read(self, app: FlowApp, way: ModuleCRHandling) -> None:
+        """Read the deletion in a thread, after `begin`."""
+        from kymatui.ui.flows.deletion import delete_action
+
+        try:
+            deletions = delete_action(app)
+            self.seen = await app.desk.aside(lambda: deletions.look(self._module, way=way))
+            self.error = ""
+        except KymatuiError as error:
+            self.error = str(error)
+        finally:
+            self._reading, self._read_at = False, time.monotonic()

@@ -1,0 +1,182 @@
+"""Modules of the catalog in views: all, one channel each, community modules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
+from kymatui.ui.panes.column_choice import COLUMN_NAMES, ColumnChoice
+from kymatui.ui.panes.table_pane import TablePane
+from kymatui.ui.presenters.catalog.catalog_columns import ALL_MODULES, CatalogView, catalog_views
+from kymatui.ui.presenters.catalog.table_notices import table_notice
+from kymatui.ui.viewmodels.row_list import Row
+from kymatui.ui.viewmodels.sorting import SortOrder
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.tone_styles import with_tone
+from kymatui.ui.widgets.view_tabs import Tab
+
+if TYPE_CHECKING:
+    from kymatui.domain.catalog.rows import Catalog
+    from kymatui.ui.base.screen_app import ScreenApp
+
+
+class CatalogPane(TablePane):
+    """Table of modules with a view per channel; the cursor starts on `module`."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(
+                str(n),
+                f"view({n})",
+                "Show all modules, one channel, or community modules",
+                show=False,
+                id=f"catalog.view-{n}",
+            )
+            for n in range(10)
+        ),
+        Binding("C", "columns", "Choose columns", show=False, id="catalog.columns"),
+        Binding("N", "sort('name')", "Sort by name", show=False, id="catalog.sort-name"),
+        Binding("S", "sort('state')", "Sort by state", show=False, id="catalog.sort-state"),
+        Binding("A", "sort('age')", "Sort by age", show=False, id="catalog.sort-age"),
+        Binding("D", "sort('drift')", "Sort by drift", show=False, id="catalog.sort-drift"),
+    ]
+
+    def __init__(self, module: str = "") -> None:
+        super().__init__()
+        self._begin_at = module
+        self._view: CatalogView = ALL_MODULES
+        self._columns = ColumnChoice(lambda: self.table)
+        self._can = (False, False)
+
+    @property
+    def kymatui(self) -> ScreenApp:
+        return cast("ScreenApp", self.app)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Return whether a view or a filter hides modules."""
+        return bool(self.table.filter_text) or self.only_problems or self._view != ALL_MODULES
+
+    def new_table(self) -> LiveTable:
+        settings = self.kymatui.settings
+        self._columns.choose(settings.columns)
+        return LiveTable(self._columns.chosen, id="modules", sort=SortOrder(settings.sort), copied="name")
+
+    def widen(self) -> bool:
+        """Clear what hides rows, the filter first; return whether anything did."""
+        if self.table.filter_text or self.only_problems:
+            self.only_problems = False
+            self.table.set_filter("")
+            self.draw()
+            return True
+        if self._view != ALL_MODULES:
+            self.show_view(0)
+            return True
+        return False
+
+    # display
+
+    def draw(self) -> None:
+        app = self.kymatui
+        if self._view.label not in {view.label for view in catalog_views(app.catalog)}:
+            self._view = ALL_MODULES
+        self._columns.show(self._view)
+        self.table.show(self._rows(app.catalog) if app.catalog is not None else ())
+        if self._begin_at and self.table.rows:
+            self.table.move_to(self._begin_at)
+            self._begin_at = ""
+        self.show_around()
+
+    def _rows(self, catalog: Catalog) -> list[Row]:
+        from kymatui.ui.presenters.catalog.catalog_rows import table_rows  # not before the first paint
+
+        app = self.kymatui
+        stale = bool(app.connection.stale_since) or app.failure is not None
+        return table_rows(catalog, self._view, app.clock(), stale=stale, only_problems=self.only_problems)
+
+    def show_around(self) -> None:
+        app, table = self.kymatui, self.table
+        tabs = [Tab(view.key, view.label) for view in catalog_views(app.catalog)]
+        hidden_by = ["only modules with problems"] if self.only_problems else []
+        self.show_views(tabs, self._view.label, hidden_by, len(app.catalog.rows) if app.catalog is not None else 0)
+        found = table_notice(app.snapshot, app.catalog, app.failure, shown=len(table.rows), filtered=self.is_narrowed)
+        self.show_notice(found)
+        can = (bool(table.rows), self.is_narrowed)
+        if can != self._can:  # keys that need a row, and the key back
+            self._can = can
+            self.refresh_bindings()
+
+    def reason(self) -> Content:
+        catalog, key = self.kymatui.catalog, self.table.cursor_key
+        module = catalog.row(key) if catalog is not None and key is not None else None
+        if module is None:
+            return Content("")
+        from kymatui.ui.presenters.catalog.catalog_rows import explain_row
+
+        reason = explain_row(module)
+        parts = [Content.styled(f"{sanitize(module.name)}  ", "bold"), with_tone(reason.text, reason.tone)]
+        if reason.actor:
+            parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))
+        return Content.assemble(*parts)
+
+    # user input
+
+    def show_view(self, number: int) -> None:
+        offered = catalog_views(self.kymatui.catalog)
+        if number < len(offered):
+            self._view = offered[number]
+            self.draw()
+
+    def _choose_columns(self, names: Sequence[str]) -> None:
+        self._columns.choose(names)
+        self._columns.show(self._view)
+
+    @work
+    async def action_columns(self) -> None:
+        from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
+
+        names = await self.app.push_screen_wait(ColumnsScreen([column.id for column in self._columns.chosen]))
+        if names is not None:
+            self._choose_columns(names)
+
+    def commands(self) -> Sequence[ScreenCommand]:
+        labels = tuple(view.label for view in catalog_views(self.kymatui.catalog))
+        return (
+            ScreenCommand(
+                "view",
+                "show all modules, one channel, or community modules",
+                self._command_view,
+                usage="view NAME",
+                arguments=lambda: labels,
+            ),
+            ScreenCommand("bad", "show only modules with problems, or all", lambda _: self.toggle_problems()),
+            ScreenCommand(
+                "columns",
+                "choose the columns and their order",
+                self._command_columns,
+                usage="columns NAME…",
+                arguments=lambda: COLUMN_NAMES,
+            ),
+        )
+
+    def _command_view(self, words: Sequence[str]) -> None:
+        offered = {view.label: number for number, view in enumerate(catalog_views(self.kymatui.catalog))}
+        if words and words[0] in offered:
+            self.show_view(offered[words[0]])
+        else:
+            self.kymatui.problem(unknown_name("view", words[0] if words else "", offered, "view NAME"))
+
+    def _command_columns(self, words: Sequence[str]) -> None:
+        unknown = [word for word in words if word not in COLUMN_NAMES]
+        if unknown:
+            self.kymatui.problem(unknown_name("column", unknown[0], COLUMN_NAMES, "columns NAME…"))
+        elif words:
+            self._choose_columns(words)
+        else:
+            self.action_columns()

@@ -1,0 +1,209 @@
+"""Runtimes of a control plane, or groups of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.binding import Binding, BindingType
+from textual.content import Content
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
+from kymatui.ui.panes.table_pane import TablePane
+from kymatui.ui.presenters.fleet.fleet_notices import fleet_notice
+from kymatui.ui.viewmodels.row_list import Row
+from kymatui.ui.viewmodels.sorting import SortOrder
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.tone_styles import with_tone
+from kymatui.ui.widgets.view_tabs import Tab
+
+if TYPE_CHECKING:
+    from kymatui.domain.fleet.runtimes import Runtime
+    from kymatui.ui.connection.fleet_view import FleetReading
+    from kymatui.ui.flows.flow_app import FleetFlowApp
+    from kymatui.ui.presenters.fleet.runtime_rows import RuntimeFilter
+
+GROUPS = ("", "plan", "region", "platform-region", "channel", "state", "account")
+BY_STATE = SortOrder("state")
+
+
+class RuntimeTable(LiveTable, inherit_bindings=False):
+    """Table where `g` groups, and only Home goes to the first row."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        replace(one, key="home") if isinstance(one, Binding) and one.id == "table.first" else one
+        for one in (*RowTable.BINDINGS, *LiveTable.BINDINGS)
+    ]
+
+
+class RuntimesPane(TablePane):
+    """One line per runtime or per group; filters stay until they are cleared."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("N", "sort('name')", "Sort by name", show=False, id="fleet.sort-name"),
+        Binding("S", "sort('state')", "Sort by state", show=False, id="fleet.sort-state"),
+        Binding("A", "sort('age')", "Sort by age", show=False, id="fleet.sort-age"),
+        Binding("D", "sort('drift')", "Sort by drift", show=False, id="fleet.sort-drift"),
+        *(
+            Binding(
+                str(n),
+                f"view({n})",
+                "List runtimes, or group them by plan, region …",
+                show=False,
+                id=f"fleet.group-{n}",
+            )
+            for n in range(len(GROUPS))
+        ),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.group = ""
+        self._filters: tuple[RuntimeFilter, ...] = ()
+        self._shown_columns: object = None
+        self._shown: tuple[object, ...] | None = None
+
+    @property
+    def fleet_app(self) -> FleetFlowApp:
+        return cast("FleetFlowApp", self.app)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Return whether a group or a filter hides runtimes."""
+        return bool(self.table.filter_text or self._filters or self.group or self.only_problems)
+
+    def new_table(self) -> LiveTable:
+        return RuntimeTable(id="runtimes", sort=BY_STATE, copied="name")
+
+    def narrow(self, *found: RuntimeFilter) -> None:
+        """Display only the runtimes of these groups."""
+        self._filters, self.group = found, ""
+        self.draw()
+
+    def open_group(self, key: str) -> None:
+        """Display the runtimes of one group."""
+        from kymatui.ui.presenters.fleet.runtime_rows import filter_title
+
+        self.narrow(*self._filters, filter_title(key))
+
+    def widen(self) -> None:
+        """Clear what hides runtimes: the filter, then the groups from the last."""
+        if self.table.filter_text:
+            self.table.set_filter("")
+        elif self.only_problems:
+            self.only_problems = False
+        elif self.group:
+            self.group = ""
+        else:
+            self._filters = self._filters[:-1]
+        self.draw()
+
+    # display
+
+    def draw(self) -> None:
+        seen = self.fleet_app.fleet
+        if seen is not None:
+            self._show_rows(seen)
+        self.show_around()
+
+    def _show_rows(self, seen: FleetReading) -> None:
+        """Draw the rows only if a row or the filter changed; sorting thousands of rows is slow."""
+        turned, feeds = self._set_columns(), self.fleet_app.runtimes.feeds()
+        wanted = (seen.rows, self.group, self._filters, self.only_problems, feeds)
+        before, self._shown = self._shown, wanted
+        if before is not None and before[0] is wanted[0] and before[1:] == wanted[1:]:
+            return
+        self.table.show(self._rows(seen))
+        if turned:
+            self.table.action_edge(-1)
+
+    def _set_columns(self) -> bool:
+        """Set the columns; return whether the kind of lines changed."""
+        from kymatui.ui.presenters.fleet.runtime_rows import COLUMNS, GROUP_COLUMNS
+
+        wanted = GROUP_COLUMNS if self.group else COLUMNS
+        if wanted is not self._shown_columns:
+            self._shown_columns = wanted
+            table = self.table
+            table.set_columns(wanted)
+            table.set_order(SortOrder("count", descending=True) if self.group else BY_STATE)
+            return True
+        return False
+
+    def _rows(self, seen: FleetReading) -> list[Row]:
+        from kymatui.ui.presenters.fleet.runtime_rows import group_rows, key_text, with_runtime
+
+        if self.group:
+            return group_rows(self._chosen(seen), self.group, seen.picture.unknown_drift)
+        feeds = {key_text(key): feed for key, feed in self.fleet_app.runtimes.feeds().items()}
+        if self._filters or self.only_problems:
+            rows = [seen.rows[one.ref.namespace, one.name] for one in self._chosen(seen)]
+        else:
+            rows = list(seen.rows.values())
+        return [with_runtime(row, feeds[row.key]) if row.key in feeds else row for row in rows] if feeds else rows
+
+    def _chosen(self, seen: FleetReading) -> list[Runtime]:
+        return [
+            runtime
+            for runtime in seen.picture.runtimes.values()
+            if all(narrow.accepts(runtime) for narrow in self._filters)
+            and (not self.only_problems or runtime.has_problem)
+        ]
+
+    def show_around(self) -> None:
+        seen, table = self.fleet_app.fleet, self.table
+        tabs = [Tab(str(n), name or "runtimes") for n, name in enumerate(GROUPS)]
+        hidden_by = [str(one) for one in self._filters]
+        hidden_by += ["only runtimes with problems"] if self.only_problems else []
+        whole = len(seen.picture.runtimes) if seen is not None else 0
+        self.show_views(tabs, self.group or "runtimes", hidden_by, whole, len(table.marked))
+        picture = seen.picture if seen is not None else None
+        self.show_notice(fleet_notice(picture, self.fleet_app.fleet_view.failure, len(table.rows)))
+        self.refresh_bindings()
+
+    def reason(self) -> Content:
+        from kymatui.ui.presenters.fleet.runtime_rows import explain_runtime, key_of
+
+        seen, key = self.fleet_app.fleet, self.table.cursor_key
+        if seen is None or key is None or self.group:
+            return Content("enter shows the runtimes of the group" if self.group else "")
+        runtime = seen.picture.runtimes.get(key_of(key))
+        if runtime is None:
+            return Content("")
+        text, actor, tone = explain_runtime(runtime, seen.picture)
+        parts = [Content.styled(f"{sanitize(runtime.name)}  ", "bold"), with_tone(text, tone)]
+        if actor:
+            parts.append(Content.styled(f"   {actor}", "bold $text-accent"))
+        return Content.assemble(*parts)
+
+    # user input
+
+    def group_next(self) -> None:
+        """Group by the next property."""
+        self.show_view((GROUPS.index(self.group) + 1) % len(GROUPS))
+
+    def show_view(self, number: int) -> None:
+        self.group = GROUPS[number]
+        self.draw()
+
+    def commands(self) -> Sequence[ScreenCommand]:
+        return (
+            ScreenCommand(
+                "group",
+                "group the runtimes and count them, or list them",
+                self._command_group,
+                usage="group WHAT",
+                arguments=lambda: [name or "none" for name in GROUPS],
+            ),
+            ScreenCommand("bad", "show only runtimes with problems, or all", lambda _: self.toggle_problems()),
+        )
+
+    def _command_group(self, words: Sequence[str]) -> None:
+        names = {name or "none": number for number, name in enumerate(GROUPS)}
+        if words and words[0] in names:
+            self.show_view(names[words[0]])
+        else:
+            self.fleet_app.problem(unknown_name("group", words[0] if words else "", names, "group WHAT"))

@@ -1,0 +1,116 @@
+"""Base of the panes with views, one table, and the reason of the line under its cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.ui.base.notice_box import show_notice
+from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.presenters.catalog.table_notices import TableNotice
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.status_line import StatusLine
+from kymatui.ui.widgets.view_tabs import Tab, ViewTabs
+
+
+class TablePane(Vertical):
+    """Table whose rows a view, a filter and the key for problems narrow; it names what hides rows.
+
+    Subclasses return the table, the views, the reason of a line, and draw the rows. `only_problems` hides rows without
+    a problem.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.only_problems = False
+
+    # for subclasses
+
+    def new_table(self) -> LiveTable:
+        """Return the table, which the pane composes once."""
+        raise AssertionError(f"{type(self).__name__} has no table")
+
+    def draw(self) -> None:
+        """Draw the current state of the app."""
+        raise AssertionError(f"{type(self).__name__} draws nothing")
+
+    def show_view(self, number: int) -> None:
+        """Display another view; ignore a number without one."""
+        raise AssertionError(f"{type(self).__name__} has no views")
+
+    def reason(self) -> Content:
+        """Return the reason of the line under the cursor."""
+        raise AssertionError(f"{type(self).__name__} has no reasons")
+
+    def show_around(self) -> None:
+        """Draw what depends on the filtered rows; called after each change of the filter or the order."""
+        raise AssertionError(f"{type(self).__name__} draws nothing")
+
+    def commands(self) -> Sequence[ScreenCommand]:
+        """Return the commands of the pane."""
+        return ()
+
+    # common
+
+    def compose(self) -> ComposeResult:
+        yield ViewTabs(id="views")
+        with Container(id="catalog-body"):
+            yield self.new_table()
+            yield Static("", id="notice")
+        yield StatusLine(id="reason")
+
+    @property
+    def table(self) -> LiveTable:
+        return self.query_one(LiveTable)
+
+    @property
+    def is_composed(self) -> bool:
+        return bool(self.query(ViewTabs))
+
+    def show_views(
+        self, tabs: Sequence[Tab], current: str, hidden_by: Iterable[str], whole: int, marked: int = 0
+    ) -> None:
+        """Draw the views, and at the right what hides rows of the `whole`, and how many are marked."""
+        table = self.table
+        hiding = [*([f"/{table.filter_text}"] if table.filter_text else ()), *hidden_by]
+        parts = [*hiding, *([f"{marked} marked"] if marked else ())]
+        parts += [f"{len(table.rows)} of {whole}"] if hiding else []
+        self.query_one(ViewTabs).show(tabs, current, "  ".join(parts))
+
+    def show_notice(self, found: TableNotice | None) -> None:
+        """Display a notice instead of the table, or the table and the reason of its line."""
+        show_notice(self.query_one("#catalog-body"), found)
+        self.show_reason()
+
+    @on(RowTable.Highlighted)
+    def show_reason(self) -> None:
+        """Display the reason of the line under the cursor."""
+        self.query_one(StatusLine).say(self.reason())
+
+    @on(LiveTable.Arranged)
+    def _arranged(self) -> None:
+        self.show_around()
+
+    @on(ViewTabs.Chosen)
+    def _view_chosen(self, event: ViewTabs.Chosen) -> None:
+        self.show_view(event.number)
+
+    # user input
+
+    def action_view(self, number: int) -> None:
+        self.show_view(number)
+
+    def toggle_problems(self) -> None:
+        """Hide rows without a problem, or show them again."""
+        self.only_problems = not self.only_problems
+        self.draw()
+
+    def action_sort(self, column: str) -> None:
+        """Sort by the column; by the same column again in reverse."""
+        self.table.sort_by(column)
