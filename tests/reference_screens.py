@@ -15,6 +15,7 @@ from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.help_screen import HelpScreen
 from kymatui.ui.dialogs.action_menu import MenuScreen
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
@@ -31,7 +32,6 @@ from kymatui.ui.presenters.catalog import catalog_columns, change_rows, problem_
 from kymatui.ui.presenters.fleet import control_plane_reports, fleet_reports, runtime_comparison, runtime_rows
 from kymatui.ui.presenters.module import event_rows, object_tree, state_check_lines, version_rows
 from kymatui.ui.presenters.plans import deletion_stages, job_rows
-from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.changes_screen import ChangesScreen
 from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen

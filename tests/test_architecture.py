@@ -104,23 +104,6 @@ def test_the_global_generator_of_random_numbers_is_left_alone() -> None:
     assert not found
 
 
-# Classes of the screens that are still over the limit: methods of their own, and with their bases. Numbers only shrink.
-LARGE_IN_UI = {
-    "ui/application/fleet_app.py:FleetApp": (22, 49),
-    "ui/application/kymatui_app.py:KymatuiApp": (37, 37),
-}
-
-
-def test_screens_have_objects_instead_of_bases() -> None:
-    """A class of the UI has 25 methods at most, and 40 with those of its bases; Textual's are not counted."""
-    found = {
-        name: (own, whole)
-        for name, (own, whole) in structure.method_counts(structure.modules()).items()
-        if name.startswith("ui/") and (own > 25 or whole > 40)
-    }
-    assert found == LARGE_IN_UI
-
-
 # The words of other programs: Kubernetes' in the sandbox, Helm's in its library and its command.
 FOREIGN = ("sandbox/", "helm/", "cli/commands/helm/")
 
@@ -249,7 +232,7 @@ LARGE_CLASSES = {
 def test_classes_are_small() -> None:
     counts = structure.method_counts(structure.modules())
     large = {name for name, (own, whole) in counts.items() if own > 25 or whole > 40}
-    assert {name for name in large if not name.startswith("ui/")} == set(LARGE_CLASSES)
+    assert large == set(LARGE_CLASSES)
 
 
 def test_a_class_name_stands_for_one_thing() -> None:

@@ -42,7 +42,7 @@ async def measure(kubeconfig: str, count: int) -> None:
             told("first rows are seen", f"{time.perf_counter() - began:.2f} s")
             await until(app, count)
             told("all rows are seen", f"{time.perf_counter() - began:.2f} s")
-            while app.connection.word != "live":
+            while app.view.connection.word != "live":
                 await asyncio.sleep(0.02)
         told("live, with all Manifests", f"{time.perf_counter() - began:.2f} s")
         told("meanwhile", str(loading))

@@ -187,12 +187,12 @@ async def test_nothing_can_be_written_on_the_screen_while_the_server_is_frozen(s
     app = KymatuiApp(lambda: open_session(options, QUICK))
     async with app.run_test(size=SIZE) as pilot:
         await ready(pilot)
-        await until(pilot, lambda: app.connection.word == "live")
+        await until(pilot, lambda: app.view.connection.word == "live")
         assert app.why_no_writes == ""
         with frozen(sandbox):
-            await until(pilot, lambda: app.connection.word.startswith("stale"))
+            await until(pilot, lambda: app.view.connection.word.startswith("stale"))
             assert app.why_no_writes == "the data is out of date"
-        await until(pilot, lambda: app.connection.word == "live")
+        await until(pilot, lambda: app.view.connection.word == "live")
         assert app.why_no_writes == ""
 
 
@@ -244,7 +244,7 @@ async def test_the_screen_says_within_twenty_seconds_that_a_server_never_answere
     began = time.monotonic()
     app = KymatuiApp(lambda: open_session(options))
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: app.connection.word == "offline")
+        await until(pilot, lambda: app.view.connection.word == "offline")
         assert time.monotonic() - began < SOON
         await until(pilot, lambda: "did not answer GET" in displayed(app))
 

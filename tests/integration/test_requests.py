@@ -132,7 +132,7 @@ async def test_the_screen_costs_no_more_than_its_session(server: Recorded) -> No
     async with app.run_test(size=(120, 40)) as pilot:
 
         def shown() -> bool:
-            feeds = app.snapshot.feeds.values() if app.snapshot is not None else ()
+            feeds = app.view.snapshot.feeds.values() if app.view.snapshot is not None else ()
             live = bool(feeds) and all(feed.state is FeedState.LIVE for feed in feeds)
             return live and app.catalog is not None and len(app.catalog.rows) == MODULES
 
@@ -141,5 +141,5 @@ async def test_the_screen_costs_no_more_than_its_session(server: Recorded) -> No
         before = list(server.asked)
         await pilot.press("down", "down", "1", "0", "S", "ctrl+z", "ctrl+z", "end", "home")
         touch(server, "moduleaa", "fence")
-        await until(pilot, lambda: app.snapshot is not None and "fence" in str(app.snapshot.module_resources))
+        await until(pilot, lambda: app.view.snapshot is not None and "fence" in str(app.view.snapshot.module_resources))
         assert server.asked == before

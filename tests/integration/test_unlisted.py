@@ -79,15 +79,15 @@ async def test_no_screen_states_what_a_missing_list_would_tell(
         await until(pilot, lambda: bool(app.screen.query("#counts")))
         await pilot.pause()
         listed = [row.cells["object"].text for row in app.screen.query_one("#problems").rows]  # type: ignore[attr-defined]
-        assert app.snapshot is not None
-        loading = app.snapshot.feeds[name].state is FeedState.SYNCING  # one that hangs fails after a while
+        assert app.view.snapshot is not None
+        loading = app.view.snapshot.feeds[name].state is FeedState.SYNCING  # one that hangs fails after a while
         assert (name in listed) is not loading
         assert ("so far, loading" in text(app, "#counts")) is loading
 
 
 def _settled(app: KymatuiApp, name: str, gap: ListGap) -> bool:
     """Whether every list came but the one that is hidden."""
-    feeds = app.snapshot.feeds if app.snapshot is not None else {}
+    feeds = app.view.snapshot.feeds if app.view.snapshot is not None else {}
     wanted = {"forbidden": "forbidden", "loading": "syncing"}[gap.value]
     others = all(feed.state.value in ("live", "absent") for one, feed in feeds.items() if one != name)
     listed = name in feeds and feeds[name].state.value == wanted and others

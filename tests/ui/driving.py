@@ -31,7 +31,7 @@ async def ready(pilot: Pilot[Any]) -> KymatuiApp:
     """Return the app once it knows something of the cluster, or why not."""
     app = pilot.app
     assert isinstance(app, KymatuiApp)
-    await until(pilot, lambda: app.catalog is not None or app.failure is not None or _is_filled(app))
+    await until(pilot, lambda: app.catalog is not None or app.view.failure is not None or _is_filled(app))
     return app
 
 

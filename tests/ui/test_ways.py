@@ -17,11 +17,11 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.application.screen_registry import key_scopes
 from kymatui.ui.base.screen_keys import key_help
+from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.navigation.keymaps import KeyScope
-from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.changes_screen import ChangesScreen
 from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen

@@ -25,6 +25,7 @@ from kymatui.ui.widgets.top_line import FrameFacts
 if TYPE_CHECKING:
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.domain.snapshot.snapshots import Feed
+    from kymatui.ui.connection.cluster_link import ClusterConnection
 
 FLEET = ScreenStep("fleet")
 PLACES = {
@@ -62,12 +63,12 @@ class FleetApp(KymatuiApp, FleetFlowApp):
     def get_default_screen(self) -> Any:
         return FleetScreen()
 
-    async def _look_back(self, context: str) -> None:
-        await super()._look_back(context)
-        place = self.fleet_view.place
-        if place is not None and context == place.name:
+    async def look_back(self, place: ClusterConnection) -> None:
+        await super().look_back(place)
+        fleet = self.fleet_view.place
+        if fleet is not None and place.name == fleet.name:
             resuming = await self.desk.aside(lambda: import_module("kymatui.ui.flows.resume"))
-            await resuming.look_around(self, context)
+            await resuming.look_around(self, place.name)
 
     def _is_busy(self, key: RuntimeKey) -> bool:
         """Return whether a job uses the runtime, so that its session must stay open."""
@@ -103,7 +104,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
 
     def _deliver(self, values: Mapping[str, object]) -> None:
         for place in self.runtimes.deliver(values):
-            self.look_back(place)
+            self.desk.beside(self.look_back(place))
         super()._deliver(values)
         if self.fleet is not None and self.fleet.wanted and not self._went_straight:
             self._go_straight(self.fleet)
@@ -139,7 +140,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
             from kymatui.ui.presenters.fleet.runtime_rows import count_runtimes as counted  # not before the first paint
 
             counts = counted(seen.picture, feeds.values())
-            return replace(facts, counts=counts, banner=connection_banner(self.connection, self.failure))
+            return replace(facts, counts=counts, banner=connection_banner(self.view.connection, self.view.failure))
         feed = self.runtime_feed
         if feed is not None and feed.state is FeedState.FAILED:
             words = f"▲ cannot read the runtime: {sanitize(feed.message)}; the data is from its control plane"
@@ -168,7 +169,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
             return self.why_read_only
         if not self.may_edit_fleet:
             return "needs the option --allow-fleet-writes; enter opens one runtime"
-        if self.connection.stale_since or self.failure is not None:
+        if self.view.connection.stale_since or self.view.failure is not None:
             return "the data is out of date"
         return "" if self.fleet is not None else "still loading"
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 
@@ -19,9 +18,9 @@ from kymatui.ui.application.navigator import Navigator
 from kymatui.ui.application.screen_registry import HOME
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.screen_frame import AsksAgain
-from kymatui.ui.connection.cluster_link import ClusterConnection, ClusterSession, FollowedObjects
+from kymatui.ui.connection.cluster_link import ClusterConnection, ClusterSession
 from kymatui.ui.connection.cluster_view import ClusterView
-from kymatui.ui.connection.connection_status import ConnectionStatus, connection_banner
+from kymatui.ui.connection.connection_status import connection_banner
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.flows.job_controller import JOBS, JobDesk
@@ -31,18 +30,15 @@ from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.terminal.ascii_filter import AsciiFilter
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.terminal.stylesheets import styles_dir
-from kymatui.ui.terminal.themes import THEMES
+from kymatui.ui.terminal.themes import THEMES, begin_with_theme
 from kymatui.ui.widgets.advancing import advance_ages
 from kymatui.ui.widgets.top_line import FrameFacts
 
 if TYPE_CHECKING:
     from textual.command import Provider
 
-    from kymatui.domain.catalog.change_history import ChangeHistory
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.domain.snapshot.object_index import ObjectIndex
-    from kymatui.domain.snapshot.snapshots import Snapshot
 
 
 _PALETTE_LINES = 10
@@ -87,11 +83,11 @@ class KymatuiApp(FlowApp):
         for look in THEMES:
             self.register_theme(look)
         self.settings = settings or Settings()
-        self._start_with(f"kymatui-{self.settings.theme}")
+        begin_with_theme(self, f"kymatui-{self.settings.theme}")
         self.set_keymap(self.settings.keys)
         self.clock = clock
         self._ascii = AsciiFilter(self.settings.ascii)
-        self._navigator = Navigator(self, self.HOME)
+        self.ways: Navigator = Navigator(self, self.HOME)
         self.fatal: KymatuiError | None = None
         self.problems: list[str] = []
         self._place, self._namespace, self.read_only = context, namespace, read_only or audit
@@ -101,24 +97,6 @@ class KymatuiApp(FlowApp):
         self.desk = JobDesk(self, self._mailbox.put)
         self._interrupted_at = float("-inf")
         self.has_begun = False
-
-    def _start_with(self, theme: str) -> None:
-        """Set the theme before the first paint.
-
-        Assigning a theme makes Textual parse all styles a second time before the first paint. Dark themes with the
-        terminal colours that an app has at the start are therefore put in place directly.
-        """
-        look = self.available_themes[theme]
-        if not look.dark or look.ansi:
-            self.theme = theme
-            return
-        self.set_reactive(App.theme, theme)
-        self.stylesheet.set_variables(self.get_css_variables())
-        self.update_classes({f"-theme-{theme}": True, "-dark-mode": True}, update=False)
-
-    @property
-    def ways(self) -> Navigator:
-        return self._navigator
 
     @property
     def flow_target(self) -> ClusterTarget | None:
@@ -136,24 +114,8 @@ class KymatuiApp(FlowApp):
         return self._view
 
     @property
-    def snapshot(self) -> Snapshot | None:
-        return self.view.snapshot
-
-    @property
     def catalog(self) -> Catalog | None:
         return self.view.catalog
-
-    @property
-    def failure(self) -> KymatuiError | None:
-        return self.view.failure
-
-    @property
-    def history(self) -> ChangeHistory | None:
-        return self.view.history
-
-    @property
-    def locations(self) -> ObjectIndex:
-        return self.view.locations
 
     # lifecycle
 
@@ -172,25 +134,25 @@ class KymatuiApp(FlowApp):
         self._view.start()
         self.set_interval(1, self._tick)
         if self.settings.keys:
-            self._check_keys()
+            from kymatui.ui.application.screen_registry import key_scopes
+            from kymatui.ui.navigation.keymaps import keymap_problems
+
+            for problem in keymap_problems(self.settings.keys, key_scopes(type(self))):
+                self.problem(problem)
 
     def on_unmount(self) -> None:
         self.desk.close()
         self._mailbox.close()
         self._view.close()
 
-    def follow(self, looker: object, looks: FollowedObjects) -> None:
-        """Follow the objects that a screen displays; the latest request is served first."""
-        self.view.follow(looker, looks)
-
     def _tick(self) -> None:
         """Advance the ages on the screen; do nothing while every age reads the same."""
         if self.desk.going and self.shown is not None and self.shown.step.kind in ("jobs", "job"):
             self.shown.catch_up()
             return
-        if self.connection.stale_since or self._audit:
-            self.show_frame()
         if self.shown is not None and self.shown.frame.is_whole:
+            if self.view.connection.stale_since or self._audit:
+                self.shown.frame.show(self.frame_facts)
             advance_ages(self.shown, self.clock())
 
     # updates from the cluster
@@ -202,8 +164,9 @@ class KymatuiApp(FlowApp):
             self.desk.deliver(jobs)
         if place is not None:
             self._arrive(place)
-        if failure is not None:
-            self._failed(failure)
+        if isinstance(failure, ConfigurationError):  # a retry cannot help: print the error on the terminal
+            self.fatal = failure
+            self.exit(failure.exit_code, return_code=failure.exit_code)
         if self.shown is not None:
             self.shown.catch_up()
 
@@ -211,32 +174,19 @@ class KymatuiApp(FlowApp):
         """Colour the frame in the accent of the context, so that production is recognisable."""
         self._place = place.context
         self._namespace, self.read_only = place.namespace, place.read_only
-        self.look_back(place)
+        self.desk.beside(self.look_back(place))
         accent = self.settings.context(place.context).accent
         for name in ACCENTS:
             self.set_class(name == accent, f"-accent-{name}")
 
-    def look_back(self, place: ClusterConnection) -> None:
-        """Report what an earlier run left unfinished on this cluster."""
-        self.desk.beside(self._look_back(place.name))
-
-    async def _look_back(self, context: str) -> None:
-        """Report unfinished jobs of an earlier run; import the journal reader only after the first rows."""
+    async def look_back(self, place: ClusterConnection) -> None:
+        """Report what an earlier run left unfinished; import the journal reader only after the first rows."""
         resuming = await self.desk.aside(lambda: import_module("kymatui.ui.flows.resume"))
-        await resuming.look_back(self, context)
-
-    def _failed(self, failure: KymatuiError) -> None:
-        if isinstance(failure, ConfigurationError):  # a retry cannot help: print the error on the terminal
-            self.fatal = failure
-            self.exit(failure.exit_code, return_code=failure.exit_code)
-
-    @property
-    def connection(self) -> ConnectionStatus:
-        return self.view.connection
+        await resuming.look_back(self, place.name)
 
     @property
     def frame_facts(self) -> FrameFacts:
-        connection = self.connection
+        connection = self.view.connection
         counts = ""
         if self.catalog is not None:
             from kymatui.ui.presenters.catalog.problem_rows import count_problems as catalog_counts
@@ -245,14 +195,14 @@ class KymatuiApp(FlowApp):
         going, session = len(self.desk.going), self.view.session
         charge = self.view.charge
         return FrameFacts(
-            cluster=self._place or (self.snapshot.cluster if self.snapshot else ""),
+            cluster=self._place or (self.view.snapshot.cluster if self.view.snapshot else ""),
             namespace=self._namespace,
             mode="AUDIT" if self._audit else "READ-ONLY" if self.read_only else "RW",
             connection=connection.word,
             tone=connection.tone,
             counts=counts,
             sign=SIGNS.get(connection.tone, ""),
-            banner=connection_banner(connection, self.failure) if self.catalog is not None else "",
+            banner=connection_banner(connection, self.view.failure) if self.catalog is not None else "",
             jobs=format_count(going, "job") if going else "",
             manager=charge.word if charge is not None else "",
             manager_short=charge.short if charge is not None else "",
@@ -264,20 +214,8 @@ class KymatuiApp(FlowApp):
         """Return the topmost framed screen, even behind a dialog."""
         return self.ways.shown
 
-    def show_frame(self) -> None:
-        if self.shown is not None and self.shown.frame.is_whole:
-            self.shown.frame.show(self.frame_facts)
-
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [*super().get_line_filters(), *([self._ascii] if self._ascii.enabled else [])]
-
-    def _check_keys(self) -> None:
-        """Report once what is wrong with the configured keys."""
-        from kymatui.ui.application.screen_registry import key_scopes
-        from kymatui.ui.navigation.keymaps import keymap_problems
-
-        for problem in keymap_problems(self.settings.keys, key_scopes(type(self))):
-            self.problem(problem)
 
     # user input
 
@@ -293,7 +231,7 @@ class KymatuiApp(FlowApp):
         """Return why nothing can be written now; "" where writes are possible."""
         if self.read_only:
             return self.why_read_only
-        if self.connection.stale_since or self.failure is not None:
+        if self.view.connection.stale_since or self.view.failure is not None:
             return "the data is out of date"
         return "" if self.catalog is not None else "still loading"
 

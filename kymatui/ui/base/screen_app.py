@@ -10,16 +10,10 @@ from textual.app import App
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from kymatui.domain.catalog.change_history import ChangeHistory
     from kymatui.domain.catalog.rows import Catalog
     from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.domain.snapshot.object_index import ObjectIndex
-    from kymatui.domain.snapshot.snapshots import Snapshot
-    from kymatui.errors import KymatuiError
     from kymatui.settings.config_file import Settings
-    from kymatui.ui.connection.cluster_link import FollowedObjects
     from kymatui.ui.connection.cluster_view import ClusterView
-    from kymatui.ui.connection.connection_status import ConnectionStatus
     from kymatui.ui.navigation.command_table import ScreenCommand
     from kymatui.ui.navigation.history import ScreenStep, Trail, VisitHistory
     from kymatui.ui.widgets.top_line import FrameFacts
@@ -59,9 +53,7 @@ class ScreenApp(App[int]):
         clock: Callable[[], float]
         read_only: bool
         has_begun: bool
-
-        @property
-        def ways(self) -> Navigation: ...
+        ways: Navigation
 
         @property
         def view(self) -> ClusterView:
@@ -72,22 +64,7 @@ class ScreenApp(App[int]):
             """Return the cluster of the running flow, else the displayed cluster."""
 
         @property
-        def snapshot(self) -> Snapshot | None: ...
-
-        @property
         def catalog(self) -> Catalog | None: ...
-
-        @property
-        def failure(self) -> KymatuiError | None: ...
-
-        @property
-        def history(self) -> ChangeHistory | None: ...
-
-        @property
-        def locations(self) -> ObjectIndex: ...
-
-        @property
-        def connection(self) -> ConnectionStatus: ...
 
         @property
         def frame_facts(self) -> FrameFacts: ...
@@ -102,8 +79,6 @@ class ScreenApp(App[int]):
         def commands(self) -> Sequence[ScreenCommand]: ...
 
         def problem(self, text: str, *, seconds: float | None = None) -> None: ...
-
-        def follow(self, looker: object, looks: FollowedObjects) -> None: ...
 
         def leave(self) -> None: ...
 

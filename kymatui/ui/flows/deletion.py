@@ -13,15 +13,15 @@ from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.actions.plans import DeletionPlan, DeletionRequest
 from kymatui.adapters.files.backups import backup_path
 from kymatui.composition.sessions.deletion_port import SessionDeletions
-from kymatui.composition.sessions.kyma_edits import deletions_of
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.jobs import JobPurpose, module_key
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine, join_previews
 from kymatui.engine.deletion.deletion_state import NextStep
-from kymatui.errors import ConfigurationError, KymatuiError, RefusedError
+from kymatui.errors import KymatuiError, RefusedError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.flows.deletion_reader import DeletionChoices, delete_action
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.presenters.plans.deletion_stages import preview_deletion
 from kymatui.ui.viewmodels.questions import ChoiceOption, Question
@@ -29,25 +29,13 @@ from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 if TYPE_CHECKING:
     from kymatui.actions.finalizers import BlockedObject
     from kymatui.ui.connection.cluster_link import ConnectionLink
-    from kymatui.ui.flows.deletion_reader import DeletionChoices
-from kymatui.ui.flows.flow_app import FlowApp
+    from kymatui.ui.flows.flow_app import FlowApp
 
 STAYS = "deleted objects stay deleted; the module's manager and the other objects stay; delete again to continue"
 
 _QUEUE = "the deletion queue"
 _BACKUP_MARK = "<backup>"
 _ALONE = "delete it alone (ctrl-d) to decide"
-
-
-def delete_action(app: FlowApp) -> SessionDeletions:
-    """Return the deletions of the displayed cluster.
-
-    Raises ConfigurationError before it is connected.
-    """
-    session = app.view.writing
-    if session is None:
-        raise ConfigurationError("not connected to the cluster yet")
-    return deletions_of(session)
 
 
 async def start_deletion(app: FlowApp, names: Sequence[str]) -> None:

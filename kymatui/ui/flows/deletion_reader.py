@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kymatui.engine.deletion.deletion_state import ModuleCRHandling
-from kymatui.errors import KymatuiError
+from kymatui.errors import ConfigurationError, KymatuiError
 
 if TYPE_CHECKING:
+    from kymatui.composition.sessions.deletion_port import SessionDeletions
     from kymatui.engine.deletion.deletion_state import DeletionState
     from kymatui.ui.flows.flow_app import FlowApp
 
@@ -17,6 +18,19 @@ PAUSE: Final = 1.0
 """Seconds between two readings during changes: each lists all objects that the module manages."""
 _WAITING: Final = 10.0
 """Seconds while nothing changes here, but other clients may delete blocking objects."""
+
+
+def delete_action(app: FlowApp) -> SessionDeletions:
+    """Return the deletions of the displayed cluster.
+
+    Raises ConfigurationError before it is connected.
+    """
+    from kymatui.composition.sessions.kyma_edits import deletions_of
+
+    session = app.view.writing
+    if session is None:
+        raise ConfigurationError("not connected to the cluster yet")
+    return deletions_of(session)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +76,6 @@ class DeletionReader:
 
     async def read(self, app: FlowApp, way: ModuleCRHandling) -> None:
         """Read the deletion in a thread, after `begin`."""
-        from kymatui.ui.flows.deletion import delete_action
-
         try:
             deletions = delete_action(app)
             self.seen = await app.desk.aside(lambda: deletions.look(self._module, way=way))

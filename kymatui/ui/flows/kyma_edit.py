@@ -145,7 +145,7 @@ def _may_write(edits: ClusterKymaEdits, proposal: EditProposal | LabelProposal) 
 def _outdated(app: FlowApp, proposals: Sequence[EditProposal]) -> str:
     """Return why the plan is outdated: an entry was changed since it was read; "" if none was."""
     for one in proposals:
-        if one.edit is None or app.snapshot is None:
+        if one.edit is None or app.view.snapshot is None:
             continue
         kyma = next((raw for raw in app.view.kymas if read_ref(raw) == one.edit.kyma), None)
         if kyma is None:

@@ -117,7 +117,7 @@ def _outdated(app: FlowApp, proposal: ManifestProposal) -> str:
     """Return why the plan is outdated: the Manifest was changed since it was read; "" if it was not."""
     from kymatui.domain.snapshot.cluster_index import index_cluster
 
-    live = index_cluster(app.snapshot).manifests.get(proposal.module) if app.snapshot is not None else None
+    live = index_cluster(app.view.snapshot).manifests.get(proposal.module) if app.view.snapshot is not None else None
     before = proposal.live
     if (live is None) != (before is None):
         return f"{proposal.ref} was {'deleted' if live is None else 'created'} meanwhile"

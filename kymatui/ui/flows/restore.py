@@ -23,7 +23,7 @@ from kymatui.domain.plans.plan_preview import PreviewVerdict
 from kymatui.errors import ConfigurationError, PartlyDoneError
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
-from kymatui.ui.flows.deletion import delete_action
+from kymatui.ui.flows.deletion_reader import delete_action
 from kymatui.ui.presenters.plans.restore_preview import backup_question, preview_restore, restore_title
 
 if TYPE_CHECKING:

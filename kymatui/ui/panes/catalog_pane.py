@@ -97,7 +97,7 @@ class CatalogPane(TablePane):
         from kymatui.ui.presenters.catalog.catalog_rows import table_rows  # not before the first paint
 
         app = self.kymatui
-        stale = bool(app.connection.stale_since) or app.failure is not None
+        stale = bool(app.view.connection.stale_since) or app.view.failure is not None
         return table_rows(catalog, self._view, app.clock(), stale=stale, only_problems=self.only_problems)
 
     def show_around(self) -> None:
@@ -105,7 +105,9 @@ class CatalogPane(TablePane):
         tabs = [Tab(view.key, view.label) for view in catalog_views(app.catalog)]
         hidden_by = ["only modules with problems"] if self.only_problems else []
         self.show_views(tabs, self._view.label, hidden_by, len(app.catalog.rows) if app.catalog is not None else 0)
-        found = table_notice(app.snapshot, app.catalog, app.failure, shown=len(table.rows), filtered=self.is_narrowed)
+        found = table_notice(
+            app.view.snapshot, app.catalog, app.view.failure, shown=len(table.rows), filtered=self.is_narrowed
+        )
         self.show_notice(found)
         can = (bool(table.rows), self.is_narrowed)
         if can != self._can:  # keys that need a row, and the key back

@@ -86,7 +86,7 @@ class ChecksPane(Pane):
         self._redraw()
 
     def _redraw(self) -> None:
-        snapshot = self.kymatui.snapshot
+        snapshot = self.kymatui.view.snapshot
         if self._row is not None and snapshot is not None:
             self.draw(self._row, snapshot)
 
@@ -130,7 +130,7 @@ class ChecksPane(Pane):
 
     def _look(self, path: str) -> None:
         checked = self._checked()
-        body = self.kymatui.locations.find(checked.resource) if checked is not None else None
+        body = self.kymatui.view.locations.find(checked.resource) if checked is not None else None
         facts = []
         if path:
             nothing = Fact("found", "no module CR to evaluate", "muted")

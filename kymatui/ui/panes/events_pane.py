@@ -47,8 +47,8 @@ class EventsPane(Pane):
 
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         app = self.kymatui
-        self._refs = event_rows.event_subjects(row, snapshot, app.locations)
-        self.query_one(LiveTable).show(event_rows.event_lines(row, snapshot, app.clock(), app.locations))
+        self._refs = event_rows.event_subjects(row, snapshot, app.view.locations)
+        self.query_one(LiveTable).show(event_rows.event_lines(row, snapshot, app.clock(), app.view.locations))
         self.set_class(not self.query_one(LiveTable).everything, "-empty")
         self.query_one("#no-events", Static).update(event_rows.why_no_events(row, snapshot))
 

@@ -43,7 +43,7 @@ class HistoryPane(Pane):
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         del snapshot
         app = self.kymatui
-        happenings = app.history.of(row.name) if app.history is not None else ()
+        happenings = app.view.history.of(row.name) if app.view.history is not None else ()
         self._refs = change_subjects(happenings)
         self.query_one(LiveTable).show(change_rows(happenings, app.clock()))
         self.set_class(not happenings, "-empty")

@@ -64,7 +64,7 @@ class ObjectView(Vertical):
         if ref != self._ref:
             self._ref, self._body, self._asked = ref, None, None
             self._reading, self._error = DocumentReading.LOADING, ""
-        locations, now = self.kymatui.locations, self.kymatui.clock()
+        locations, now = self.kymatui.view.locations, self.kymatui.clock()
         whole = locations.whole(ref)
         if whole is not None:
             self._body, self._reading, self._at, self._asked = whole, DocumentReading.WATCHED, now, None

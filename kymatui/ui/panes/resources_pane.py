@@ -66,7 +66,7 @@ class ResourcesPane(Pane):
 
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         app = self.kymatui
-        found = build_tree(row, app.locations, app.clock(), unseen=unseen_words(snapshot), feeds=snapshot.feeds)
+        found = build_tree(row, app.view.locations, app.clock(), unseen=unseen_words(snapshot), feeds=snapshot.feeds)
         self._roots = tree_branches(found)
         self._refs = dict(object_references(self._roots))
         self._notes = found.notes

@@ -67,7 +67,7 @@ class VersionsPane(Pane):
         """Choose the version under the cursor as base of comparisons; again to reset to the installed."""
         key = self.query_one("#offers", LiveTable).cursor_key
         self._base = key if key is not None and key != self._base else ""
-        snapshot = self.kymatui.snapshot
+        snapshot = self.kymatui.view.snapshot
         if self._row is not None and snapshot is not None:
             self.draw(self._row, snapshot)
 
@@ -99,6 +99,6 @@ class VersionsPane(Pane):
     def _template(self, key: str) -> ModuleTemplate | None:
         """Read the template of an offer again; rows have only its name."""
         ref = next((offer.template for offer in self._row.offers if version_rows.offer_key(offer) == key), None)  # type: ignore[union-attr]
-        body = self.kymatui.locations.find(ref) if ref is not None else None
+        body = self.kymatui.view.locations.find(ref) if ref is not None else None
         read = read_template(body) if body is not None else None
         return read if isinstance(read, ModuleTemplate) else None

@@ -36,7 +36,7 @@ class ChangesScreen(ListScreen):
         if not self.query(LiveTable):
             return
         app = self.kymatui
-        happenings = app.history.happenings if app.history is not None else ()
+        happenings = app.view.history.happenings if app.view.history is not None else ()
         self.main_widget().show(change_rows(happenings, app.clock()))
         self.set_class(not happenings, "-empty")
 

@@ -85,7 +85,7 @@ class ModuleScreen(ModuleActionScreen):
         await self.action_tab(self._tab)
 
     def on_unmount(self) -> None:
-        self.kymatui.follow(self, FollowedObjects())
+        self.kymatui.view.follow(self, FollowedObjects())
 
     def main_widget(self) -> Widget:
         return self.pane.target() if self.pane is not None else self
@@ -106,11 +106,11 @@ class ModuleScreen(ModuleActionScreen):
 
     def show_catalog(self) -> None:
         """Draw the open tab; other tabs are drawn when opened."""
-        row, snapshot, pane = self.module, self.kymatui.snapshot, self.pane
+        row, snapshot, pane = self.module, self.kymatui.view.snapshot, self.pane
         if row is None or snapshot is None or pane is None:
             return
         pane.draw(row, snapshot)
-        self.kymatui.follow(self, pane.looks(row))
+        self.kymatui.view.follow(self, pane.looks(row))
         self._show_tabs()
 
     @on(Pane.Noted)

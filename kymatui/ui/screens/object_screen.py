@@ -61,7 +61,7 @@ class ObjectScreen(FramedScreen):
         return self.query_one(DescriptionView) if self._tab == DESCRIBE else self.query_one(ObjectView)
 
     def show_catalog(self) -> None:
-        if self.kymatui.snapshot is None or not self.query(Document):
+        if self.kymatui.view.snapshot is None or not self.query(Document):
             return
         if self._tab == DESCRIBE:
             self.query_one(DescriptionView).draw()

@@ -45,7 +45,7 @@ class ProblemsScreen(ListScreen):
 
     def show_catalog(self) -> None:
         if self.query(LiveTable):
-            catalog, failure = self.kymatui.catalog, self.kymatui.failure
+            catalog, failure = self.kymatui.catalog, self.kymatui.view.failure
             lost = [lost_server_row(failure)] if catalog is None and failure is not None else []
             self.main_widget().show(lost or problem_rows(catalog))
             self.query_one("#counts", Static).update(Content("No connection" if lost else summarize_problems(catalog)))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from textual.app import App
 from textual.theme import Theme
 
 DARK = Theme(
@@ -114,3 +117,18 @@ TERMINAL = Theme(
 
 THEMES = (DARK, LIGHT, HIGH_CONTRAST, COLOUR_BLIND, MONO, TERMINAL)
 DEFAULT = DARK.name
+
+
+def begin_with_theme(app: App[Any], name: str) -> None:
+    """Set the theme of an app before its first paint.
+
+    Assigning a theme makes Textual parse all styles a second time before the first paint. Dark themes with the
+    terminal colours that an app has at the start are therefore put in place directly.
+    """
+    theme = app.available_themes[name]
+    if not theme.dark or theme.ansi:
+        app.theme = name
+        return
+    app.set_reactive(App.theme, name)
+    app.stylesheet.set_variables(app.get_css_variables())
+    app.update_classes({f"-theme-{name}": True, "-dark-mode": True}, update=False)

@@ -134,7 +134,7 @@ def show(
         raise app.fatal
     status = app.return_code or result or 0
     if not status:
-        _require_success(opened, app.failure)
+        _require_success(opened, app.view.failure)
     return status
 
 

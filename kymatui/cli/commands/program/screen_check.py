@@ -63,9 +63,9 @@ async def _look(app: KymatuiApp) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     async with app.run_test(size=_SIZE) as pilot:
         while time.monotonic() < deadline:
-            if app.failure is not None:
-                raise app.failure
-            if isinstance(app.screen, CatalogScreen) and app.connection.word == "live" and _agree(app, app.screen):
+            if app.view.failure is not None:
+                raise app.view.failure
+            if isinstance(app.screen, CatalogScreen) and app.view.connection.word == "live" and _agree(app, app.screen):
                 return
             await pilot.pause(0.05)
     raise KymatuiError(f"the screen did not show the modules within {PATIENCE_SECONDS:g} s")
@@ -75,11 +75,11 @@ async def _look_at_fleet(patience: float, app: FleetApp) -> None:
     deadline = time.monotonic() + patience
     async with app.run_test(size=_SIZE) as pilot:
         while time.monotonic() < deadline:
-            if app.failure is not None:
-                raise app.failure
+            if app.view.failure is not None:
+                raise app.view.failure
             table = app.shown.filter_line.table if app.shown is not None else None
             known = len(app.fleet.picture.runtimes) if app.fleet is not None else 0
-            if known and app.connection.word == "live" and table is not None and len(table.rows) == known:
+            if known and app.view.connection.word == "live" and table is not None and len(table.rows) == known:
                 return
             await pilot.pause(0.05)
     raise KymatuiError(f"the screen did not show the fleet within {patience:g} s")
