@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from kymatui.actions.describe import MOST_LOOKED_UP, describe_object
@@ -24,7 +22,9 @@ class Server:
 
     def read(self, ref: ObjectRef) -> Object:
         self.reads.append(ref)
-        answer: Any = self._pod if ref == POD else self._answers.get(ref.name, {"kind": ref.kind.kind})
+        answer: Object | KymatuiError = (
+            self._pod if ref == POD else self._answers.get(ref.name, {"kind": ref.kind.kind})
+        )
         if isinstance(answer, KymatuiError):
             raise answer
         return answer

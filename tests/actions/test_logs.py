@@ -136,7 +136,7 @@ def test_whole_logs_come_in_the_order_of_their_times() -> None:
 
 
 def test_a_log_that_fails_does_not_hide_the_others() -> None:
-    broken = [stamped(1, "a1"), UnreachableError("connection reset")]
+    broken: list[Answer] = [stamped(1, "a1"), UnreachableError("connection reset")]
     server = Server(pod_a=[Stream(broken)], pod_b=[Stream([stamped(2, "b2")])])
     failures: dict[LogSource, KymatuiError] = {}
     assert [line.text for line in read_logs(server.cluster, [A, B], LogOptions(), failures)] == ["a1", "b2"]

@@ -53,7 +53,7 @@ def faults(two_clusters: Path) -> Iterator[FaultClient]:
 
 
 def manager_pod(cluster: Cluster, name: str = "keda-manager") -> str:
-    pods = [one["metadata"]["name"] for one in cluster.list(POD, "kyma-system")]
+    pods = [str(one["metadata"]["name"]) for one in cluster.list(POD, "kyma-system")]
     return next(pod for pod in pods if pod.startswith(f"{name}-"))
 
 

@@ -95,7 +95,7 @@ class LoggingSession(StillSession):
 
 
 def second_pod() -> dict[str, Any]:
-    statuses = [{"name": name, "state": {"running": {}}} for name in ("manager", "istio-proxy")]
+    statuses: list[dict[str, Any]] = [{"name": name, "state": {"running": {}}} for name in ("manager", "istio-proxy")]
     return owned("Pod", "v1", SECOND_POD, "p2", "rs1", status={"phase": "Running", "containerStatuses": statuses})
 
 

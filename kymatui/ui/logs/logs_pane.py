@@ -63,7 +63,7 @@ class LogsPane(Vertical):
         self._link.open()
 
     def on_unmount(self) -> None:
-        self.kymatui.follow(self, FollowedObjects())
+        self.kymatui.view.follow(self, FollowedObjects())
         self._link.close()
 
     @property
@@ -78,12 +78,12 @@ class LogsPane(Vertical):
 
     def draw(self) -> None:
         """Find the containers of the Pods as they are now, and read those of new Pods, too."""
-        snapshot = self.kymatui.snapshot
+        snapshot = self.kymatui.view.snapshot
         if snapshot is None or not self.query(LogText):
             return
         roots = self._roots()
-        self.kymatui.follow(self, FollowedObjects((), roots))
-        self._found = find_logs(roots, snapshot, self.kymatui.locations)
+        self.kymatui.view.follow(self, FollowedObjects((), roots))
+        self._found = find_logs(roots, snapshot, self.kymatui.view.locations)
         self._sources = self._choice.sources(self._found.containers)
         if self._sources and not self._link.is_reading:
             self._start()
@@ -96,7 +96,7 @@ class LogsPane(Vertical):
         if self._ref is not None:
             return (self._ref,)
         row = app.catalog.row(self._module) if app.catalog is not None else None
-        return log_roots(row, app.locations, whole=self._choice.pods == MODULE) if row is not None else ()
+        return log_roots(row, app.view.locations, whole=self._choice.pods == MODULE) if row is not None else ()
 
     def _start(self) -> None:
         session = self.kymatui.view.session

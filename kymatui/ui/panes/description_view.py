@@ -62,8 +62,8 @@ class DescriptionView(Vertical):
         """Display what is known, and read the object again if it changed."""
         if not self.query(Document):
             return
-        self.kymatui.follow(self, FollowedObjects(events=(self._ref,)))
-        watched = self.kymatui.locations.find(self._ref)
+        self.kymatui.view.follow(self, FollowedObjects(events=(self._ref,)))
+        watched = self.kymatui.view.locations.find(self._ref)
         version = JsonReader(watched).child("metadata").text("resourceVersion")
         if self._asked != version:
             self._asked = version
@@ -71,7 +71,7 @@ class DescriptionView(Vertical):
         self._draw()
 
     def on_unmount(self) -> None:
-        self.kymatui.follow(self, FollowedObjects())
+        self.kymatui.view.follow(self, FollowedObjects())
 
     def ask_again(self) -> None:
         """Read the object and its references again."""
@@ -109,8 +109,8 @@ class DescriptionView(Vertical):
         )
         self.query_one("#describe-name", Static).update(Content(sanitize(f"{ref}   {self._note}".rstrip())))
         self.query_one("#describe-state", Static).update(with_tone(line, tone))
-        if found is not None and app.snapshot is not None:
-            whole = with_events(found, ref, app.snapshot)
+        if found is not None and app.view.snapshot is not None:
+            whole = with_events(found, ref, app.view.snapshot)
             self.document.show("\n".join(describe_lines(whole, app.clock())))
 
 
