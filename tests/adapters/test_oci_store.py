@@ -59,3 +59,12 @@ def test_only_named_hosts_are_used_without_tls(served: Served) -> None:
         with pytest.raises(RegistryError, match=r"no TLS connection|cannot reach"):
             RegistryArtifacts(insecure=insecure).manifest(f"{host}/a", "1.0.0")
     assert served.registry.requests == []
+
+
+@pytest.mark.parametrize("pointer", ["sha256:../../x", f"md5:{'0' * 32}", "sha256:", "a/b", "..", "a b", ""])
+def test_a_pointer_of_a_hostile_index_is_no_path(served: Served, pointer: str) -> None:
+    store = RegistryArtifacts(insecure=[served.registry.address])
+    for ask in (store.manifest, lambda where, digest: store.blob(where, digest, 1)):
+        with pytest.raises(RegistryError):
+            ask(f"{served.registry.address}/a", pointer)
+    assert served.registry.requests == []

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from kymatui.actions.bundle.content_changes import changed_contents, shown_changes
 from kymatui.actions.bundle.ports import ArtifactStore
-from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
 from kymatui.engine.authoring.component_artifact import (
     DESCRIPTOR_FILE,
@@ -30,7 +30,6 @@ from kymatui.ocm.component_location import ComponentLocation, version_of
 
 LARGEST_DESCRIPTOR: Final = 16 * 1024 * 1024
 LARGEST_CONFIG: Final = 1024 * 1024
-MOST_SHOWN: Final = 20
 
 _MARK: Final = "software.ocm.descriptor"
 _KNOWN: Final = ("component-descriptor.v2", "component-descriptor.v3")
@@ -121,12 +120,16 @@ def publish(
     """
     existing = find_component(store, location)
     if existing is not None:
-        differences = list(content_changes(existing.document, document))
+        differences = content_changes(existing.document, document)
         if not differences:
             return Publication(PushOutcome.UNCHANGED, location, existing.digest)
         if not overwrite:
+            lines = [
+                *changed_contents(store, location, existing.document, document, blobs),
+                *shown_changes(differences),
+            ]
             raise RefusedError(
-                "\n".join([f"{location} already exists with other content:", *_shown(differences)]),
+                "\n".join([f"{location} already exists with other content:", *lines]),
                 hint="increase the version, or replace it with --overwrite",
             )
     artifact = component_artifact(document, layers)
@@ -151,17 +154,6 @@ def _content(document: Mapping[str, Any]) -> Json:
     if isinstance(component, dict):
         found["component"] = {key: value for key, value in component.items() if key != "repositoryContexts"}
     return found
-
-
-def _shown(differences: Sequence[ValueChange]) -> list[str]:
-    lines = [f"  {one.path}: {_value(one.before)} → {_value(one.after)}" for one in differences[:MOST_SHOWN]]
-    left = len(differences) - MOST_SHOWN
-    return [*lines, f"  … and {format_count(left, 'more difference')}"] if left > 0 else lines
-
-
-def _value(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str) if value is not None else "absent"
-    return text if len(text) <= 100 else f"{text[:100]}…"
 
 
 def _image(store: ArtifactStore, location: ComponentLocation, raw: bytes) -> tuple[bytes, Json]:

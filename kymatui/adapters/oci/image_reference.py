@@ -35,6 +35,11 @@ class ImageReference:
         return f"{self.registry}/{self.repository}{tag}" + (f"@{self.digest}" if self.digest else "")
 
 
+def is_digest(text: str) -> bool:
+    """Return whether this is a digest whose content can be checked."""
+    return _DIGEST.fullmatch(text) is not None
+
+
 def parse_reference(text: str) -> ImageReference:
     """Return the parsed reference. Raise RegistryError naming the wrong part.
 

@@ -25,7 +25,7 @@ from kymatui.adapters.oci.image_manifest import (
     read_descriptor,
     read_manifest,
 )
-from kymatui.adapters.oci.image_reference import ImageReference, parse_reference
+from kymatui.adapters.oci.image_reference import ImageReference, is_digest, parse_reference
 from kymatui.adapters.oci.registry_auth import FindCredentials
 from kymatui.adapters.oci.requester import Requester
 from kymatui.errors import RegistryError
@@ -108,9 +108,9 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         """Yield the content in chunks. Size and digest are verified after the last chunk: use nothing before."""
         where = _reference(reference)
         digest, size = (blob, None) if isinstance(blob, str) else (blob.digest, blob.size)
-        algorithm, _, wanted = digest.partition(":")
-        if algorithm not in ("sha256", "sha512"):
+        if not is_digest(digest):
             raise RegistryError(f"{where}: {digest!r} is not a digest that can be checked")
+        algorithm, _, wanted = digest.partition(":")
         seen, count = hashlib.new(algorithm), 0
         with self.do_request(self._url(where, "blobs", digest), "GET", stream=True) as response:
             self._expect(response, where.at(digest), 200)

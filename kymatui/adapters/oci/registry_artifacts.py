@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any
 
 from kymatui.adapters.oci.docker_credentials import DockerCredentials
@@ -67,5 +66,6 @@ class RegistryArtifacts:
 
 
 def _at(repository: str, pointer: str) -> ImageReference:
-    where = parse_reference(repository)
-    return replace(where, digest=pointer) if ":" in pointer else replace(where, tag=pointer)
+    if not pointer:
+        raise RegistryError(f"{repository}: a manifest has neither tag nor digest")
+    return parse_reference(f"{repository}@{pointer}" if ":" in pointer else f"{repository}:{pointer}")

@@ -1,0 +1,84 @@
+"""What differs between the contents of two component versions: objects of manifests and templates, field by field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.versions.version_diff import ValueChange, field_changes
+from kymatui.engine.bundles.yaml_objects import SourceError, document_key, each_object
+from kymatui.engine.cluster.ports import Object
+from kymatui.engine.sources.oci_layers import raw_manifest
+from kymatui.errors import KymatuiError
+from kymatui.ocm.component_location import ComponentLocation
+
+LARGEST_CONTENT: Final = 32 * 1024 * 1024
+MOST_SHOWN: Final = 20
+
+
+def changed_contents(
+    store: ArtifactStore,
+    location: ComponentLocation,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    blobs: Mapping[str, bytes],
+) -> list[str]:
+    """Return lines for the local blobs that differ and are YAML; others differ by their digest only.
+
+    `blobs` are the new contents by digest; the old ones are in the store.
+    """
+    old, new = _digests(before), _digests(after)
+    lines = []
+    for name in sorted(old.keys() & new.keys()):
+        if old[name] == new[name] or new[name] not in blobs:
+            continue
+        try:
+            stored = _objects(store.blob(location.repository, old[name], LARGEST_CONTENT))
+            lines += shown_changes(list(_object_changes(stored, _objects(blobs[new[name]]), name)))
+        except KymatuiError:  # the digests differ, which is reported anyway
+            continue
+    return lines
+
+
+def shown_changes(changes: Sequence[ValueChange]) -> list[str]:
+    """Return an indented line for each of the first changes."""
+    lines = [f"  {one.path}: {_value(one.before)} → {_value(one.after)}" for one in changes[:MOST_SHOWN]]
+    left = len(changes) - MOST_SHOWN
+    return [*lines, f"  … and {format_count(left, 'more difference')}"] if left > 0 else lines
+
+
+def _digests(document: Mapping[str, Any]) -> dict[str, str]:
+    """Return the digests of local blobs by resource; both schemas have them in a list of resources."""
+    holder = document.get("component") or document.get("spec")
+    listed = holder.get("resources") if isinstance(holder, dict) else None
+    found = {}
+    for one in listed if isinstance(listed, list) else ():
+        access = one.get("access") if isinstance(one, dict) else None
+        digest = access.get("localReference") if isinstance(access, dict) else None
+        if isinstance(digest, str):
+            found[str(one.get("name"))] = digest
+    return found
+
+
+def _objects(content: bytes) -> dict[str, Object]:
+    """Return the objects of a layer by kind, namespace and name."""
+    found: dict[str, Object] = {}
+    for body in each_object(raw_manifest(content, "the layer"), "the layer"):
+        namespace, name, _, _, kind = document_key(body)
+        found.setdefault("/".join(part for part in (kind, namespace, name) if part), body)
+    if not found:
+        raise SourceError("the layer has no objects")
+    return found
+
+
+def _object_changes(before: Mapping[str, Object], after: Mapping[str, Object], name: str) -> Iterator[ValueChange]:
+    for key in dict.fromkeys((*before, *after)):
+        yield from field_changes(before.get(key), after.get(key), f"{name} {key}")
+
+
+def _value(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str) if value is not None else "absent"
+    return text if len(text) <= 100 else f"{text[:100]}…"
