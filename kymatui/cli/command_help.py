@@ -244,6 +244,11 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui bundle create --registry registry.example/modules --channel fast",
         "kymatui bundle create --layout ./layout --constructor constructor.yaml",
     ),
+    "bundle add": (
+        "kymatui bundle add reg.example/keda:1.6.0 --layer charts.tar -t reg.example/keda:1.6.0-charts",
+        "kymatui bundle add reg.example/keda:1.6.0 --label acme.org/checked=yes -t reg.example/checked/keda:1.6.0",
+        "kymatui bundle add reg.example/keda:1.6.0 --layer sbom.json:application/spdx+json -t reg.example/keda:sbom",
+    ),
     "bundle pull": (
         "kymatui bundle pull registry.example/modules//kyma-project.io/module/keda:1.6.0 --unpack ./keda",
         "kymatui bundle pull localhost:5000//a.io/module/keda:1.6.0 --unpack k --insecure-registry localhost:5000",

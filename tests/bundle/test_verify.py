@@ -376,7 +376,12 @@ def test_the_password_is_asked_for_on_a_terminal_only(
     assert "set KYMATUI_KEY_PASSWORD" in capsys.readouterr().err
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     asked: list[str] = []
-    monkeypatch.setattr("getpass.getpass", lambda text: asked.append(text) or "wrong")
+
+    def wrong(text: str) -> str:
+        asked.append(text)
+        return "wrong"
+
+    monkeypatch.setattr("getpass.getpass", wrong)
     assert run(host, "sign", *words) == 1
     assert "cannot be decrypted with this password" in capsys.readouterr().err
     monkeypatch.setattr("getpass.getpass", lambda text: "right")

@@ -73,6 +73,7 @@ WRITING = {
 """What changes something, and therefore leaves with 4."""
 PUBLISHING = {
     "bundle create": ["bundle", "create", "--registry", "r.example"],
+    "bundle add": ["bundle", "add", "127.0.0.1:1/a:1", "-t", "127.0.0.1:1/b:1"],
     "bundle sign": ["bundle", "sign", "r.example//a.io/b:1.0.0", "--private-key", "/nowhere"],
 }
 """What changes a registry, and leaves with 4 too, unless only a context is read-only."""

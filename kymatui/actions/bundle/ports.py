@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from kymatui.engine.authoring.module_component import GitCommit
@@ -25,6 +25,17 @@ class ArtifactStore(Protocol):
 
     def push_blob(self, repository: str, content: bytes, *, source: str = "") -> None:
         """Store a blob unless the repository has it; `source` is a repository that may have it."""
+
+    def has_blob(self, repository: str, digest: str) -> bool: ...
+
+    def mount_blob(self, repository: str, digest: str, source: str) -> bool:
+        """Make a blob of another repository available without sending it; return whether that was possible."""
+
+    def blob_chunks(self, repository: str, digest: str, size: int) -> Iterator[bytes]:
+        """Yield a blob in chunks; digest and size are verified after the last one."""
+
+    def push_chunks(self, repository: str, digest: str, size: int, chunks: Iterator[bytes]) -> None:
+        """Store a blob of any size once all chunks have arrived."""
 
     def push_manifest(self, repository: str, pointer: str, content: bytes, media_type: str) -> str:
         """Store a manifest under a tag or its digest, after its blobs; return the digest."""

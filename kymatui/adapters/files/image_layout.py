@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,7 @@ from kymatui.errors import RegistryError
 NAME: Final = "org.opencontainers.image.ref.name"
 INDEX_TYPE: Final = "application/vnd.oci.image.index.v1+json"
 LARGEST_INDEX: Final = 16 * 1024 * 1024
+CHUNK: Final = 1024 * 1024
 LARGEST_MANIFEST: Final = 4 * 1024 * 1024
 _HEXADECIMAL: Final = frozenset("0123456789abcdef")
 
@@ -62,7 +64,7 @@ class ImageLayout:
 
     def referrers(self, repository: str, digest: str) -> list[Mapping[str, Any]]:
         """Return the manifests of the layout whose subject is `digest`. Raise RegistryError."""
-        found = []
+        found: list[Mapping[str, Any]] = []
         for entry in self._entries():
             body = self._body(str(entry.get("digest")))
             subject = body.get("subject")
@@ -81,6 +83,47 @@ class ImageLayout:
         path = self._path(f"sha256:{hashlib.sha256(content).hexdigest()}")
         if not path.exists():
             write_atomically(path, content, mode=0o644)
+
+    def has_blob(self, repository: str, digest: str) -> bool:
+        return self._path(digest).exists()
+
+    def mount_blob(self, repository: str, digest: str, source: str) -> bool:
+        """Return whether the layout has the blob; all of its repositories share their blobs."""
+        return self.has_blob(repository, digest)
+
+    def blob_chunks(self, repository: str, digest: str, size: int) -> Iterator[bytes]:
+        path, seen, count = self._path(digest), hashlib.sha256(), 0
+        try:
+            with path.open("rb") as file:
+                while chunk := file.read(CHUNK):
+                    seen.update(chunk)
+                    count += len(chunk)
+                    yield chunk
+        except OSError as error:
+            raise RegistryError(f"{self._folder} has no readable blob {digest}: {error_reason(error)}") from error
+        if count != size or f"sha256:{seen.hexdigest()}" != digest:
+            raise RegistryError(f"{path} does not have its digest and size", hint="the layout is damaged")
+
+    def push_chunks(self, repository: str, digest: str, size: int, chunks: Iterator[bytes]) -> None:
+        """Store a blob under its digest once it is complete. Raise RegistryError, also for another digest."""
+        path, seen = self._path(digest), hashlib.sha256()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
+                try:
+                    for chunk in chunks:
+                        seen.update(chunk)
+                        file.write(chunk)
+                    if f"sha256:{seen.hexdigest()}" != digest:
+                        raise RegistryError(f"blob {digest} has the digest sha256:{seen.hexdigest()}")
+                    file.close()
+                    Path(file.name).chmod(0o644)
+                    Path(file.name).replace(path)
+                except BaseException:
+                    Path(file.name).unlink(missing_ok=True)
+                    raise
+        except OSError as error:
+            raise RegistryError(f"{self._folder} cannot be written: {error_reason(error)}") from error
 
     def push_manifest(self, repository: str, pointer: str, content: bytes, media_type: str) -> str:
         """Store a manifest and name it in the index. Raise RegistryError."""

@@ -7,8 +7,9 @@ interrupted leaves only blobs that no manifest names.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, Final
+import tempfile
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 from kymatui.adapters.http.safe_urls import next_address
@@ -22,6 +23,41 @@ TRIES: Final = 4
 _RANGE: Final = re.compile(r"(?:bytes=)?0-(\d+)")
 Send = Callable[..., Any]
 Expect = Callable[..., None]
+
+
+class Content(Protocol):
+    """Bytes that can be sent again from any place: in memory or in a file."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> bytes: ...
+
+
+class FileContent:
+    """Content in a temporary file, which is deleted at the end."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (closed by __exit__)
+        self._size = 0
+
+    def __enter__(self) -> FileContent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def fill(self, chunks: Iterable[bytes]) -> None:
+        for chunk in chunks:
+            self._file.write(chunk)
+            self._size += len(chunk)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, part: slice, /) -> bytes:
+        start, stop, _ = part.indices(self._size)
+        self._file.seek(start)
+        return self._file.read(max(stop - start, 0))
 
 
 class BlobUploader:
@@ -42,7 +78,24 @@ class BlobUploader:
         """Return whether the repository has a blob; registries have several statuses for no."""
         return bool(self._send(self._url(where, digest), "HEAD").status_code == 200)
 
-    def upload(self, where: ImageReference, content: bytes, digest: str, *, source: str = "") -> None:
+    def mount(self, where: ImageReference, digest: str, source: str) -> bool:
+        """Mount a blob of another repository; return whether the registry did. Raises RegistryError."""
+        query = f"?mount={quote(digest, safe='')}&from={quote(source, safe='')}"
+        try:
+            response = self._send(self._url(where, "uploads/") + query, "POST", headers={"Content-Length": "0"})
+        except RegistryError:
+            return False  # reading there may need other credentials; the copy will tell what is wrong
+        if response.status_code == 202:
+            location = response.headers.get("Location", "")
+            if location:
+                self._send(next_address(str(where), response.url, location), "DELETE")  # not used
+            return False
+        if response.status_code != 201:
+            return False
+        self._check(response, where, digest)
+        return True
+
+    def upload(self, where: ImageReference, content: Content, digest: str, *, source: str = "") -> None:
         """Upload a blob unless the repository has it.
 
         `source` is a repository of the same registry that may have the blob. Raises RegistryError.
@@ -73,7 +126,7 @@ class BlobUploader:
         return self._next(where, response, response.url), max(self._chunk, int(least) if least.isdecimal() else 0)
 
     def _sent(
-        self, where: ImageReference, session: tuple[str, int], content: bytes, digest: str, *, last: bool
+        self, where: ImageReference, session: tuple[str, int], content: Content, digest: str, *, last: bool
     ) -> bool:
         """Send the content; return False if the registry no longer knows the upload and it can be started again."""
         address, chunk = session

@@ -140,9 +140,11 @@ class Registry(oras.provider.Registry):  # type: ignore[misc]  # oras carries no
         `source` is a repository of this registry that may have the content: it is mounted from there.
         """
         where, digest = _reference(reference), digest_of(content)
-        uploader = BlobUploader(self.do_request, self._expect, scheme=self.prefix, chunk=self._chunk)
-        uploader.upload(where, content, digest, source=source)
+        self.uploader().upload(where, content, digest, source=source)
         return ContentDescriptor(media_type, digest, len(content), annotations or {})
+
+    def uploader(self) -> BlobUploader:
+        return BlobUploader(self.do_request, self._expect, scheme=self.prefix, chunk=self._chunk)
 
     # tags and referrers
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from kymatui.adapters.oci.blob_uploads import FileContent
 from kymatui.adapters.oci.docker_credentials import DockerCredentials
+from kymatui.adapters.oci.image_manifest import ContentDescriptor
 from kymatui.adapters.oci.image_reference import ImageReference, parse_reference
 from kymatui.adapters.oci.registry import Registry
 from kymatui.adapters.oci.registry_auth import FindCredentials
@@ -60,6 +62,26 @@ class RegistryArtifacts:
         other = parse_reference(source) if source else where
         mounted = other.repository if other.registry == where.registry and other != where else ""
         self.client(repository).push_blob(where, content, "", source=mounted)
+
+    def has_blob(self, repository: str, digest: str) -> bool:
+        return self.client(repository).uploader().has(parse_reference(repository), digest)
+
+    def mount_blob(self, repository: str, digest: str, source: str) -> bool:
+        """Mount a blob if both repositories are of one registry."""
+        where, other = parse_reference(repository), parse_reference(source)
+        if where.registry != other.registry or where == other:
+            return False
+        return self.client(repository).uploader().mount(where, digest, other.repository)
+
+    def blob_chunks(self, repository: str, digest: str, size: int) -> Iterator[bytes]:
+        blob = ContentDescriptor("", digest, size)
+        return self.client(repository).read_blob(parse_reference(repository), blob)
+
+    def push_chunks(self, repository: str, digest: str, size: int, chunks: Iterator[bytes]) -> None:
+        """Upload a blob from a temporary file, so that chunks can be sent again."""
+        with FileContent() as content:
+            content.fill(chunks)
+            self.client(repository).uploader().upload(parse_reference(repository), content, digest)
 
     def push_manifest(self, repository: str, pointer: str, content: bytes, media_type: str) -> str:
         return self.client(repository).push_manifest(_at(repository, pointer), content, media_type)

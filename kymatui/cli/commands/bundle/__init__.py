@@ -11,6 +11,7 @@ SUBCOMMANDS = Subcommands(
         "lint": "report every problem of a module's sources, with file and line",
         "create": "build a module, publish its component",
         "template": "print the ModuleTemplate of a component version",
+        "add": "make an image of another one with more layers and labels",
         "pull": "write a component's content into a folder",
         "sign": "add a signature to a component or image",
         "verify": "check the signatures and content of a component or image",

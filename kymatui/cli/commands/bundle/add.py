@@ -1,0 +1,87 @@
+"""`kymatui bundle add`: makes a new image of an existing one with more layers and other metadata."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+from pathlib import Path
+from typing import Final
+
+from kymatui.actions.bundle.add_layers import AddRequest, add_layers, parse_pairs
+from kymatui.actions.bundle.ports import ModuleSources
+from kymatui.cli.commands.bundle.registry_options import image_location
+from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.output.printing import say
+from kymatui.composition.bundles import open_registries, open_sources
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.engine.authoring.image_layers import ImageMetadata, NewLayer, new_layer
+from kymatui.errors import UsageError
+
+LARGEST_LAYER: Final = 512 * 1024 * 1024
+_MEDIA_TYPE: Final = re.compile(r"[a-z]+/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("image", metavar="IMAGE", help="base: HOST[:PORT]/REPOSITORY:TAG or …@sha256:DIGEST")
+    parser.add_argument(
+        "-t", "--target", required=True, metavar="IMAGE", help="where to push to: HOST[:PORT]/REPOSITORY:TAG"
+    )
+    parser.add_argument(
+        "--layer",
+        dest="layers",
+        action="append",
+        default=[],
+        metavar="FILE[:TYPE]",
+        help="tar to append as a layer, or a file with its media type; repeatable",
+    )
+    for option, what in (("annotation", "of the manifest"), ("label", "of the image"), ("env", "for its processes")):
+        parser.add_argument(
+            f"--{option}", action="append", default=[], metavar="KEY=VALUE", help=f"{option} {what}; repeatable"
+        )
+    parser.add_argument("--entrypoint", action="append", default=[], metavar="WORDS", help="separated by commas")
+    parser.add_argument("--cmd", action="append", default=[], metavar="WORDS", help="arguments, separated by commas")
+    parser.add_argument("--user", default="", metavar="USER", help="user of its processes")
+    parser.add_argument("--workdir", default="", metavar="DIR", help="working folder of its processes")
+    parser.add_argument(
+        "--base-annotations", action="store_true", help="set the annotations with name and digest of the base"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="move the tag if it names another image")
+    add_fetching(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    metadata = ImageMetadata(
+        labels=parse_pairs(args.label, "--label"),
+        annotations=parse_pairs(args.annotation, "--annotation"),
+        env=parse_pairs(args.env, "--env"),
+        entrypoint=_words(args.entrypoint),
+        cmd=_words(args.cmd),
+        user=args.user,
+        workdir=args.workdir,
+    )
+    options = fetch_options(args)
+    files = open_sources(options)
+    layers = tuple(_layer(text, files) for text in args.layers)
+    request = AddRequest(
+        image_location(args.image), image_location(args.target), layers, metadata, args.base_annotations, args.overwrite
+    )
+    made = add_layers(open_registries(options), request)
+    images = f" to {format_count(made.images, 'image')}" if made.images > 1 else ""
+    say(f"base      {made.base}")
+    say(f"added     {format_count(len(layers), 'layer')}{images}")
+    say(f"pushed    {made.repository}:{made.tag}@{made.digest}")
+    return 0
+
+
+def _layer(text: str, files: ModuleSources) -> NewLayer:
+    path, colon, media_type = text.rpartition(":")
+    if not colon or not _MEDIA_TYPE.fullmatch(media_type) or Path(text).exists():
+        path, media_type = text, ""
+    if not path:
+        raise UsageError(f"--layer {text!r} has no file", hint="write --layer FILE or --layer FILE:MEDIATYPE")
+    return new_layer(files.read(path, "--layer", LARGEST_LAYER), path, media_type)
+
+
+def _words(texts: list[str]) -> tuple[str, ...]:
+    return tuple(word for line in csv.reader(texts) for word in line)

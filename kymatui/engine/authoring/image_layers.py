@@ -1,0 +1,178 @@
+"""Images with more layers and other metadata: manifest and config as `crane append` and `crane mutate` make them.
+
+What the base has stays: layers, platform, annotations, and fields that nobody knows. The base's subject goes, because
+the new image refers to nothing, and entries without a value go, as Go writes them.
+"""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kymatui.engine.authoring.component_artifact import CONFIG_TYPE, blob_digest
+from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, unpack
+from kymatui.errors import ConfigurationError, RefusedError
+
+OCI_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
+DOCKER_MANIFEST: Final = "application/vnd.docker.distribution.manifest.v2+json"
+IMAGE_CONFIGS: Final = (
+    "application/vnd.oci.image.config.v1+json",
+    "application/vnd.docker.container.image.v1+json",
+)
+LAYER_TYPES: Final = {
+    OCI_MANIFEST: "application/vnd.oci.image.layer.v1.tar+gzip",
+    DOCKER_MANIFEST: "application/vnd.docker.image.rootfs.diff.tar.gzip",
+}
+BASE_DIGEST: Final = "org.opencontainers.image.base.digest"
+BASE_NAME: Final = "org.opencontainers.image.base.name"
+CREATOR: Final = "kymatui bundle add"
+
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_NO_TIME: Final = "0001-01-01T00:00:00Z"
+_OPTIONAL: Final = ("author", "container", "docker_version", "history", "os.version", "variant", "os.features")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NewLayer:
+    """A layer as it is stored; `diff_id` is the digest of its content without compression."""
+
+    content: bytes = field(repr=False)
+    diff_id: str
+    media_type: str = ""
+
+    @property
+    def digest(self) -> str:
+        return blob_digest(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageMetadata:
+    """What is set in the config and the manifest; empty values leave the base's."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    entrypoint: tuple[str, ...] = ()
+    cmd: tuple[str, ...] = ()
+    user: str = ""
+    workdir: str = ""
+
+
+def new_layer(content: bytes, where: str, media_type: str = "") -> NewLayer:
+    """Return a file as a layer: compressed unless it is already. Raises ConfigurationError and SourceError.
+
+    With a media type of its own the file is stored as it is, and need not be a tar.
+    """
+    if content.startswith(_ZSTD):
+        raise ConfigurationError(f"{where} is compressed with zstd", hint="compress it with gzip")
+    plain = unpack(content, where) if is_gzip(content) else content
+    if not media_type and not is_tar(plain):
+        raise ConfigurationError(f"{where} is not a tar", hint="pack it with tar, or name its media type: FILE:TYPE")
+    stored = content if media_type or is_gzip(content) else gzip.compress(content, 6, mtime=0)
+    return NewLayer(stored, blob_digest(plain), media_type)
+
+
+def extended_image(
+    manifest: Mapping[str, Any],
+    config: Mapping[str, Any],
+    media_type: str,
+    layers: Sequence[NewLayer],
+    metadata: ImageMetadata,
+    base: str,
+    annotate: Mapping[str, str] | None = None,
+) -> tuple[bytes, bytes]:
+    """Return the bytes of the new manifest and config.
+
+      media_type  of the base's manifest, which decides about the layers' types
+      base        "host/repository@digest", recorded in the history
+      annotate    annotations that name the base
+
+    Raises RefusedError for what is not an image.
+    """
+    made, body = copy.deepcopy(dict(manifest)), copy.deepcopy(dict(config))
+    described = made.get("config")
+    if not isinstance(described, dict) or described.get("mediaType") not in IMAGE_CONFIGS:
+        kind = described.get("mediaType") if isinstance(described, dict) else None
+        hint = "build a component with `kymatui bundle create`" if kind == CONFIG_TYPE else ""
+        raise RefusedError(f"{base} is not an image: its config is {kind or 'missing'}", hint=hint)
+    if body.get("os") == "windows" and any(not one.media_type for one in layers):
+        raise RefusedError(f"{base} is an image for Windows, whose layers have a form of their own")
+    _add_layers(made, body, media_type, layers, base)
+    _set_metadata(body, metadata)
+    content = _encoded(_without_empty(body))
+    described.update({"digest": blob_digest(content), "size": len(content)})
+    if "data" in described:
+        described.pop("data")
+    annotations = {**(made.get("annotations") or {}), **(annotate or {}), **metadata.annotations}
+    made.pop("annotations", None)
+    made.pop("subject", None)
+    if annotations:
+        made["annotations"] = dict(sorted(annotations.items()))
+    return _encoded(made), content
+
+
+def _add_layers(manifest: Json, config: Json, media_type: str, layers: Sequence[NewLayer], base: str) -> None:
+    stored = list(manifest.get("layers") or [])
+    root = config.setdefault("rootfs", {"type": "layers"})
+    root["diff_ids"] = [*(root.get("diff_ids") or []), *(one.diff_id for one in layers)]
+    kind = LAYER_TYPES.get(media_type, LAYER_TYPES[OCI_MANIFEST])
+    manifest["layers"] = [
+        *stored,
+        *({"mediaType": one.media_type or kind, "size": len(one.content), "digest": one.digest} for one in layers),
+    ]
+    if layers:
+        history = list(config.get("history") or [])
+        # one entry for each layer: with fewer, tools take new entries for those of the base
+        missing = len(stored) - sum(not one.get("empty_layer") for one in history)
+        history += [{"created": _NO_TIME} for _ in range(missing)]
+        entry = {"created": _NO_TIME, "created_by": CREATOR, "comment": f"base {base}"}
+        config["history"] = [*history, *(dict(entry) for _ in layers)]
+
+
+def _set_metadata(body: Json, metadata: ImageMetadata) -> None:
+    settings = body.get("config")
+    settings = settings if isinstance(settings, dict) else {}
+    body["config"] = settings
+    if metadata.labels:
+        settings["Labels"] = {**(settings.get("Labels") or {}), **metadata.labels}
+    if metadata.env:
+        settings["Env"] = _environment(settings.get("Env") or [], metadata.env, windows=body.get("os") == "windows")
+    if metadata.entrypoint:
+        settings["Entrypoint"] = list(metadata.entrypoint)
+        settings["Cmd"] = None  # as Docker does: it was the arguments of the former entrypoint
+    if metadata.cmd:
+        settings["Cmd"] = list(metadata.cmd)
+    if metadata.user:
+        settings["User"] = metadata.user
+    if metadata.workdir:
+        settings["WorkingDir"] = metadata.workdir
+
+
+def _environment(known: Sequence[str], given: Mapping[str, str], *, windows: bool) -> list[str]:
+    """Return the variables: known ones keep their place."""
+    left = dict(given)
+    found = []
+    for entry in known:
+        name = str(entry).partition("=")[0]
+        found.append(f"{name}={left.pop(name)}" if name in left else str(entry))
+    return [*found, *(f"{name.upper() if windows else name}={value}" for name, value in left.items())]
+
+
+def _without_empty(body: Json) -> Json:
+    """Return the config without the empty entries that Go leaves out."""
+    made = {key: value for key, value in body.items() if value or key not in _OPTIONAL}
+    made.setdefault("architecture", "")
+    made.setdefault("os", "")
+    made.setdefault("created", _NO_TIME)
+    made["config"] = {key: value for key, value in made["config"].items() if value}
+    return made
+
+
+def _encoded(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
