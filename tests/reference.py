@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from kymatui import __version__
-from kymatui.cli.command_help import EXAMPLES, GROUPS
+from kymatui.cli.command_help import EXAMPLES, GROUPS, SUBCOMMAND_EXAMPLES
 from kymatui.cli.command_table import by_name
 from kymatui.cli.help_topics import TOPICS
+from kymatui.cli.subcommands import LazySubcommands
 from kymatui.domain.glossary import GLOSSARY
 from tests.reference_screens import screens_page
 from tests.strings import command_parser
@@ -67,13 +68,11 @@ def commands_page() -> Iterator[str]:
             command = by_name(name)
             assert command is not None
             yield f"\n### kymatui {name}\n\n{command.help[:1].upper()}{command.help[1:]}.\n"
-            yield "```sh"
-            yield from EXAMPLES[name]
-            yield "```"
-            rows = list(options(command_parser(name)))
-            if rows:
-                yield "\n| option | |\n|---|---|"
-                yield from (f"| `{_cell(option)}` | {_cell(text)} |" for option, text in rows)
+            parser = command_parser(name)
+            yield from _usage(EXAMPLES[name], parser)
+            for word, below in subparsers(parser):
+                yield f"\n#### kymatui {name} {word}\n\n{below.description}\n"
+                yield from _usage(SUBCOMMAND_EXAMPLES[f"{name} {word}"], below)
     yield "\n## Options that commands share\n\n| option | |\n|---|---|"
     yield from (
         f"| `{_cell(option)}` | {_cell(text)} |" for option, text in options(command_parser("enable"), shared=True)
@@ -86,6 +85,26 @@ def commands_page() -> Iterator[str]:
         yield f"\n## {title}\n\n| {column} | |\n|---|---|"
         lines = (re.split(r" {2,}", line, maxsplit=1) for line in TOPICS[name].text().splitlines())
         yield from (f"| {value} | {meaning} |" for value, meaning in lines)
+
+
+def subparsers(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield the subcommands of a command, each with its options."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for word, below in action.choices.items():
+                if isinstance(action, LazySubcommands):
+                    action.configured(word)
+                yield word, below
+
+
+def _usage(examples: Iterable[str], parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield "```sh"
+    yield from examples
+    yield "```"
+    rows = list(options(parser))
+    if rows:
+        yield "\n| option | |\n|---|---|"
+        yield from (f"| `{_cell(option)}` | {_cell(text)} |" for option, text in rows)
 
 
 def _cell(text: str) -> str:
