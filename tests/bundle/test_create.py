@@ -432,3 +432,26 @@ def test_a_version_that_was_signed_since_is_unchanged(served: Served, tmp_path: 
     document["component"]["resources"][1]["digest"]["value"] = "1" * 64
     replace_document(host, document)
     assert create(config, host=host) == 2
+
+
+@pytest.mark.parametrize(("version", "status"), [("1.0.0", 2), ("1.0.1", 0)])
+def test_a_version_that_appears_during_the_push_is_not_replaced(
+    served: Served, tmp_path: Path, version: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another pipeline pushes the same version, with other content, after this one saw that there is none."""
+    host = served.registry.address
+    other = write_sources(tmp_path / "other", workload(IMAGE.replace("1.0.0", "9.0.0")))
+    original = RegistryArtifacts.push_blob
+    others: list[int] = []
+
+    def push_blob(self: RegistryArtifacts, repository: str, content: bytes, *, source: str = "") -> None:
+        if not others:
+            others.append(0)
+            others[0] = create(other, host=host)
+        original(self, repository, content, source=source)
+
+    monkeypatch.setattr(RegistryArtifacts, "push_blob", push_blob)
+    assert create(write_sources(tmp_path / "mine", version=version), host=host) == status
+    assert others == [0]
+    images = [one.access for one in stored(host).descriptor.resources if one.type == "ociArtifact"]
+    assert images == [{"type": "ociArtifact", "imageReference": IMAGE.replace("1.0.0", "9.0.0")}]

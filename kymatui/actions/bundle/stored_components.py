@@ -119,24 +119,38 @@ def publish(
     if it has other content, unless `overwrite` replaces it.
     """
     existing = find_component(store, location)
-    if existing is not None:
-        differences = content_changes(existing.document, document)
-        if not differences:
-            return Publication(PushOutcome.UNCHANGED, location, existing.digest)
-        if not overwrite:
-            lines = [
-                *changed_contents(store, location, existing.document, document, blobs),
-                *shown_changes(differences),
-            ]
-            raise RefusedError(
-                "\n".join([f"{location} already exists with other content:", *lines]),
-                hint="increase the version, or replace it with --overwrite",
-            )
+    if existing is not None and _is_equal(store, existing, document, blobs, overwrite=overwrite):
+        return Publication(PushOutcome.UNCHANGED, location, existing.digest)
     artifact = component_artifact(document, layers)
     for content in (*blobs.values(), artifact.descriptor, artifact.config):
         store.push_blob(location.repository, content)
+    # registries replace a tag without a word: look again, because others may have pushed meanwhile
+    latest = find_component(store, location)
+    if latest is not None and (existing is None or latest.digest != existing.digest):
+        if _is_equal(store, latest, document, blobs, overwrite=overwrite):
+            return Publication(PushOutcome.UNCHANGED, location, latest.digest)
+        existing = latest
     digest = store.push_manifest(location.repository, location.tag, artifact.manifest, MANIFEST_TYPE)
     return Publication(PushOutcome.PUSHED if existing is None else PushOutcome.REPLACED, location, digest)
+
+
+def _is_equal(
+    store: ArtifactStore,
+    existing: StoredComponent,
+    document: Mapping[str, Any],
+    blobs: Mapping[str, bytes],
+    *,
+    overwrite: bool,
+) -> bool:
+    """Return whether a version has this content. Raise RefusedError if it has other content that must stay."""
+    differences = content_changes(existing.document, document)
+    if differences and not overwrite:
+        lines = changed_contents(store, existing.location, existing.document, document, blobs)
+        raise RefusedError(
+            "\n".join([f"{existing.location} already exists with other content:", *lines, *shown_changes(differences)]),
+            hint="increase the version, or replace it with --overwrite",
+        )
+    return not differences
 
 
 def content_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ValueChange]:
