@@ -140,11 +140,11 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "fleet": (
         "kymatui fleet",
-        "kymatui fleet --module keda@1.4.0 --plan azure",
+        "kymatui fleet --module keda@1.5.0 --plan azure",
         "kymatui fleet --drifting -l region=eu-central-1 -o json",
         "kymatui fleet --group region",
     ),
-    "matrix": ("kymatui matrix", "kymatui matrix --plan azure -o json"),
+    "matrix": ("kymatui matrix", "kymatui matrix keda nats", "kymatui matrix --plan azure -o json"),
     "compare": (
         "kymatui compare RUNTIME                 # exit status 2 if a difference is not intended",
         "kymatui compare RUNTIME -o json",

@@ -81,6 +81,33 @@ def test_the_matrix_counts_versions(capsys: pytest.CaptureFixture[str]) -> None:
     assert (status, out.splitlines()[0].split()) == (0, ["MODULE", "RUNTIMES", "REPORTED", "VERSIONS"])
 
 
+def test_the_worst_runtimes_come_first_and_each_problem_has_its_module(capsys: pytest.CaptureFixture[str]) -> None:
+    ranks = {name: rank for rank, name in enumerate(("Error", "Warning", "Processing", "Deleting", "Ready"))}
+    listed = runtimes(capsys)
+    assert [ranks[one["state"]] for one in listed] == sorted(ranks[one["state"]] for one in listed)
+    ready = [bool(one["problem"]) for one in listed if one["state"] == "Ready"]
+    assert True in ready
+    assert ready == sorted(ready, reverse=True), "those that drift come first"
+    _, out, _ = run(capsys, "fleet", "--drifting", "--state", "Ready")
+    rows = out.splitlines()[1 : 1 + sum(ready)]
+    assert all(row.split()[-2] == "behind" for row in rows), out
+
+
+def test_the_matrix_is_limited_to_modules_that_the_fleet_has(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "matrix", "nats", "keda")
+    assert [line.split()[0] for line in out.splitlines()[1:]] == ["keda", "nats"]
+    status, _, err = run(capsys, "matrix", "nat")
+    assert (status, err.splitlines()[0]) == (
+        64,
+        'kymatui: no module "nat" in the control plane kcp; did you mean nats?',
+    )
+
+
+def test_a_version_that_no_runtime_reports_is_answered_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "fleet", "--module", "keda@1.4.0")
+    assert (status, out.splitlines()[-1]) == (0, "no runtime that matches reports keda 1.4.0; reported: 1.5.0: 9")
+
+
 def test_a_selector_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = run(capsys, "fleet", "-l", "a in b")
     assert status == 64

@@ -108,6 +108,9 @@ def test_the_worst_module_is_named() -> None:
     assert found.worst is not None
     assert (found.worst.name, found.worst.state) == ("istio", State.ERROR)
     assert one(report("keda", "1.5.0"), report("istio", "1.11.0", "Unmanaged")).worst is None
+    (found,) = build_fleet([runtime("one", report("a", "1.0.0"), report("keda", "1.4.0"))], METAS).runtimes
+    assert found.worst is not None
+    assert (found.worst.name, found.worst.state) == ("keda", State.READY), "one that drifts, where all are ready"
 
 
 def test_a_module_that_is_asked_for_and_not_reported_is_on_its_way() -> None:

@@ -111,10 +111,15 @@ class Runtime:
         return self.state != State.READY or bool(self.drifting) or self.deleting or self.skipped
 
     @property
+    def known_state(self) -> State:
+        """Return the Kyma's state, Deleting for one that is being deleted, Unknown for a state that is no state."""
+        return State.DELETING if self.deleting else parse_state(self.state) or State.UNKNOWN
+
+    @property
     def worst(self) -> RuntimeModule | None:
-        """Return the module in the worst state, None if all are well."""
+        """Return the module in the worst state, else one that drifts, None if all are well."""
         bad = [module for module in self.modules if module.state not in (State.READY, State.UNMANAGED)]
-        return min(bad, key=lambda module: (state_rank(module.state), module.name), default=None)
+        return min(bad or self.drifting, key=lambda module: (state_rank(module.state), module.name), default=None)
 
     def module(self, name: str) -> RuntimeModule | None:
         return next((module for module in self.modules if module.name == name), None)
@@ -138,6 +143,11 @@ class Fleet:
     def count(self, what: str) -> Mapping[str, int]:
         """Return the number of runtimes by plan, region, channel or state, the largest group first."""
         return dict(Counter(group_name(runtime, what) for runtime in self.runtimes).most_common())
+
+
+def worst_first(runtimes: Iterable[Runtime]) -> list[Runtime]:
+    """Return the runtimes by state, those with drift or other problems first in each; equal ones by name."""
+    return sorted(runtimes, key=lambda one: (state_rank(one.known_state), not one.has_problem, one.name))
 
 
 GROUPS = ("plan", "region", "platform-region", "channel", "state", "account")

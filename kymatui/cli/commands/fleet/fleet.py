@@ -13,16 +13,16 @@ from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count
-from kymatui.domain.kyma.states import StateSource
+from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
 from kymatui.errors import InvalidError, KymatuiError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-    from kymatui.domain.fleet.runtimes import Fleet, Runtime, VersionCounts
+    from kymatui.domain.fleet.runtimes import Fleet, Runtime, RuntimeModule, VersionCounts
     from kymatui.domain.snapshot.missing_lists import UnknownFact
 
 REPORTED = VersionSource.REPORTED.value
@@ -49,7 +49,9 @@ class FleetCommand:
             "--drifting", action="store_true", help="only runtimes with a module in another version than its channel"
         )
         parser.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
-        if not self.matrix:
+        if self.matrix:
+            parser.add_argument("modules", nargs="*", metavar="MODULE", help="only these modules (default: all)")
+        else:
             from kymatui.domain.fleet.runtimes import GROUPS
 
             parser.add_argument("--group", choices=GROUPS, help="count runtimes instead of listing them")
@@ -61,17 +63,23 @@ class FleetCommand:
         from kymatui.domain.fleet.runtimes import version_matrix
 
         control = remote_options_of(args)[0].control
+        from kymatui.domain.fleet.runtimes import worst_first
+
         printer = ListPrinter(args)
         for cluster, fleet, notes in read_again(args, lambda: read_selected_fleet(control, args.selector)):
             require_drift(fleet, args)
             chosen = choose(fleet, control, args)
             printer.note(*notes, *(f"{item.ref} is malformed: {item.reason}" for item in fleet.malformed))
             if self.matrix:
-                printer.show(_matrix(cluster, version_matrix(chosen)))
+                rows = version_matrix(chosen)
+                missing = {*args.modules} - {row.module for row in rows}
+                require_in_fleet(control, sorted(missing), ())
+                printer.show(_matrix(cluster, [row for row in rows if not args.modules or row.module in args.modules]))
             elif args.group:
                 printer.show(_groups(cluster, chosen, args.group))
             else:
-                printer.show(_runtimes(cluster, chosen, fleet.unknown_drift))
+                listing = _runtimes(cluster, worst_first(chosen), fleet.unknown_drift)
+                printer.show(replace(listing, below=(*listing.below, *_why_none(fleet, chosen, args.module))))
         return 0
 
 
@@ -155,6 +163,18 @@ def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | 
     )
 
 
+def _why_none(fleet: Fleet, chosen: Sequence[Runtime], wanted: str | None) -> Iterator[str]:
+    """Yield which versions of a module runtimes report, where none reports the wanted one."""
+    from kymatui.domain.fleet.runtimes import version_matrix
+
+    name, _, version = (wanted or "").partition("@")
+    if chosen or not version:
+        return
+    row = next((row for row in version_matrix(fleet.runtimes) if row.module == name), None)
+    if row is not None:
+        yield f"no runtime that matches reports {name} {version}; reported: {_counts(row)}"
+
+
 def _row(runtime: Runtime, unknown: UnknownFact | None) -> list[str]:
     worst = runtime.worst
     state = f"{runtime.state} (skipped)" if runtime.skipped else runtime.state
@@ -167,9 +187,15 @@ def _row(runtime: Runtime, unknown: UnknownFact | None) -> list[str]:
         f"{state} (deleting)" if runtime.deleting else state,
         str(len(runtime.modules)),
         unknown.gap.value if unknown is not None else runtime.drift_words,
-        f"{worst.name} {worst.state}" if worst is not None else "",
+        f"{worst.name} {_what_is_wrong(worst)}" if worst is not None else "",
         format_duration(time.time() - runtime.created) if runtime.created is not None else "",
     ]
+
+
+def _what_is_wrong(module: RuntimeModule) -> str:
+    from kymatui.domain.versions.messages import drift_words
+
+    return drift_words(module.drift) if module.drifts and module.state is State.READY else module.state.value
 
 
 def _json(runtime: Runtime, unknown: UnknownFact | None) -> dict[str, Any]:

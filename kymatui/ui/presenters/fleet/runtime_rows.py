@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.pending_actions import runtime_pending_actions
-from kymatui.domain.fleet.runtimes import Runtime, drift_count, group_name
+from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule, drift_count, group_name
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import State, parse_state, state_rank
@@ -126,7 +126,6 @@ def _drift(drifting: int, unknown: UnknownFact | None, words: str) -> Cell:
 
 def runtime_row(key: RuntimeKey, runtime: Runtime, now: float, unknown_drift: UnknownFact | None = None) -> Row:
     """Return the row of one runtime; `unknown_drift` says why the channels' versions are unknown."""
-    worst = runtime.worst
     age = "" if runtime.created is None else format_duration(now - runtime.created)
     cells = {
         "name": Cell(sanitize(runtime.name), "strong"),
@@ -137,13 +136,18 @@ def runtime_row(key: RuntimeKey, runtime: Runtime, now: float, unknown_drift: Un
         "state": state_cell(runtime),
         "modules": Cell(str(len(runtime.modules)), order=len(runtime.modules)),
         "drift": _drift(len(runtime.drifting), unknown_drift, runtime.drift_words),
-        "worst": Cell(sanitize(worst.name), TONES[worst.state], state_rank(worst.state))
-        if worst
-        else Cell(ABSENT, "muted", 99),
+        "worst": _worst(runtime.worst),
         "age": Cell(age, "muted", order=-(runtime.created or 0), since=runtime.created),
         "skr": Cell(ABSENT, "muted", 9),
     }
     return Row(key_text(key), cells, labels=_labels(runtime.labels))
+
+
+def _worst(module: RuntimeModule | None) -> Cell:
+    if module is None:
+        return Cell(ABSENT, "muted", 99)
+    tone = "warning" if module.drifts and module.state is State.READY else TONES[module.state]
+    return Cell(sanitize(module.name), tone, state_rank(module.state))
 
 
 def _known(text: str) -> Cell:
@@ -157,9 +161,7 @@ def _labels(labels: Mapping[str, str]) -> Mapping[str, str]:
 
 def state_cell(runtime: Runtime) -> Cell:
     """Return the Kyma's state with its sign; a deletion and a skip label precede it."""
-    state = parse_state(runtime.state) or State.UNKNOWN
-    if runtime.deleting:
-        state = State.DELETING
+    state = runtime.known_state
     word = str(state) if state is not State.UNKNOWN else sanitize(runtime.state) or "Unknown"
     if runtime.skipped:
         word += " skip"
