@@ -21,12 +21,15 @@ from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.key_help import key_name
+from kymatui.ui.panes.catalog_pane import CatalogPane
 from kymatui.ui.panes.checks_pane import ChecksPane
 from kymatui.ui.panes.documents_pane import DocumentsPane
 from kymatui.ui.panes.events_pane import EventsPane
 from kymatui.ui.panes.history_pane import HistoryPane
 from kymatui.ui.panes.overview_pane import OverviewPane
 from kymatui.ui.panes.resources_pane import ResourcesPane
+from kymatui.ui.panes.runtimes_pane import RuntimesPane
+from kymatui.ui.panes.table_pane import TablePane
 from kymatui.ui.panes.versions_pane import VersionsPane
 from kymatui.ui.presenters.catalog import catalog_columns, change_rows, problem_rows
 from kymatui.ui.presenters.fleet import control_plane_reports, fleet_reports, runtime_comparison, runtime_rows
@@ -59,6 +62,7 @@ class Page(NamedTuple):
     columns: Sequence[Column] = ()
     picture: str = ""
     title: str = ""
+    pane: type | None = None
 
 
 CLUSTER: Final = (
@@ -68,6 +72,7 @@ CLUSTER: Final = (
         "module under the cursor, and who acts.",
         columns=(*catalog_columns.COLUMNS, catalog_columns.OFFERED),
         picture="catalog",
+        pane=CatalogPane,
     ),
     Page(ModuleScreen, "One module, on seven tabs. Every tab is live.", picture="module"),
     Page(ObjectScreen, "One object as YAML. The data of Secrets is not read.", kind="object"),
@@ -137,6 +142,7 @@ CONTROL_PLANE: Final = (
         "Every runtime of the control plane, the worst first, or groups of them.",
         columns=runtime_rows.COLUMNS,
         picture="fleet",
+        pane=RuntimesPane,
     ),
     Page(
         VersionMatrixScreen,
@@ -245,8 +251,8 @@ def _section(page: Page) -> Iterator[str]:
                 yield f"| {column.title} | | the version of the channel, on the views of channels |"
     elif page.columns:
         yield f"\nColumns: {', '.join(column.title for column in page.columns)}."
-    yield from _keys(page.owner)
-    own = _own_commands(page.owner)
+    yield from _keys(page.owner, *([page.pane] if page.pane is not None else ()))
+    own = _own_commands(page.pane or page.owner)
     yield from _commands(own) if own else ()
 
 
@@ -284,10 +290,11 @@ def _keys(*owners: type) -> Iterator[str]:
 
 
 def _own_commands(owner: type) -> Sequence[ScreenCommand]:
-    if not issubclass(owner, FramedScreen) or owner.commands is FramedScreen.commands:
+    if not issubclass(owner, FramedScreen | TablePane) or owner.commands is FramedScreen.commands:
         return ()
     screen = MagicMock(spec=owner)
-    screen.kymatui.catalog = None
+    if owner is not RuntimesPane:
+        screen.kymatui.catalog = None
     return owner.commands(screen)
 
 
