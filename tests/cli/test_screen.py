@@ -5,10 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 
 import pytest
+from rich.color import Color, ColorSystem
+from textual.theme import Theme
 
+from kymatui.cli.commands.program.terminal_abilities import has_utf8, theme_for_colours
+from kymatui.cli.output.colours import MAGENTA, STATE_COLOURS
+from kymatui.domain.kyma.states import State
+from kymatui.ui.terminal.themes import THEMES
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
 from tests.cli.terminal import in_terminal
 from tests.composition.worlds import KYMAS, MANIFESTS, METAS, TEMPLATES, kyma_cluster
@@ -119,3 +126,83 @@ def test_the_frame_answers_before_the_screen_is_loaded(tmp_path: Path, home: dic
     assert "\x1b[?1049h" in before
     assert "kymatui › modules" in before
     assert "\x1b[?25h\x1b[?1049l" in behind
+
+
+@pytest.mark.parametrize("name", ["dumb", "unknown"])
+def test_a_terminal_without_a_cursor_gets_a_hint_instead_of_a_screen(name: str, home: dict[str, str]) -> None:
+    found = in_terminal("hint", "", [*KYMATUI, "--kubeconfig", "x"], {**home, "TERM": name})
+    assert found.returncode == 64
+    assert f"kymatui: the terminal cannot display a screen (TERM={name})" in found.stdout
+    assert "hint: `kymatui catalog` prints the modules" in found.stdout
+    assert "\x1b" not in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_ascii"),
+    [({"LC_ALL": "C"}, True), ({"LC_ALL": "C", "KYMATUI_ASCII": "0"}, False), ({"LC_ALL": "C.UTF-8"}, False)],
+)
+def test_a_locale_without_utf8_has_a_screen_in_ascii(
+    variables: dict[str, str], is_ascii: bool, cluster: Cluster, tmp_path: Path, home: dict[str, str]
+) -> None:
+    status, drawn = left_with_q(cluster, tmp_path, {**home, **variables}, "moduleab")
+    assert status == 0
+    assert drawn.isascii() is is_ascii
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, True),
+        ({"LANG": "en_US.UTF-8"}, True),
+        ({"LANG": "de_DE.utf8@euro"}, True),
+        ({"LANG": "en_US.UTF-8", "LC_ALL": "C"}, False),
+        ({"LANG": "en_US.UTF-8", "LC_CTYPE": "POSIX"}, False),
+        ({"LC_ALL": "C.UTF-8", "LANG": "C"}, True),
+        ({"LANG": "de_DE.ISO-8859-1"}, False),
+        ({"LC_ALL": "", "LANG": "C"}, False),
+        ({"LANG": "en_US"}, True),
+    ],
+)
+def test_the_locale_decides_as_in_every_program(variables: dict[str, str], expected: bool) -> None:
+    assert has_utf8(variables) is expected
+
+
+def colours_of(theme: Theme) -> dict[str, str]:
+    """The colours of a module's states in a theme."""
+    ready, warning, error = theme.success, theme.warning, theme.error
+    assert ready
+    assert warning
+    assert error
+    own = {state: theme.variables[f"state-{state}"] for state in ("processing", "deleting")}
+    return {"ready": ready, "warning": warning, "error": error, **own}
+
+
+@pytest.mark.parametrize("theme", [theme for theme in THEMES if theme.name != "kymatui-mono"], ids=lambda one: one.name)
+def test_states_have_different_colours_in_true_colours_and_256(theme: Theme) -> None:
+    found = colours_of(theme)
+    assert len(set(found.values())) == 5
+    if not theme.ansi:
+        folded = {Color.parse(one).downgrade(ColorSystem.EIGHT_BIT).number for one in found.values()}
+        assert len(folded) == 5
+        for one, other in combinations(found.values(), 2):
+            first, second = Color.parse(one).get_truecolor(), Color.parse(other).get_truecolor()
+            assert sum(abs(a - b) for a, b in zip(first, second, strict=True)) > 40, (one, other)
+
+
+def test_states_have_different_colours_in_16_and_8() -> None:
+    """The terminal's own: a bright colour is another one with 16, and the same one with 8."""
+    assert theme_for_colours("dark", "standard") == "terminal"
+    assert theme_for_colours("mono", "standard") == "mono"
+    assert theme_for_colours("dark", "256") == theme_for_colours("dark", "truecolor") == "dark"
+    (terminal,) = (theme for theme in THEMES if theme.ansi)
+    numbers = [Color.parse(one.removeprefix("ansi_")).number for one in colours_of(terminal).values()]
+    assert len({(number or 0) % 8 for number in numbers}) == 5
+    assert STATE_COLOURS[State.DELETING] == MAGENTA
+    assert terminal.variables["state-deleting"] == "ansi_magenta"
+
+
+def test_a_terminal_with_16_colours_gets_its_own(cluster: Cluster, tmp_path: Path, home: dict[str, str]) -> None:
+    status, drawn = left_with_q(cluster, tmp_path, {**home, "TERM": "xterm", "COLORTERM": ""}, "moduleab")
+    assert status == 0
+    assert "\x1b[38;" not in drawn
+    assert ";38;" not in drawn

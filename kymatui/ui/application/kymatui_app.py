@@ -30,7 +30,7 @@ from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.terminal.ascii_filter import AsciiFilter
 from kymatui.ui.terminal.glyphs import SIGNS
 from kymatui.ui.terminal.stylesheets import styles_dir
-from kymatui.ui.terminal.themes import THEMES, begin_with_theme
+from kymatui.ui.terminal.themes import THEMES, begin_with_theme, default_state_colours
 from kymatui.ui.widgets.advancing import advance_ages
 from kymatui.ui.widgets.top_line import FrameFacts
 
@@ -64,6 +64,8 @@ class KymatuiApp(FlowApp):
         Binding("ctrl+p", "command_palette", "Command palette", show=False, id="app.palette"),
         Binding("ctrl+c", "interrupt", "Quit (press twice)", show=False, id="app.interrupt", priority=True),
     ]
+
+    get_theme_variable_defaults = default_state_colours
 
     HOME: ClassVar[ScreenStep] = HOME
     """What leads to the first screen."""

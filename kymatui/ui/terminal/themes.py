@@ -1,4 +1,8 @@
-"""Six themes. Colour never carries a meaning alone: every state has a sign and a word."""
+"""Six themes. Colour never carries a meaning alone: every state has a sign and a word.
+
+The states of a module have five colours that differ in 256 and in true colours; `mono` has none. On terminals with 16
+or 8 colours the screen starts with `terminal`, as others would fold into each other there.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,7 @@ DARK = Theme(
     surface="#161d26",
     panel="#202a36",
     dark=True,
+    variables={"state-processing": "#f2a65a", "state-deleting": "#b794f6"},
 )
 
 LIGHT = Theme(
@@ -35,6 +40,7 @@ LIGHT = Theme(
     surface="#f1f4f7",
     panel="#e1e7ee",
     dark=False,
+    variables={"state-processing": "#0369a1", "state-deleting": "#7e22ce"},
 )
 
 HIGH_CONTRAST = Theme(
@@ -51,6 +57,7 @@ HIGH_CONTRAST = Theme(
     panel="#1c1c1c",
     dark=True,
     text_alpha=1.0,
+    variables={"state-processing": "#00d7ff", "state-deleting": "#ff87ff"},
 )
 
 # Okabe and Ito's palette: distinct with every common form of colour blindness
@@ -67,6 +74,7 @@ COLOUR_BLIND = Theme(
     surface="#1a1a1a",
     panel="#262626",
     dark=True,
+    variables={"state-processing": "#cc79a7", "state-deleting": "#35b79a"},
 )
 
 MONO = Theme(
@@ -82,6 +90,7 @@ MONO = Theme(
     surface="#181818",
     panel="#282828",
     dark=True,
+    variables={"state-processing": "#ffffff", "state-deleting": "#b0b0b0"},
 )
 
 # The terminal's own sixteen colours
@@ -100,6 +109,8 @@ TERMINAL = Theme(
     boost="ansi_default",
     ansi=True,
     variables={
+        "state-processing": "ansi_cyan",
+        "state-deleting": "ansi_magenta",
         "ansi-background": "ansi_black",
         "ansi-foreground": "ansi_white",
         "border-blurred": "ansi_bright_black",
@@ -117,6 +128,11 @@ TERMINAL = Theme(
 
 THEMES = (DARK, LIGHT, HIGH_CONTRAST, COLOUR_BLIND, MONO, TERMINAL)
 DEFAULT = DARK.name
+
+
+def default_state_colours(_: App[Any]) -> dict[str, str]:
+    """Return the states' colours for themes of Textual, which have none."""
+    return dict(DARK.variables)
 
 
 def begin_with_theme(app: App[Any], name: str) -> None:

@@ -8,10 +8,10 @@ from textual.content import Content
 
 STYLES: Mapping[str, str] = {
     "ready": "$text-success",
-    "processing": "$text-accent",
+    "processing": "$state-processing",
     "warning": "$text-warning",
     "error": "$text-error",
-    "deleting": "$text-secondary",
+    "deleting": "$state-deleting",
     "unmanaged": "$foreground-muted",
     "muted": "$foreground-muted",
     "accent": "$text-primary",

@@ -42,7 +42,7 @@ class FrameFacts:
 
 _TONES = {
     "ready": "$text-success",
-    "processing": "$text-accent",
+    "processing": "$state-processing",
     "warning": "$text-warning",
     "error": "$text-error",
     "muted": "$foreground-muted",

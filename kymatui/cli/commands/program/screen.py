@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.commands.program.splash import splash_screen
+from kymatui.cli.commands.program.terminal_abilities import require_screen, settings_for_locale, theme_for_colours
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.session_arguments import (
     add_remote_options,
@@ -118,7 +119,10 @@ def show(
         theme=getattr(args, "theme", None) or settings.theme,
         ascii=bool(getattr(args, "ascii", None)) or settings.ascii,
     )
+    settings = settings_for_locale(settings)
     with splash_screen(ascii_only=settings.ascii, place="fleet" if fleet else "modules"):
+        if not getattr(args, "theme", None):
+            settings = replace(settings, theme=theme_for_colours(settings.theme, _colour_system()))
         more = {"allow_fleet_writes": bool(getattr(args, "allow_fleet_writes", None))} if fleet else {}
         app = _app(fleet=fleet)(
             opening,
@@ -148,6 +152,13 @@ def _app(*, fleet: bool) -> Callable[..., KymatuiApp]:
     return KymatuiApp
 
 
+def _colour_system() -> str | None:
+    """Return rich's name of the colours that the screen draws with."""
+    from rich.console import Console
+
+    return Console(force_terminal=True).color_system
+
+
 def _require_terminal() -> None:
     """Standard error, too: it is what the screen is drawn on, so that its output can be piped nowhere by mistake."""
     named = (("input", sys.stdin), ("output", sys.stdout), ("error", sys.stderr))
@@ -157,6 +168,7 @@ def _require_terminal() -> None:
             f"the screen needs a terminal; not a terminal: standard {', '.join(others)}",
             hint="`kymatui catalog` prints the modules without a terminal",
         )
+    require_screen()
 
 
 def _require_success(opened: Sequence[CatalogSession | RemoteSession], failure: KymatuiError | None) -> None:
