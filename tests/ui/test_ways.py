@@ -255,7 +255,9 @@ async def test_what_is_copied_can_be_pasted(pilot: Pilot[Any]) -> None:
     await pilot.press("space", "space", "c", "ctrl+backslash", "k", "k")
     assert app.clipboard == "btp-operator\ncloud-logging"
     await pilot.press("Y")
-    assert app.clipboard.startswith("NAME\tSRC\t")
+    await until(pilot, lambda: bool(app.screen.query("#choice-form")))
+    await pilot.press("G", "enter")
+    await until(pilot, lambda: app.clipboard.startswith("NAME\tSRC\t"))
     await pilot.press("y")
     await pilot.pause()
     await pilot.press("c")

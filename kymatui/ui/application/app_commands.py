@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kymatui.ui.application.copy_commands import commands as copying
 from kymatui.ui.application.module_commands import commands as acting
 from kymatui.ui.application.module_commands import target_modules
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
@@ -93,6 +94,7 @@ def _logs(app: FlowApp, words: Sequence[str]) -> None:
 
 def _table(app: FlowApp) -> Iterator[ScreenCommand]:
     table = app.shown.filter_line.table if app.shown is not None else None
+    yield from copying(app)
     if app.shown is not None:
         yield ScreenCommand(
             "save",

@@ -40,7 +40,7 @@ _IDS = {
     "table.mark-range": KEEP,
     "table.unmark": KEEP,
     "table.copy": KEEP,
-    "table.copy-table": KEEP,
+    "table.copy-as": KEEP,
     "table.sort-next": VIEW,
     "table.sort-turn": VIEW,
     "document.next": FIND,

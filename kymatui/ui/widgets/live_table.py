@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
@@ -24,7 +24,7 @@ class LiveTable(RowTable):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("c", "copy", "Copy the line or the marked lines", show=False, id="table.copy"),
-        Binding("Y", "copy_table", "Copy the table", show=False, id="table.copy-table"),
+        Binding("Y", "copy_as", "Copy as name, kubectl command, JSON path, YAML …", show=False, id="table.copy-as"),
         Binding("O", "reorder('next')", "Sort by the next column", show=False, id="table.sort-next"),
         Binding("R", "reorder('reverse')", "Reverse order", show=False, id="table.sort-turn"),
     ]
@@ -145,9 +145,7 @@ class LiveTable(RowTable):
             )
             self.notify(f"copied {said}", markup=False, timeout=2)
 
-    def action_copy_table(self) -> None:
-        """Copy the table as TSV for spreadsheets."""
-        from kymatui.ui.viewmodels.table_export import export_table
-
-        self.app.copy_to_clipboard(export_table(self.grid.columns, self.rows, "tsv"))
-        self.notify(f"copied {format_count(len(self.rows), 'row')}", timeout=2)
+    def action_copy_as(self) -> None:
+        """Ask for the form in which to copy the line, or the table."""
+        screen: Any = self.screen
+        screen.command_line.run("copy")
