@@ -12,6 +12,7 @@ from kymatui.actions.bundle.module_build import (
     LARGEST_MANIFEST,
     BuildRequest,
     read_source,
+    security_path,
 )
 from kymatui.actions.bundle.ports import ModuleSources
 from kymatui.engine.authoring import lint_rules
@@ -94,7 +95,9 @@ class _Linter:
             self._problems += problems.found
 
     def _lint_security(self, images: list[ManifestImage]) -> None:
-        file = self._read(self._config.security, "security", "security config", LARGEST_CONFIG)
+        named = self._config.security
+        path = security_path(self._own.file, named, self._sources) if named else ""
+        file = self._read(path, "security", "security config", LARGEST_CONFIG, beside_config=False)
         if file is None:
             return
         problems = Problems(file.path, file.content)
@@ -104,11 +107,13 @@ class _Linter:
             self._broken(file.path, str(error))
         self._problems += problems.found
 
-    def _read(self, text: str, field: str, what: str, largest: int) -> SourceFile | None:
+    def _read(self, text: str, field: str, what: str, largest: int, *, beside_config: bool = True) -> SourceFile | None:
         """Return a file of the config, None if it is not named or cannot be read; only the latter is reported."""
         if not text or any(one.message.startswith(f"{field} ") for one in self._problems):
             return None
         try:
+            if not beside_config:
+                return SourceFile(text, self._sources.read(text, what, largest), text)
             return read_source(self._request, self._sources, text, what, largest)
         except KymatuiError as error:
             self._own.error("file", str(error), at=field)

@@ -90,7 +90,7 @@ def build_module(request: BuildRequest, sources: ModuleSources) -> BuiltModule:
     """Return a module built from its sources. Raise ConfigurationError that names file and problem."""
     config, problems = read_config(sources.read(request.config, "module config", LARGEST_CONFIG), request.config)
     require_no_errors(problems)
-    if config.security and not sources.exists(beside(request.config, config.security)):
+    if config.security and not sources.exists(security_path(request.config, config.security, sources)):
         raise ConfigurationError(
             f"the security config {beside(request.config, config.security)} does not exist",
             hint=f"fix security in {request.config}, or remove it",
@@ -129,6 +129,12 @@ def build_module(request: BuildRequest, sources: ModuleSources) -> BuiltModule:
 def beside(config: str, path: str) -> str:
     """Return the path of a file that a config names."""
     return posixpath.join(posixpath.dirname(config), path)
+
+
+def security_path(config: str, path: str, sources: ModuleSources) -> str:
+    """Return the path of the security config; older tools read it relative to the current folder."""
+    near = beside(config, path)
+    return near if sources.exists(near) or not sources.exists(path) else path
 
 
 def read_source(request: BuildRequest, sources: ModuleSources, text: str, what: str, largest: int) -> SourceFile:
