@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kymatui.actions.bundle.create import Destination
+from kymatui.actions.authoring.create import Destination
 from kymatui.actions.bundle.ports import ArtifactStore, ModuleSources
 from kymatui.adapters.files.image_layout import ImageLayout
 from kymatui.adapters.files.module_sources import DiskSources

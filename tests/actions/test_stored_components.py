@@ -71,6 +71,13 @@ def test_a_component_in_every_wrapping(
     assert component_versions(RegistryArtifacts(insecure=[host]), found.location) == [VERSION]
 
 
+def test_a_time_in_yaml_stays_a_text(host: str) -> None:
+    body = json.loads(TEXT)
+    body["component"]["creationTime"] = "TIME"
+    push(host, json.dumps(body).replace('"TIME"', "2024-05-17T12:00:00Z").encode())
+    assert find(host).descriptor.creation_time == "2024-05-17T12:00:00Z"
+
+
 def test_a_component_within_an_index(host: str) -> None:
     client = Registry(insecure=True)
     digest = push(host, TEXT, "application/odd", named=False, annotations={"software.ocm.descriptor": "true"})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.actions.bundle.module_build import BuildRequest, BuiltModule, build_module
+from kymatui.actions.authoring.module_build import BuildRequest, BuiltModule, build_module
 from kymatui.adapters.files.module_sources import DiskSources
 from kymatui.errors import ConfigurationError, KymatuiError
 from tests.bundle.sources import CR, commit, crd, workload

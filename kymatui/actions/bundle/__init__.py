@@ -1,1 +1,1 @@
-"""Use cases of module bundles: what `kymatui bundle` does with configs, components and registries."""
+"""Use cases of components in registries: sign, verify, pull, add. How they are built is in actions/authoring."""

@@ -54,10 +54,6 @@ class ImageManifest:
     body: Mapping[str, Any] = field(repr=False, hash=False)
 
     @property
-    def is_index(self) -> bool:
-        return "manifests" in self.body
-
-    @property
     def config(self) -> ContentDescriptor | None:
         found = self.body.get("config")
         return read_descriptor(self.reference, found) if found else None

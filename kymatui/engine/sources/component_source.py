@@ -19,17 +19,13 @@ from kymatui.engine.sources.install_config import InstallConfig, read_configs
 from kymatui.engine.sources.oci_layers import LayerRef, Shape
 from kymatui.engine.sources.render_target import RenderTarget
 from kymatui.helm.charts.chart import Chart
-from kymatui.helm.yaml.errors import YamlError
-from kymatui.helm.yaml.reading import load_as_json
 from kymatui.ocm import (
     ComponentDescriptor,
-    DescriptorError,
     Keys,
     ModuleLayer,
     ModuleLayers,
     check_content,
     module_layers,
-    read_descriptor,
     verify,
 )
 
@@ -42,16 +38,6 @@ class Trust:
     signature: str = ""
     issuer: str = ""
     now: datetime | None = None
-
-
-def parse_component(text: str | bytes, where: str) -> ComponentDescriptor:
-    """Parse a component descriptor in YAML or JSON. Raises DescriptorError that names `where`."""
-    try:
-        return read_descriptor(load_as_json(text))
-    except YamlError as error:
-        raise DescriptorError(f"{where}: {error}") from error
-    except DescriptorError as error:
-        raise DescriptorError(f"{where}: {error}", hint=error.hint) from error
 
 
 class ModuleComponent:

@@ -8,9 +8,8 @@ import pytest
 
 from kymatui.engine.bundles.addresses import content_digest
 from kymatui.engine.bundles.yaml_objects import SourceError
-from kymatui.engine.sources.component_source import ModuleComponent, Trust, parse_component
-from kymatui.helm import dump_yaml
-from kymatui.ocm import DescriptorError, Keys, SignatureError, read_descriptor
+from kymatui.engine.sources.component_source import ModuleComponent, Trust
+from kymatui.ocm import Keys, SignatureError, read_descriptor
 from tests.engine.sources.fetching import StoredBlobs
 from tests.engine.sources.packing import tar
 from tests.ocm.components import component, public_pem, resource, signed
@@ -118,17 +117,3 @@ def test_a_module_whose_registry_nobody_knows() -> None:
         content_digest(tar({"raw.yaml": RAW})),
         "insecure",
     )
-
-
-def test_descriptors_are_read_from_yaml_with_times_as_text() -> None:
-    text = dump_yaml(component()) + "# a comment\n"
-    text = text.replace("  provider: acme\n", "  provider: acme\n  creationTime: 2024-05-17T12:00:00Z\n")
-    assert parse_component(text, "here").creation_time == "2024-05-17T12:00:00Z"
-
-
-@pytest.mark.parametrize(
-    ("text", "words"), [("a: [", "here: .*yaml"), ("a: b", "here: this is not a readable component")]
-)
-def test_texts_that_are_no_descriptors(text: str, words: str) -> None:
-    with pytest.raises(DescriptorError, match=words):
-        parse_component(text, "here")

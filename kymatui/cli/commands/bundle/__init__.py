@@ -1,4 +1,4 @@
-"""`kymatui bundle`: modules as components in registries, one file a subcommand; what they do is in actions/bundle."""
+"""`kymatui bundle`: modules as components in registries, one file a subcommand; what they do is in actions."""
 
 from __future__ import annotations
 

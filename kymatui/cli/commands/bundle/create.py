@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 
-from kymatui.actions.bundle.create import CreateRequest, create_module
-from kymatui.actions.bundle.module_build import BuildRequest
+from kymatui.actions.authoring.create import CreateRequest, create_module
+from kymatui.actions.authoring.module_build import BuildRequest
 from kymatui.cli.commands.bundle.registry_options import add_mapping
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.output.printing import say

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 
-from kymatui.actions.bundle.lint import lint_module
+from kymatui.actions.authoring.lint import lint_module
 from kymatui.cli.commands.bundle.create import CONFIG
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.output.printing import document, say

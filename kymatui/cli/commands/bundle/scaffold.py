@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.actions.bundle.scaffold import ScaffoldRequest, scaffold_module
+from kymatui.actions.authoring.scaffold import ScaffoldRequest, scaffold_module
 from kymatui.cli.output.printing import say
 from kymatui.composition.bundles import open_sources
 from kymatui.composition.manifest_controller import FetchOptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.actions.bundle.template import component_templates
+from kymatui.actions.authoring.template import component_templates
 from kymatui.cli.commands.bundle.registry_options import add_component, add_mapping, located_component
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.output.printing import say

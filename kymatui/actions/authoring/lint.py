@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from kymatui.actions.bundle.module_build import (
+from kymatui.actions.authoring.module_build import (
     LARGEST_CONFIG,
     LARGEST_CR,
     LARGEST_MANIFEST,

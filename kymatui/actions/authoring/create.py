@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from kymatui.actions.bundle.module_build import BuildRequest, BuiltModule, build_module
+from kymatui.actions.authoring.module_build import BuildRequest, BuiltModule, build_module
 from kymatui.actions.bundle.ports import ArtifactStore, ModuleSources
 from kymatui.actions.bundle.stored_components import Publication, publish
 from kymatui.engine.authoring.module_template import legacy_template, release_meta, to_yaml
