@@ -34,7 +34,7 @@ class BlockedObject:
     @property
     def typed(self) -> str:
         """What a person has to type."""
-        return f"{self.ref.namespace}/{self.ref.name}" if self.ref.namespace else self.ref.name
+        return self.ref.path
 
 
 def blocked_objects(seen: DeletionState, cluster: Cluster) -> tuple[BlockedObject, ...]:

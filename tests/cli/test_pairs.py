@@ -377,13 +377,16 @@ def test_plans_and_questions_name_the_runtime_and_its_control_plane(
     monkeypatch.setattr(sys, "stdin", terminal)
     for words in (("disable", "keda"), ("label", "beta-"), ("delete", "keda", "--cascade")):
         command = (*words, "--remote", "skr")
-        first, summary = run(capsys, *command, "--dry-run")[1].splitlines()[:2]
+        first, *kyma, summary = run(capsys, *command, "--dry-run")[1].partition("\n\n")[0].splitlines()
+        edited = {"disable": "kyma-system/default", "label": "kcp-system/skr"}.get(words[0], "")
+        assert kyma == ([f"Kyma: {edited}"] if edited else [])
         assert (first, bool(SUMMARY.fullmatch(summary))) == (line, True), summary
         target = json.loads(run(capsys, *command, "--dry-run", "-o", "json")[1])["target"]
         assert (target["runtime"], target["context"], target["read_only"]) == ("kcp-system/skr", "kcp", False)
         status, _, err = run(capsys, *command)
         assert (status, err.splitlines()[0]) == (2, line), err
-        assert " in runtime kcp-system/skr of context kcp? " in err
+        named = "runtime kcp-system/skr of context kcp? "
+        assert (f" in {named}" if not kyma else f" in Kyma {edited} of {named}") in err
 
 
 def fleet(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

@@ -78,7 +78,7 @@ def test_a_module_is_enabled_after_a_yes_and_followed_until_it_is_ready(
     monkeypatch.setattr(sys, "stdin", terminal)
     status, out, err = run(capsys, "enable", "connectivity-proxy")
     assert (status, out) == (0, "connectivity-proxy: connectivity-proxy 1.0.2 is ready\n"), err
-    question = "Enable connectivity-proxy in context kcp? [y/N]"
+    question = "Enable connectivity-proxy in Kyma kyma-system/default of context kcp? [y/N]"
     assert err.index("is installed (1.0.2)") < err.index(question) < err.rindex("lifecycle-manager")
     found = module(capsys, "connectivity-proxy")
     assert (found["managed"], found["installed"], found["state"]) == (True, "1.0.2", "Ready")
@@ -251,7 +251,8 @@ def test_a_person_is_asked(
     monkeypatch.setattr(sys, "stdin", terminal)
     found = run(capsys, "policy", "nats", "Ignore")
     assert found[0] == status
-    assert "Set policy Ignore for nats in context kcp? [y/N]" in found[2]
+    assert "Set policy Ignore for nats in Kyma kyma-system/default of context kcp? [y/N]" in found[2]
+    assert "\nKyma: kyma-system/default\n" in found[2]
 
 
 def test_read_only_plans_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,22 +6,26 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from textual.pilot import Pilot
 from textual.screen import Screen
 
 from kymatui.actions.jobs import JobReport, JobSpec
+from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
+from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.domain.plans.cluster_target import ClusterTarget
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.application.kymatui_app import KymatuiApp
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.flows.kyma_edit import edit_modules
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.widgets.target_line import TargetLine
 from tests.ui.driving import SIZE, ready, until
 from tests.ui.fleets import StillFleet
 from tests.ui.previews import PREVIEW
 from tests.ui.test_plan import PLAIN
-from tests.ui.worlds import StillSession, app_on, world
+from tests.ui.worlds import StillSession, app_on, uninstall, world
 
 HERE = "Cluster: context prod-eu (api.prod-eu.example.com), namespace kyma-system, read-write"
 RUNTIME = (
@@ -40,6 +44,9 @@ def test_the_line_says_what_is_known() -> None:
     assert ClusterTarget("a", "h", "n", read_only=True).line == "Cluster: context a (h), namespace n, read-only"
     assert ClusterTarget("a\x1b", "h").question("Delete b", "1 object") == "Delete b in context a ? 1 object."
     assert ClusterTarget("a", runtime="n/r").question("Delete b") == "Delete b in runtime n/r of context a?"
+    edited = ClusterTarget("a").of_kyma(["n/k", "n/k"])
+    assert edited.question("Enable b") == "Enable b in Kyma n/k of context a?"
+    assert edited.lines == ("Cluster: context a (not connected), all namespaces, read-write", "Kyma: n/k")
 
 
 async def test_plans_and_the_questions_behind_them_name_the_cluster(pilot: Pilot[Any]) -> None:
@@ -50,6 +57,15 @@ async def test_plans_and_the_questions_behind_them_name_the_cluster(pilot: Pilot
     await pilot.press("enter")
     await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
     assert lines(app.screen) == [HERE]
+
+
+async def test_plans_of_edits_name_the_kyma(pilot: Pilot[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ClusterKymaEdits, "may_write", lambda self, proposal: True)
+    monkeypatch.setattr(ClusterKymaEdits, "uninstalls", lambda self, modules, *_: tuple(map(uninstall, modules)))
+    app = await ready(pilot)
+    app.desk.flow(edit_modules(app, EditVerb.DISABLE, ["istio"]))
+    await until(pilot, is_on(app, PlanScreen))
+    assert lines(app.screen) == [f"{HERE}\nKyma: kyma-system/default"]
 
 
 async def test_a_plan_that_asks_for_a_typed_name_has_the_accent_of_its_context() -> None:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 def plan_text(target: ClusterTarget, summary: str, text: str, form: str) -> str:
-    """Return a plan for people (table, md): the cluster, the summary, then the tables."""
-    head = [escaped(target.line), escaped(summary)] if form == "md" else [f"{target.line}\n{sanitize(summary)}"]
+    """Return a plan for people (table, md): the cluster with the edited Kyma, the summary, then the tables."""
+    lines = (*target.lines, sanitize(summary))
+    head = [escaped(line) for line in lines] if form == "md" else ["\n".join(lines)]
     return "\n\n".join([*head, text] if text else head)
 
 

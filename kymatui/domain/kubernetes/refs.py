@@ -51,6 +51,10 @@ class ObjectRef:
         """Return the identity of the object: two versions of a kind are one object."""
         return self.kind.group, self.kind.kind, self.namespace, self.name
 
+    @property
+    def path(self) -> str:
+        """Return `namespace/name`, or the name alone for cluster-scoped kinds."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
     def __str__(self) -> str:
-        where = f"{self.namespace}/" if self.namespace else ""
-        return f"{self.kind.kind} {where}{self.name}"
+        return f"{self.kind.kind} {self.path}"

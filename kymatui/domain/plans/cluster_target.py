@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
 
@@ -16,6 +17,7 @@ class ClusterTarget:
     namespace   the session's namespace, "" for all
     runtime     namespace/name of a runtime of the context's control plane, "" for the context's own cluster
     control     host and port of the control plane's API server, for a runtime
+    kyma        namespace/name of the Kyma that a plan edits, "" for plans of other objects
     """
 
     context: str
@@ -24,6 +26,11 @@ class ClusterTarget:
     read_only: bool = False
     runtime: str = ""
     control: str = ""
+    kyma: str = ""
+
+    def of_kyma(self, kymas: Iterable[str]) -> ClusterTarget:
+        """Return the target of a plan that edits these Kymas."""
+        return replace(self, kyma=", ".join(dict.fromkeys(kymas)))
 
     @property
     def access(self) -> str:
@@ -31,18 +38,24 @@ class ClusterTarget:
 
     @property
     def name(self) -> str:
-        """Return the name for questions: `context prod-eu`, `runtime kcp-system/dev-1 of context kcp`."""
-        context = sanitize(f"context {self.context}")
-        return sanitize(f"runtime {self.runtime} of {context}") if self.runtime else context
+        """Return the name for questions: `context prod-eu`, `Kyma kyma-system/default of context prod-eu`."""
+        named = f"Kyma {self.kyma} of " if self.kyma else ""
+        named += f"runtime {self.runtime} of " if self.runtime else ""
+        return sanitize(f"{named}context {self.context}")
 
     @property
     def line(self) -> str:
-        """Return the first line of every plan."""
+        """Return the first line of every plan, the cluster."""
         named = f"context {self.context} ({self.control if self.runtime else self.server or 'not connected'})"
         if self.runtime:
             named = f"runtime {self.runtime} ({self.server or 'not connected'}) of {named}"
         where = f"namespace {self.namespace}" if self.namespace else "all namespaces"
         return sanitize(f"Cluster: {named}, {where}, {self.access}")
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Return the lines before the summary of a plan: the cluster, and the Kyma that the plan edits."""
+        return (self.line, sanitize(f"Kyma: {self.kyma}")) if self.kyma else (self.line,)
 
     def question(self, action: str, consequence: str = "") -> str:
         """Return a question such as `Delete nats in context prod-eu? 3 objects, backup saved.`"""

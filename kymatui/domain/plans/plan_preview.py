@@ -59,6 +59,7 @@ class Preview:
     document   the plan as a file named `file_name`; None if it cannot be saved
     editable   whether the options can be changed
     overview   replaces the summary of the lines
+    kymas      namespace/name of the Kymas that the plan edits
     """
 
     title: str
@@ -74,6 +75,7 @@ class Preview:
     file_name: str = ""
     editable: bool = False
     overview: str = ""
+    kymas: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:

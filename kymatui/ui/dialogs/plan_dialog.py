@@ -74,7 +74,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
     @property
     def _targets(self) -> tuple[ClusterTarget, ...]:
         target = self.kymatui.flow_target
-        return (target,) if target is not None else ()
+        return (target.of_kyma(self.preview.kymas),) if target is not None else ()
 
     # display
 

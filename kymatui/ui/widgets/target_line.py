@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class TargetLine(Static):
-    """Context, server, namespace and access: the first line of every screen that leads to a write."""
+    """Context, server, namespace, access and edited Kyma: the first lines of every screen that leads to a write."""
 
     DEFAULT_CSS = "TargetLine { height: auto; }"
 
@@ -24,4 +24,4 @@ class TargetLine(Static):
 
 
 def _lines(targets: tuple[ClusterTarget, ...]) -> Content:
-    return Content("\n".join(one.line for one in targets) or "Cluster: not connected")
+    return Content("\n".join(line for one in targets for line in one.lines) or "Cluster: not connected")

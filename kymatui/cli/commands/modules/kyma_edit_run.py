@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
     from kymatui.domain.kyma_edit.edit_progress import EditProgress
     from kymatui.domain.kyma_edit.module_edit import EditProposal, ModuleEdit
+    from kymatui.domain.plans.cluster_target import ClusterTarget
 
 _SAME = "no change: the Kyma already has this setting"
 
@@ -116,7 +117,7 @@ class EditRun:
         _say_all(notices)
         following = uninstalling.uninstall_consequence(one for leg in todo for one in leg.uninstalls)
         action = action_words([leg.proposal.toggle for leg in todo])
-        confirm(self._session.target, action, following, yes=self._args.yes)
+        confirm(self._target(todo), action, following, yes=self._args.yes)
         return self._ended(self._carry_out(legs))
 
     def _leg(self, toggle: ModuleEdit) -> _Leg:
@@ -218,7 +219,7 @@ class EditRun:
     def _answer(self, legs: Sequence[_Leg], outcome: str, words: str = "") -> int:
         form = self._args.output
         if form in ("json", "yaml"):
-            say(plan_document(self._session.target, self._document(legs, outcome, words), form))
+            say(plan_document(self._target(legs), self._document(legs, outcome, words), form))
         elif words:
             alone = legs[0].module if len(legs) == 1 and not words.startswith(f"{legs[0].module}:") else ""
             say(f"{alone}: {words}" if alone else words)
@@ -244,11 +245,14 @@ class EditRun:
             return {**edits[0], "outcome": outcome}
         return {"cluster": self._session.name, "verb": self._args.verb, "edits": edits, "outcome": outcome}
 
+    def _target(self, legs: Sequence[_Leg]) -> ClusterTarget:
+        return self._session.target.of_kyma(leg.proposal.edit.kyma.path for leg in legs if leg.proposal.edit)
+
     def _text(self, legs: Sequence[_Leg], form: str) -> str:
         summary = edit_summary(
             ((leg.proposal, bool(leg.refusals)) for leg in legs), (one for leg in legs for one in leg.uninstalls)
         )
-        return plan_text(self._session.target, summary, "\n\n".join(self._parts(legs, form)), form)
+        return plan_text(self._target(legs), summary, "\n\n".join(self._parts(legs, form)), form)
 
     def _parts(self, legs: Sequence[_Leg], form: str) -> Iterator[str]:
         """One table of the edits, one of what becomes of which module, what still exists, and what is to be known."""

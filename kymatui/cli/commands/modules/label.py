@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from kymatui.actions.session import ListedSession
     from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
     from kymatui.domain.kyma_edit.label_edit import LabelEdit, LabelProposal
+    from kymatui.domain.plans.cluster_target import ClusterTarget
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +93,7 @@ class _Run:
         require_rights(self.session, toggling, proposal)
         say(self._text(proposal, found, "table"), sys.stderr)
         following = uninstalls.uninstall_consequence(found)
-        confirm(self.session.target, _action(proposal.edit), following, yes=self.args.yes)
+        confirm(self._target(proposal), _action(proposal.edit), following, yes=self.args.yes)
         with cancellable() as cancel:
             toggling.carry_out_labels(proposal, cancel, found, ProgressPrinter())
             if not self.args.wait:
@@ -119,21 +120,24 @@ class _Run:
     def _answer(self, proposal: LabelProposal, outcome: str, words: str, found: Sequence[Uninstall] = ()) -> int:
         form = self.args.output
         if form in ("json", "yaml"):
-            say(plan_document(self.session.target, _json(self.session.name, proposal, outcome, words, found), form))
+            say(plan_document(self._target(proposal), _json(self.session.name, proposal, outcome, words, found), form))
         elif outcome in ("planned", "refused"):
             say(self._text(proposal, found, form))
         else:
             say(sanitize(words))
         return 0
 
+    def _target(self, proposal: LabelProposal) -> ClusterTarget:
+        return self.session.target.of_kyma([proposal.edit.kyma.path] if proposal.edit else [])
+
     def _text(self, proposal: LabelProposal, found: Sequence[Uninstall], form: str) -> str:
-        return plan_text(self.session.target, label_summary(proposal, found), _plan(proposal, form, found), form)
+        return plan_text(self._target(proposal), label_summary(proposal, found), _plan(proposal, form, found), form)
 
 
 def _action(edit: LabelEdit) -> str:
     """What is asked: each label with its new value."""
     changes = (f"{one.label}={one.after}" if one.after is not None else f"{one.label}-" for one in edit.changes)
-    return f"Label Kyma {edit.kyma.namespace}/{edit.kyma.name} {' '.join(changes)}"
+    return f"Set labels {' '.join(changes)}"
 
 
 def _plan(proposal: LabelProposal, form: str, found: Sequence[Uninstall]) -> str:

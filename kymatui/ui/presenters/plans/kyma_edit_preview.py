@@ -80,6 +80,7 @@ def preview_edit(
         document=_document(proposals),
         file_name=f"{toggles[0].verb.value}-{toggles[0].module if len(toggles) == 1 else 'modules'}.json",
         editable=True,
+        kymas=tuple(one.edit.kyma.path for one in proposals if one.edit is not None),
     )
 
 
@@ -272,4 +273,5 @@ def preview_label(
         consents=(*_consents(proposal.effects), *_cascades(uninstalls)),
         question=f"{words[:1].upper()}{words[1:]}?",
         editable=True,
+        kymas=(edit.kyma.path,) if edit is not None else (),
     )
