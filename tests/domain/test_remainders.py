@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kymatui.domain.kubernetes.managed_fields import created_by, manager_name
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.manifests import Manifest, read_manifest
 from kymatui.domain.plans.managed_resources import associated_kinds
@@ -31,3 +32,20 @@ def test_55_a_manifest_is_skipped_only_by_the_exact_word(value: str, skipped: bo
     found = read_manifest(manifest("mod", "1.0.0", labels=labels(skip_reconciliation=value)))
     assert isinstance(found, Manifest)
     assert found.skipped is skipped
+
+
+def test_who_sets_status_or_finalizers_only_has_not_created_the_object() -> None:
+    def entry(manager: str, second: int, fields: str, subresource: str = "") -> dict[str, object]:
+        time = f"2026-01-01T00:00:0{second}Z"
+        where = {"subresource": subresource} if subresource else {}
+        return {"manager": manager, "operation": "Update", "time": time, "fieldsV1": {fields: {"f:a": {}}}, **where}
+
+    status, finalizers = entry("controller", 1, "f:status", "status"), entry("controller", 1, "f:metadata")
+    later, first = entry("controller", 3, "f:spec"), entry("kubectl-create", 2, "f:spec")
+    assert created_by({"metadata": {"managedFields": [status, finalizers, later, first]}}) == "kubectl-create"
+    assert created_by({"metadata": {"managedFields": [status, finalizers]}}) == "controller"
+    assert created_by({"metadata": {"managedFields": [status]}}) == ""
+    old = {**finalizers, "fieldsV1": {"f:status": {"f:b": {}}, "f:metadata": {"f:c": {}}}}
+    assert created_by({"metadata": {"managedFields": [old, first]}}) == "kubectl-create"
+    assert manager_name("resource.kyma-project.io/finalizer") == "lifecycle-manager"
+    assert manager_name("kubectl-create") == "kubectl-create"

@@ -16,6 +16,9 @@ from kymatui.domain.kubernetes.object_meta import parse_time
 CATALOG_SYNC = "catalog-sync"
 """The field manager of the copies that lifecycle-manager writes to a runtime."""
 
+_LIFECYCLE_MANAGER = frozenset({"declarative.kyma-project.io/applier", "resource.kyma-project.io/finalizer"})
+_NO_CONTENT = frozenset({"f:metadata", "f:status"})
+
 Path = tuple[str, ...]
 """Steps in the syntax of managedFields: "f:spec", `k:{"name":"a"}`, `v:"x"`, "i:0"."""
 
@@ -57,9 +60,18 @@ def find_manual_changes(raw: Mapping[str, Any]) -> FieldWriter | None:
 
 
 def created_by(raw: Mapping[str, Any]) -> str:
-    """Return the manager that wrote the object first, "" if the entries have no time."""
+    """Return the manager that wrote the object's content first, "" if the entries have no time.
+
+    A controller that only sets status, finalizers, labels or owners of another client's object did not create it.
+    """
     entries = [one for one in field_writers(raw) if not one.subresource and one.at is not None]
-    return min(entries, key=lambda one: one.at or 0.0).manager if entries else ""
+    content = [one for one in entries if any(path[0] not in _NO_CONTENT for path in one.fields)]
+    return min(content or entries, key=lambda one: one.at or 0.0).manager if entries else ""
+
+
+def manager_name(manager: str) -> str:
+    """Return a field manager for people: lifecycle-manager writes under names of finalizers and annotations."""
+    return "lifecycle-manager" if manager in _LIFECYCLE_MANAGER else manager
 
 
 def _writer(entry: Mapping[str, Any]) -> FieldWriter:

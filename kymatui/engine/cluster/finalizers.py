@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from kymatui.domain.kubernetes.managed_fields import manager_name
+
 
 def finalizer_owners(live: Mapping[str, Any]) -> dict[str, str]:
     """Return the finalizers of an object with the field managers that set them, "" if unknown."""
@@ -14,7 +16,7 @@ def finalizer_owners(live: Mapping[str, Any]) -> dict[str, str]:
         owned = ((entry.get("fieldsV1") or {}).get("f:metadata") or {}).get("f:finalizers") or {}
         for name in found:
             if f'v:"{name}"' in owned:
-                found[name] = str(entry.get("manager") or "")
+                found[name] = manager_name(str(entry.get("manager") or ""))
     return found
 
 

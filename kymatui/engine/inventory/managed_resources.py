@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
+from kymatui.domain.kubernetes.managed_fields import created_by, manager_name
 from kymatui.domain.kubernetes.object_meta import OPERATOR, parse_time
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.modules.module_manager import is_applied_from
@@ -150,14 +151,13 @@ def _instance(gvk: GroupVersionKind, body: Object, own: Iterable[tuple[str, str,
         tuple(metadata.get("finalizers") or ()),
         deletion_blocker(body) if metadata.get("deletionTimestamp") else "",
         parse_time(str(metadata.get("deletionTimestamp") or "")),
-        _maker(metadata),
+        _maker(body),
         str(metadata.get("resourceVersion") or ""),
     )
 
 
-def _maker(metadata: Mapping[str, Any]) -> str:
-    """Return the owner of an object, else its first field manager."""
-    for owner in metadata.get("ownerReferences") or ():
+def _maker(body: Object) -> str:
+    """Return the owner of an object, else the field manager that created it."""
+    for owner in body["metadata"].get("ownerReferences") or ():
         return f"{owner.get('kind')} {owner.get('name')}"
-    entries = sorted(metadata.get("managedFields") or (), key=lambda entry: str(entry.get("time") or ""))
-    return str(entries[0].get("manager") or "") if entries else ""
+    return manager_name(created_by(body))
