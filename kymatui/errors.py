@@ -24,7 +24,8 @@
     └── HelmError                exit 1   a chart, its values or its templates
 
 `str(error)` says what failed and where, `error.hint` what to do. The cause is chained. Front ends print both and exit
-with `error.exit_code`; a traceback on a terminal is a bug.
+with `error.exit_code`; a traceback on a terminal is a bug. A dry run exits as the
+command itself would: 2 if the plan is refused, 3 if it leaves out some of the runtimes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.domain.kubernetes.object_meta import parse_time
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.deletion.deletion_state import DeletionState, expected
+from kymatui.engine.deletion.deletion_state import DeletionState, explain_finalizers
 from kymatui.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class BlockedObject:
 
     since       when its deletion was asked for, in seconds of the Unix clock
     finalizers  each with the field manager that set it, "" where nobody is known
-    expected    who has to remove them, and whether he can
+    expected    what keeps them, or who has to remove them
     """
 
     ref: ObjectRef
@@ -64,7 +64,7 @@ def _held(ref: ObjectRef, body: Object, seen: DeletionState) -> BlockedObject:
         str(metadata.get("resourceVersion") or ""),
         parse_time(str(metadata.get("deletionTimestamp") or "")),
         tuple(owners.items()),
-        _by_hand(owners) or expected(seen),
+        _by_hand(owners) or explain_finalizers(seen),
     )
 
 

@@ -23,8 +23,8 @@ HEAD requests, and reviews of your own permissions. A command that would write e
 _EXIT_STATUSES: Final = """\
 0    done
 1    failed; standard error says why
-2    findings (drift, audit, check), or refused by a guard
-3    partly done: started, but not finished
+2    findings (drift, audit, check), or refused by a guard; --dry-run also, if the plan is refused
+3    partly done: started, but not finished; --dry-run also, if the plan leaves out some of the runtimes
 4    refused: kymatui runs read-only; no request was sent
 64   usage error, or unknown name
 130  interrupted"""

@@ -61,6 +61,9 @@ def stations(text: str) -> dict[str, str]:
 def test_what_users_made_is_counted_and_deleted_first_and_then_the_kyma_lets_the_module_go(
     run: Any, cluster: KubeCluster, tmp_path: Path
 ) -> None:
+    status, out, err = run("delete", "serverless", "--dry-run")
+    assert (status, "no changes; 1 module refused" in out, "--cascade deletes them too" in err) == (2, True, True)
+    assert "kymatui deletes" not in out
     status, out, err = run("delete", "serverless", "--yes", "-o", "json")
     found = json.loads(out)
     assert (status, found["charge"], found["turn"], found["outcome"]) == (2, "kyma", "clear", "refused")
@@ -176,7 +179,7 @@ def test_what_lifecycle_manager_applied_from_the_manifest_goes_with_the_module(r
     own = {one["object"]: one["byTheModule"] for one in json.loads(out)["remaining"]}
     assert (status, "still manages 2 objects" in err) == (2, True), err
     assert [own[f"Application default/{name}"] for name in owners] == [True, False, False]
-    status, out, err = run("delete", "application-connector", "--dry-run")
+    status, out, err = run("delete", "application-connector", "--cascade", "--dry-run")
     assert "kymatui only watches" not in out
     assert "kymatui deletes 2 managed objects first; then kymatui removes the module from the Kyma" in out
     for name in ("another-module", "copied"):

@@ -416,6 +416,11 @@ def test_edits_go_to_the_runtime_and_over_a_fleet_only_when_allowed(
     assert "run the command again to continue; completed runtimes are skipped" in err
     again = fleet(capsys, "--allow-fleet-writes", "--runtime", "skr", "-o", "json")
     assert (again[0], json.loads(again[1])["counts"]) == (0, {"unchanged": 1})
+    status, _, err = fleet(capsys, "--allow-fleet-writes", *names)
+    assert (status, "1 of 2 runtimes cannot be edited: " in err, two["unreached"] in err) == (3, True, True), err
+    status, _, err = fleet(capsys, "--allow-fleet-writes", "--runtime", two["unreached"])
+    assert (status, "1 of 1 runtime cannot be edited: " in err) == (2, True), err
+    assert fleet(capsys, "--dry-run", *names)[0] == 3, "as the edit would"
     stored = control.get(ObjectRef(KYMA, "kcp-system", "skr"))
     assert stored is not None
     assert not stored["spec"].get("modules"), "the control plane's Kyma is not written to"

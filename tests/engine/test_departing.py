@@ -8,11 +8,20 @@ import pytest
 
 from kymatui.cli.output.deletion import deletion_text
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, new_manager_since
+from kymatui.engine.deletion.deletion_state import (
+    DeletionState,
+    ManagedBy,
+    expected,
+    explain_finalizers,
+    new_manager_since,
+)
 from kymatui.engine.inventory.managed_resources import ManagedObject, ManagedObjects
 from kymatui.ui.presenters.plans.deletion_stages import deletion_rows
 
 LEFT = ManagedObjects((ManagedObject(ObjectRef(GroupVersionKind("e.org", "v1", "Thing"), "default", "a"), "1"),))
+
+
+MANAGER = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "manager")
 
 
 def seen(charge: ManagedBy, *, requested: bool = False, remaining: ManagedObjects = LEFT) -> DeletionState:
@@ -50,6 +59,18 @@ def test_what_is_left_without_a_manager_can_be_deleted_as_it_is_or_by_its_manage
     assert "finalizers are not removed and nothing is cleaned up. Install mod again" in ALONE.advice
     assert seen(ManagedBy.NOBODY, remaining=ManagedObjects()).advice == ""
     assert DIRECT.advice == ""
+
+
+def test_what_keeps_the_finalizers_is_what_blocks_the_deletion_and_else_the_manager() -> None:
+    rule = GroupVersionKind("gateway.kyma-project.io", "v2", "APIRule")
+    rules = tuple(ManagedObject(ObjectRef(rule, "shop", name), name) for name in ("a", "b", "c", "d"))
+    left = seen(ManagedBy.KYMA, requested=True, remaining=ManagedObjects(rules))
+    runs = replace(left, manager=MANAGER, runs=True)
+    keeps = "Deployment kyma-system/manager keeps the finalizers while these objects exist: "
+    assert explain_finalizers(runs) == f"{keeps}4 APIRule (shop/a, shop/b, shop/c, …)"
+    going = tuple(replace(one, deleted_at=1.0) for one in rules)
+    runs = replace(runs, remaining=ManagedObjects(going))
+    assert explain_finalizers(runs) == expected(runs)
 
 
 def test_a_default_resource_that_lifecycle_manager_ignores_goes_before_the_module_and_that_is_said() -> None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kymatui.engine.plans.plan import Step
 
 
-def deletion_text(seen: DeletionState, form: str) -> str:
-    """Who takes it away, what is left of what it manages, and what goes, in the order in which it goes."""
+def deletion_text(seen: DeletionState, form: str, *, is_refused: bool = False) -> str:
+    """Return who deletes the module, what it still manages, and what is deleted in which order; none if refused."""
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
     draw = markdown if form == "md" else table
@@ -35,9 +35,11 @@ def deletion_text(seen: DeletionState, form: str) -> str:
     if seen.advice:
         parts.append(f"warning: {sanitize(seen.advice)}")
     parts += [f"warning: {sanitize(text)}" for text in seen.foreseen]
-    if seen.charge is ManagedBy.KYMA and not seen.refusal:
+    if is_refused or seen.refusal:
+        return "\n\n".join(parts)
+    if seen.charge is ManagedBy.KYMA:
         parts.append(_who_deletes(seen))
-    if seen.charge is ManagedBy.MANIFEST and seen.manifest is not None and not seen.refusal:
+    if seen.charge is ManagedBy.MANIFEST and seen.manifest is not None:
         parts.append(f"delete {seen.manifest}: its controller deletes what it installed")
     if seen.found is not None:
         before = [step for step in seen.found.hooks if step.event.startswith("pre-")]

@@ -36,9 +36,9 @@ class OneManifest:
     def refuse(self, legs: Sequence[ManifestLeg]) -> int | None:
         """Raises what is refused; a dry run shows all the same what would be written."""
         (leg,) = legs
-        if leg.proposal is not None and self.args.dry_run:
-            return self.show(legs, "planned")
         if leg.refusal is not None:
+            if leg.proposal is not None and self.args.dry_run:
+                self.show(legs, "refused")
             raise leg.refusal
         return None
 

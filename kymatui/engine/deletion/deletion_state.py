@@ -7,7 +7,7 @@ Nothing is stored: a later call, even on another machine, finds the current step
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -144,6 +144,11 @@ class DeletionState:
         return (*(one for one in self.remaining.theirs if not one.shared), *own)
 
     @property
+    def blocking(self) -> tuple[ManagedObject, ...]:
+        """Return the objects that block the deletion and are not being deleted yet."""
+        return tuple(one for one in self.theirs if one.deleted_at is None)
+
+    @property
     def stuck(self) -> tuple[ManagedObject, ...]:
         """Return the objects that are being deleted and still exist."""
         return tuple(one for one in self.remaining.instances if one.deleted_at is not None)
@@ -220,6 +225,24 @@ def new_manager_since(agreed: DeletionState, seen: DeletionState, *, has_left: b
     if seen.charge is ManagedBy.DIRECT and agreed.charge is not ManagedBy.DIRECT:
         return f"another client has installed {seen.module} {seen.installed}".rstrip() + " meanwhile"
     return ""
+
+
+def count_by_kind(objects: Iterable[ManagedObject]) -> str:
+    """Return `2 APIRule (billing/invoices, shop/orders)`; of each kind three names at most."""
+    names: dict[str, list[str]] = {}
+    for one in objects:
+        names.setdefault(one.ref.kind.kind, []).append(one.ref.path)
+    return ", ".join(
+        f"{len(found)} {kind} ({', '.join(found[:3])}{', …' if len(found) > 3 else ''})"
+        for kind, found in names.items()
+    )
+
+
+def explain_finalizers(seen: DeletionState) -> str:
+    """Return what keeps the finalizers: objects that block the deletion, or a manager that does not remove them."""
+    if seen.manager is not None and seen.runs and seen.blocking:
+        return f"{seen.manager} keeps the finalizers while these objects exist: {count_by_kind(seen.blocking)}"
+    return expected(seen)
 
 
 def expected(seen: DeletionState) -> str:

@@ -95,8 +95,9 @@ def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
         )
         if args.dry_run or not planned + begun:
             say(_text(target, legs, toggle, args.output))
-            say(_pace(legs, args), sys.stderr)
-            return 0 if planned or all(leg.is_good for leg in legs) else RefusedError.exit_code
+            if order := _pace(legs, args):
+                say(order, sys.stderr)
+            return _raise_left_out(legs)
         say(_text(target, legs, toggle, "table"), sys.stderr)
         say(_pace(legs, args), sys.stderr)
         _require_consent(args)
@@ -146,6 +147,20 @@ def _pace(legs: Sequence[CampaignStep], args: argparse.Namespace) -> str:
     said += [f"{'canary' if len(canaries) == 1 else 'canaries, one by one'}: {', '.join(canaries)}"] if canaries else []
     said += [f"{'then ' if canaries else ''}{rest} more, {args.at_once} in parallel"] if rest > 0 else []
     return "; ".join([*said, "stop on failure"]) if said else ""
+
+
+def _raise_left_out(legs: Sequence[CampaignStep]) -> int:
+    """Raise what the edit leaves out, as its end would: all or some of the runtimes; 0 if it leaves out none."""
+    out = [leg for leg in legs if not leg.is_good]
+    if not out:
+        return 0
+    reasons = "; ".join(f"{leg.name} ({leg.outcome.label}): {sanitize(leg.words)}" for leg in out[:3])
+    more = f"; and {len(out) - 3} more" if len(out) > 3 else ""
+    kind = RefusedError if len(out) == len(legs) else PartlyDoneError
+    raise kind(
+        f"{len(out)} of {format_count(len(legs), 'runtime')} cannot be edited: {reasons}{more}",
+        hint="solve that and run the command again; completed runtimes are skipped",
+    )
 
 
 def _require_consent(args: argparse.Namespace) -> None:

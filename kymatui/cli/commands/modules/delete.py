@@ -122,10 +122,10 @@ class _Deletions:
     def go(self, names: Sequence[str]) -> int:
         legs = self._planned(names)
         args, todo = self._args, [leg for leg in legs if not leg.plan.is_gone]
+        if any(leg.refusal for leg in legs):  # a dry run exits as the deletion would
+            raise self._refused(legs)
         if args.dry_run:
             return self._answer(legs, "planned")
-        if any(leg.refusal for leg in legs):
-            raise self._refused(legs)
         if not todo:
             return self._answer(legs, "unchanged", _nothing_left(legs))
         if args.output == "table":
@@ -173,7 +173,8 @@ class _Deletions:
         refused = [leg for leg in legs if leg.refusal is not None]
         alone = legs[0].refusal if len(legs) == 1 else None
         if alone is None or not legs[0].seen.refusal:
-            self._answer(legs, "refused", to_errors=alone is None and self._args.output == "table")
+            is_quiet = alone is not None or self._args.dry_run or self._args.output != "table"
+            self._answer(legs, "refused", to_errors=not is_quiet)
         return alone or RefusedError("; ".join(leg.trouble for leg in refused), hint="no changes made")
 
     # doing it
@@ -251,11 +252,8 @@ class _Deletions:
 
     def _text(self, legs: Sequence[_Leg], form: str) -> str:
         refused = sum(leg.refusal is not None for leg in legs)
-        summary = deletion_summary([leg.seen for leg in legs if not leg.plan.is_gone], refused)
-        text = _text(legs, form)
-        if self._args.dry_run and len(legs) == 1 and legs[0].refusal:  # else the error says so
-            text += f"\n\nrefused: {legs[0].trouble}"
-        return plan_text(self._place.target, summary, text, form)
+        todo = [leg.seen for leg in legs if not leg.plan.is_gone and not leg.refusal]
+        return plan_text(self._place.target, deletion_summary(todo, refused), _text(legs, form), form)
 
     def _json(self, legs: Sequence[_Leg], outcome: str) -> dict[str, Any]:
         """Of one module its own document; of several `{"cluster", "modules": […], "failed": […], "outcome"}`."""
@@ -295,10 +293,11 @@ def _line(leg: _Leg) -> str:
 def _text(legs: Sequence[_Leg], form: str) -> str:
     """Of one module what is left of it and will be deleted; of several a table before that."""
     if len(legs) == 1:
-        return deletion_text(legs[0].seen, form)
+        return deletion_text(legs[0].seen, form, is_refused=legs[0].refusal is not None)
     draw = markdown if form == "md" else table
     parts = [draw(("MODULE", "VERSION", "MANAGED BY", "USER OBJECTS", "NEXT"), [_row(leg) for leg in legs])]
-    parts += [deletion_text(leg.seen, form) for leg in legs if not leg.plan.is_gone]
+    planned = (leg for leg in legs if not leg.plan.is_gone)
+    parts += [deletion_text(leg.seen, form, is_refused=leg.refusal is not None) for leg in planned]
     return "\n\n".join(parts)
 
 

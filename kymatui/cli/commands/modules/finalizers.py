@@ -22,6 +22,7 @@ from kymatui.errors import UnknownNameError, UsageError, did_you_mean, nearest_n
 
 if TYPE_CHECKING:
     from kymatui.actions.finalizers import BlockedObject
+    from kymatui.engine.deletion.deletion_state import DeletionState
 
 
 class FinalizersCommand:
@@ -57,17 +58,17 @@ class FinalizersCommand:
         with open_context(args, once=not args.watch) as place:
             deletions = deletions_of(place.session, place.cluster)
 
-            def blocked() -> tuple[BlockedObject, ...]:
+            def blocked() -> tuple[DeletionState, tuple[BlockedObject, ...]]:
                 seen = deletions.look(args.name, place.namespace)
                 place.require_module(seen)
-                return blocked_objects(seen, place.cluster)
+                return seen, blocked_objects(seen, place.cluster)
 
             if not args.remove:
                 printer = ListPrinter(args)
                 for now in read_again(args, blocked):
-                    printer.show(_listing(args.name, now))
+                    printer.show(_listing(*now))
                 return 0
-            found = blocked()
+            _, found = blocked()
             one = _one(found, args.object, args.name)
             summary = summarize_actions(["change"])
             say(plan_text(place.target, summary, _warning(one, args.remove), "table"), sys.stderr)
@@ -108,7 +109,10 @@ def _warning(one: BlockedObject, finalizer: str) -> str:
     )
 
 
-def _listing(module: str, found: Sequence[BlockedObject]) -> Listing[BlockedObject]:
+def _listing(seen: DeletionState, found: Sequence[BlockedObject]) -> Listing[BlockedObject]:
+    module, reasons = seen.module, dict.fromkeys(sanitize(one.expected) for one in found)
+    if found and seen.blocking:
+        reasons[f"`kymatui delete {module} --cascade --dry-run` lists what would be deleted"] = None
     return Listing(
         header=("OBJECT", "DELETING FOR", "FINALIZER", "SET BY"),
         entries=found,
@@ -116,7 +120,7 @@ def _listing(module: str, found: Sequence[BlockedObject]) -> Listing[BlockedObje
         document=lambda objects: {"name": module, "held": [_json(one) for one in objects]},
         item=_json,
         name=lambda one: one.typed,
-        below=(sanitize(found[0].expected),) if found else (),
+        below=tuple(reasons),
         empty=f"no finalizer blocks the deletion of {module}",
     )
 

@@ -16,7 +16,7 @@ from kymatui.engine.deletion.deletion_state import (
     StageStatus,
     deletion_options,
     deletion_stages,
-    expected,
+    explain_finalizers,
 )
 from kymatui.engine.inventory.managed_resources import ManagedObject
 from kymatui.engine.plans.plan import Action, Step
@@ -134,7 +134,7 @@ def deletion_notes(seen: DeletionState, *, accept_unknown: bool = False) -> list
         state = seen.reported_by_manifest or "has not reported"
         said.append((f"on {sanitize(seen.control)}: {sanitize(str(seen.manifest))} {sanitize(state)}", "muted"))
     if seen.stuck:
-        said.append((f"Blocked by finalizers: {as_screen_commands(sanitize(expected(seen)))}", "deleting"))
+        said.append((f"Blocked by finalizers: {as_screen_commands(sanitize(explain_finalizers(seen)))}", "deleting"))
     for kind, reason in seen.remaining.unknown:
         agreed = "assumed to have no objects" if accept_unknown else "number of objects unknown"
         said.append((f"{kind}: {agreed} ({sanitize(reason)})", "warning"))
