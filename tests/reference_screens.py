@@ -19,6 +19,8 @@ from kymatui.ui.dialogs.columns_dialog import ColumnsScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.dialogs.form_dialog import FormScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.logs.logs_pane import LogsPane
+from kymatui.ui.logs.logs_screen import LogsScreen
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.key_help import key_name
 from kymatui.ui.panes.catalog_pane import CatalogPane
@@ -75,7 +77,15 @@ CLUSTER: Final = (
         pane=CatalogPane,
     ),
     Page(ModuleScreen, "One module, on seven tabs. Every tab is live.", picture="module"),
-    Page(ObjectScreen, "One object as YAML. The data of Secrets is not read.", kind="object"),
+    Page(ObjectScreen, "One object as YAML, or described. The data of Secrets is not read.", kind="object"),
+    Page(
+        LogsScreen,
+        "Logs of a module's manager, of all its Pods, or of the Pods of one object, in the order of their times. The "
+        "newest 50,000 lines are stored. `/` marks matches, `&` and `:filter [!]PATTERN` hide other lines, `ctrl-s` "
+        "saves them.",
+        kind="logs",
+        pane=LogsPane,
+    ),
     Page(
         ChannelMatrixScreen,
         "Every module with its version in each channel, and the channel that the Kyma uses.",

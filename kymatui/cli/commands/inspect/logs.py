@@ -37,7 +37,8 @@ from kymatui.errors import (
 
 if TYPE_CHECKING:
     from kymatui.actions.session import ListedSession
-    from kymatui.domain.catalog.rows import ModuleRow
+    from kymatui.domain.catalog.rows import Catalog, ModuleRow
+    from kymatui.domain.kubernetes.refs import ObjectRef
     from kymatui.domain.logs.log_lines import PodLogLine
 
 _AT_A_TIME: Final = 1000  # lines that are printed together
@@ -90,22 +91,28 @@ class _ChosenLogs:
     def __init__(self, session: ListedSession, args: argparse.Namespace) -> None:
         self._session = session
         self._args = args
-        self._row = self._followed()
-
-    def _followed(self) -> ModuleRow:
-        """Follow the objects whose Pods are read, and return the module's row."""
-        snapshot = self._session.snapshot()
-        row = row_of(build_catalog(snapshot, snapshot.taken_at), self._args.name)
-        roots = log_roots(row, self._locations(), whole=self._args.all)
-        if not roots:
+        self._roots: tuple[ObjectRef, ...] = ()
+        catalog = self._catalog()
+        row = row_of(catalog, args.name)
+        if not self._follow(row):
             hint = f"`kymatui logs {row.name} --all` reads every Pod of the module" if module_objects(row) else ""
             raise NotFoundError(
-                f"{row.name} has no manager in cluster {snapshot.cluster}",
+                f"{row.name} has no manager in cluster {catalog.cluster}",
                 hint=hint or f"`kymatui module {row.name}` prints whether it is installed",
             )
-        self._session.follow_owned(roots)
-        self._session.wait_complete(self._args.timeout)
-        return row
+        session.wait_complete(args.timeout)
+
+    def _catalog(self) -> Catalog:
+        snapshot = self._session.snapshot()
+        return build_catalog(snapshot, snapshot.taken_at)
+
+    def _follow(self, row: ModuleRow) -> bool:
+        """Follow the objects whose Pods are read; the last ones, and return False, while the module has none."""
+        roots = log_roots(row, self._locations(), whole=self._args.all)
+        if roots and roots != self._roots:
+            self._roots = roots
+            self._session.follow_owned(roots)
+        return bool(roots)
 
     def _locations(self) -> ObjectIndex:
         return index_objects(self._session.snapshot(), ReadCache())
@@ -120,12 +127,13 @@ class _ChosenLogs:
 
     def refreshed(self) -> Sequence[LogSource]:
         """Return the containers to read now, which may be none for a moment."""
+        row = self._catalog().row(self._args.name)
+        if row is not None:
+            self._follow(row)
         return self._choose(self._found())
 
     def _found(self) -> ModuleLogs:
-        locations = self._locations()
-        roots = log_roots(self._row, locations, whole=self._args.all)
-        return find_logs(roots, self._session.snapshot(), locations)
+        return find_logs(self._roots, self._session.snapshot(), self._locations())
 
     def _choose(self, found: ModuleLogs) -> Sequence[LogSource]:
         pod = self._args.pod
