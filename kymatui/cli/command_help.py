@@ -103,6 +103,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "upgrade": (
         "kymatui upgrade registry-proxy --dry-run",
         "kymatui upgrade registry-proxy --version 0.14.0",
+        "kymatui upgrade docker-registry --version 0.11.0 --allow-downgrade     # back to an older version",
         "kymatui upgrade --all                   # everything outdated in one plan",
     ),
     "plan": (
@@ -292,6 +293,7 @@ SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "drift": ("diff", "outdated"),
     "check": ("verify", "diff"),
     "restore": ("backups", "backup"),
+    "upgrade": ("rollback", "update", "downgrade"),
     "fleet": ("runtimes",),
     "windows": ("maintenance",),
 }

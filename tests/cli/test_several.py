@@ -164,7 +164,13 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     found = json.loads(out)
     assert (status, found["outcome"], found["failed"]) == (0, "planned", [])
     assert [one["name"] for one in found["plans"]] == both
-    assert run("install", *both, "nonsense", "--yes", "-o", "json")[0] == 2, "one that is refused refuses all"
+    assert run("install", *both, "istio", "--yes", "-o", "json")[0] == 2, "one that is refused refuses all"
+    status, _, err = run("install", *both, "nonsense", "--yes")
+    assert (status, err.splitlines()[0]) == (64, 'kymatui: no module "nonsense" in kcp')
+    status, out, err = run("upgrade", both[0], "0.15.0", "--yes")
+    assert (status, out) == (64, "")
+    assert err.splitlines()[1:] == ["  hint: for a version, run `kymatui upgrade registry-proxy --version 0.15.0`"]
+    assert run("install", both[0], "--version", "9.9.9", "--yes")[0] == 64, "a version that is not offered"
     assert run("install", *both, "--version", "1.0.0", "--yes")[0] == 64
     status, out, err = run("install", *both, "--yes")
     assert (status, out) == (0, "2 installed: registry-proxy, backup-operator\n")

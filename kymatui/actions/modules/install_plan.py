@@ -22,6 +22,7 @@ from kymatui.domain.catalog.rows import Catalog
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.template_index import TemplateIndex
+from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import adoptable_row, choose_template, install_refusals, is_lower_version
@@ -34,7 +35,7 @@ from kymatui.engine.cluster.ports import Blobs, Cluster
 from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock
 from kymatui.engine.plans.plan import Intent, Plan
 from kymatui.engine.sources.chart_source import LoadedChart
-from kymatui.errors import ConfigurationError, RefusedError, UsageError
+from kymatui.errors import ConfigurationError, RefusedError, UnknownNameError, UsageError
 
 
 class Adoption(Enum):
@@ -186,6 +187,8 @@ def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[G
     if isinstance(choice, str):
         if not shelf.offers(name):
             raise unknown_module(read_catalog(port), name)
+        if source.version and not any(same_version(one.version, source.version) for one in shelf.offers(name)):
+            raise UnknownNameError(choice)
         raise ConfigurationError(choice)
     if signers is not None:
         made = signed_module(choice, signers, port.blobs, port.insecure)

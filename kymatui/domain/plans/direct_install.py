@@ -101,7 +101,8 @@ def install_refusals(
     if row is None:
         return
     if row.managed or row.mandatory:
-        yield f"{row.name} is managed by lifecycle-manager, which would revert this change; edit the Kyma instead"
+        instead = "" if row.mandatory else f"; `kymatui channel {row.name} CHANNEL` changes its version"
+        yield f"{row.name} is managed by lifecycle-manager, which would revert this change{instead}"
     elif row.manifest is not None and row.presence is not Presence.UNMANAGED:
         yield (
             f"{row.name} is installed by Manifest {row.manifest.namespace}/{row.manifest.name}, whose controller "

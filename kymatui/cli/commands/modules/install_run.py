@@ -7,6 +7,7 @@ What fails keeps nothing else from going on, and the end says what is done and w
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -20,7 +21,7 @@ from kymatui.cli.output.install_results import InstallResults, OneInstall, Sever
 from kymatui.cli.output.plan_changes import change_counts
 from kymatui.cli.output.printing import say
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS, RunLimits
-from kymatui.errors import CancelledError, OutdatedError, UsageError
+from kymatui.errors import CancelledError, OutdatedError, UnknownNameError, UsageError
 
 
 def refuse_words_for_one(args: argparse.Namespace, names: Sequence[str]) -> None:
@@ -53,6 +54,8 @@ def carry_out_installs(
 ) -> int:
     """`everything` says that nobody named them one by one, and `left_out` what is not among them. The exit status."""
     args = place.args
+    if not everything:
+        _refuse_unknown_names(verb, legs)
     results: InstallResults = OneInstall(place.target, args)
     if everything or len(legs) != 1:
         results = SeveralInstalls(place.target, args, place.cluster.name, verb, everything, left_out)
@@ -67,6 +70,16 @@ def carry_out_installs(
         plans = [leg.plan for leg in todo if leg.plan is not None]
         confirm(place.target, results.action(todo), change_counts(plans), yes=args.yes)
     return results.end(_run(place, legs, results))
+
+
+def _refuse_unknown_names(verb: str, legs: Sequence[InstallLeg]) -> None:
+    """Raise UnknownNameError for the first name that no module has; helm takes versions there, kymatui does not."""
+    for leg in legs:
+        if isinstance(leg.error, UnknownNameError):
+            if len(legs) > 1 and re.fullmatch(r"v?\d+(\.\d+)+.*", leg.name):
+                hint = f"for a version, run `kymatui {verb} {legs[0].name} --version {leg.name}`"
+                raise UnknownNameError(str(leg.error), hint=hint)
+            raise leg.error
 
 
 def _run(place: CommandContext, legs: Sequence[InstallLeg], results: InstallResults) -> list[InstallLeg]:
