@@ -161,19 +161,20 @@ def test_what_nobody_knows_is_refused_unless_a_person_insists(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "status", "said"),
     [
         (
             ["install", "backup-operator", "--version", "9.9.9", "--yes"],
+            64,
             "no version 9.9.9 of backup-operator in the catalog; available: 0.4.0",
         ),
-        (["install", "backup-operator", "--file", "/nowhere.yaml", "--yes"], "/nowhere.yaml"),
-        (["apply", "/nowhere.json"], "cannot read /nowhere.json"),
+        (["install", "backup-operator", "--file", "/nowhere.yaml", "--yes"], 1, "/nowhere.yaml"),
+        (["apply", "/nowhere.json"], 1, "cannot read /nowhere.json"),
     ],
 )
-def test_61_what_is_not_there_is_named(words: list[str], said: str, run: Any) -> None:
-    status, _, err = run(*words)
-    assert status == 1
+def test_61_what_is_not_there_is_named(words: list[str], status: int, said: str, run: Any) -> None:
+    ended, _, err = run(*words)
+    assert ended == status
     assert said in err
 
 
