@@ -250,6 +250,12 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui bundle add reg.example/keda:1.6.0 --label acme.org/checked=yes -t reg.example/checked/keda:1.6.0",
         "kymatui bundle add reg.example/keda:1.6.0 --layer sbom.json:application/spdx+json -t reg.example/keda:sbom",
     ),
+    "bundle copy": (
+        "kymatui bundle copy reg.example//kyma-project.io/module/keda:1.6.0 mirror.example/modules",
+        "kymatui bundle copy reg.example//kyma-project.io/module/keda:1.6.0 tar:keda.tar --recursive",
+        "kymatui bundle copy tar:keda.tar//kyma-project.io/module/keda:1.6.0 mirror.example/modules",
+        "kymatui bundle copy reg.example/keda-manager:1.6.0 mirror.example --signatures",
+    ),
     "bundle pull": (
         "kymatui bundle pull registry.example/modules//kyma-project.io/module/keda:1.6.0 --unpack ./keda",
         "kymatui bundle pull localhost:5000//a.io/module/keda:1.6.0 --unpack k --insecure-registry localhost:5000",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from kymatui.actions.authoring.create import Destination
 from kymatui.actions.bundle.ports import ArtifactStore, ModuleSources
 from kymatui.adapters.files.image_layout import ImageLayout
+from kymatui.adapters.files.layout_archives import open_archive
 from kymatui.adapters.files.module_sources import DiskSources
 from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
 from kymatui.ocm.component_location import NameMapping
@@ -22,6 +25,13 @@ def open_registries(options: FetchOptions) -> ArtifactStore:
 def open_layout(folder: str) -> ArtifactStore:
     """Return a folder with an OCI image layout, which is created when something is stored."""
     return ImageLayout(Path(folder))
+
+
+@contextlib.contextmanager
+def open_archive_layout(path: str, *, write: bool) -> Iterator[ArtifactStore]:
+    """Yield the layout in a tar, which is created at the end with `write`."""
+    with open_archive(Path(path), write=write) as layout:
+        yield layout
 
 
 def open_sources(options: FetchOptions) -> ModuleSources:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kymatui.actions.bundle.ports import ArtifactStore
@@ -48,7 +48,7 @@ def component_templates(
     found = require_component(store, location)
     template = _carried(store, found) or _derived(store, found)
     if legacy:
-        document = _with_context(found, scheme)
+        document = with_context(found.document, found.location, scheme)
         return [legacy_template(template, document, channel) for channel in channels]
     return [template, *([release_meta(location.name, location.version, channels)] if channels else [])]
 
@@ -107,12 +107,12 @@ def _text(resource: ComponentResource, field: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _with_context(found: StoredComponent, scheme: str) -> Object:
-    """Return the document with the place where it is; after a plain copy it still names the old one."""
-    own = repository_context(found.location, scheme)
-    document = dict(found.document)
+def with_context(source: Mapping[str, Any], location: ComponentLocation, scheme: str) -> Object:
+    """Return a document with the place where it is; after a plain copy it still names the old one."""
+    own = repository_context(location, scheme)
+    document = dict(source)
     holder = dict(document["component"]) if isinstance(document.get("component"), dict) else document
     contexts = [one for one in holder.get("repositoryContexts") or [] if isinstance(one, dict)]
-    if found.location.base and (not contexts or contexts[-1] != own):
+    if location.base and (not contexts or contexts[-1] != own):
         holder["repositoryContexts"] = [*contexts, own]
     return {**document, "component": holder} if holder is not document else document

@@ -57,6 +57,10 @@ class ImageLayout:
             raise RegistryError(f"{path} does not have its digest", hint="the layout is damaged; it was not used")
         return content
 
+    def names(self) -> list[str]:
+        """Return the names of all manifests ("repository:tag", with other tools "tag")."""
+        return [name for one in self._entries() if (name := _name(one))]
+
     def tags(self, repository: str) -> list[str]:
         prefix = f"{repository}:"
         names = [_name(one) for one in self._entries()]
@@ -142,7 +146,9 @@ class ImageLayout:
     def _entry(self, repository: str, pointer: str) -> Json | None:
         if ":" in pointer:
             return next((one for one in self._entries() if one.get("digest") == pointer), None)
-        return next((one for one in self._entries() if _name(one) == f"{repository}:{pointer}"), None)
+        entries = self._entries()
+        named = (one for one in entries if _name(one) == f"{repository}:{pointer}")
+        return next(named, None) or next((one for one in entries if _name(one) == pointer), None)  # as skopeo names it
 
     def _entries(self) -> list[Json]:
         path = self._folder / "index.json"

@@ -12,6 +12,7 @@ SUBCOMMANDS = Subcommands(
         "create": "build a module, publish its component",
         "template": "print the ModuleTemplate of a component version",
         "add": "make an image of another one with more layers and labels",
+        "copy": "copy a component or image to a registry, layout or archive",
         "pull": "write a component's content into a folder",
         "sign": "add a signature to a component or image",
         "verify": "check the signatures and content of a component or image",

@@ -8,11 +8,12 @@ import re
 from pathlib import Path
 from typing import Final
 
-from kymatui.actions.bundle.add_layers import AddRequest, add_layers, parse_pairs
+from kymatui.actions.artifacts.add_layers import AddRequest, add_layers, parse_pairs
 from kymatui.actions.bundle.ports import ModuleSources
 from kymatui.cli.commands.bundle.registry_options import image_location
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.output.printing import say
+from kymatui.cli.output.transfers import transfer_line
 from kymatui.composition.bundles import open_registries, open_sources
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.authoring.image_layers import ImageMetadata, NewLayer, new_layer
@@ -70,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
     images = f" to {format_count(made.images, 'image')}" if made.images > 1 else ""
     say(f"base      {made.base}")
     say(f"added     {format_count(len(layers), 'layer')}{images}")
+    say(f"blobs     {transfer_line(made.transfers)}")
     say(f"pushed    {made.repository}:{made.tag}@{made.digest}")
     return 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.actions.bundle.image_signatures import VerifiedImage, verify_image
+from kymatui.actions.artifacts.image_signatures import VerifiedImage, verify_image
 from kymatui.actions.bundle.verify import VerifiedComponent, VerifyRequest, verify_component
 from kymatui.actions.modules.signatures import read_signer_file
 from kymatui.cli.commands.bundle.registry_options import add_mapping, image_location, located_component

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kymatui.actions.bundle.blob_transfer import (
+from kymatui.actions.artifacts.blob_transfer import (
     Place,
     TransferCount,
     blobs_of,

@@ -1,0 +1,91 @@
+"""Image layouts in one tar: unpacked into a temporary folder to read, packed from one after writing.
+
+Archives are untrusted: only the files of a layout are unpacked, and their sizes are limited.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from kymatui.adapters.files.image_layout import ImageLayout
+from kymatui.domain.kubernetes.terminal_text import error_reason
+from kymatui.errors import RegistryError
+
+LARGEST_ARCHIVE: Final = 16 * 1024 * 1024 * 1024
+MOST_FILES: Final = 20_000
+_CHUNK: Final = 1024 * 1024
+_FILES: Final = re.compile(r"oci-layout|index\.json|blobs/sha256/[0-9a-f]{64}")
+_BROKEN: Final = (tarfile.TarError, EOFError, OSError, ValueError, OverflowError)
+
+
+@contextlib.contextmanager
+def open_archive(path: Path, *, write: bool = False) -> Iterator[ImageLayout]:
+    """Yield the layout of an archive; with `write` the archive is created afterwards unless an error occurs.
+
+    Raise RegistryError if it cannot be read or written, or if it already exists.
+    """
+    with tempfile.TemporaryDirectory(prefix="kymatui-layout-") as folder:
+        if write:
+            if path.exists():
+                raise RegistryError(f"{path} already exists", hint="name a new file")
+            yield ImageLayout(Path(folder))
+            _pack(Path(folder), path)
+        else:
+            _unpack(path, Path(folder))
+            yield ImageLayout(Path(folder))
+
+
+def _unpack(path: Path, folder: Path) -> None:
+    total = 0
+    try:
+        with tarfile.open(path, "r:") as archive:
+            for count, member in enumerate(archive, 1):
+                name = member.name.removeprefix("./")
+                if count > MOST_FILES:
+                    raise RegistryError(f"{path} has more than {MOST_FILES} entries")
+                if member.isdir() or not _FILES.fullmatch(name):
+                    continue
+                if not member.isreg():
+                    raise RegistryError(f"{path}: {name} is not a regular file", hint="the archive was not used")
+                total += member.size
+                if total > LARGEST_ARCHIVE:
+                    raise RegistryError(f"{path} is larger than {LARGEST_ARCHIVE} bytes")
+                _save(archive, member, folder / name)
+    except _BROKEN as error:
+        reason = error_reason(error) if isinstance(error, OSError) else str(error)
+        raise RegistryError(f"{path} cannot be read as an archive of an image layout: {reason}") from error
+    if not (folder / "index.json").exists():
+        raise RegistryError(f"{path} has no index.json", hint="only archives of OCI image layouts can be read")
+
+
+def _save(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    content = archive.extractfile(member)
+    with target.open("xb") as file:
+        while content is not None and (chunk := content.read(_CHUNK)):
+            file.write(chunk)
+
+
+def _pack(folder: Path, path: Path) -> None:
+    """Write the archive next to its place first, so that no half archive is left."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with tarfile.open(part, "w:", format=tarfile.PAX_FORMAT) as archive:
+            for file in sorted(one for one in folder.rglob("*") if one.is_file()):
+                name = file.relative_to(folder).as_posix()
+                if not _FILES.fullmatch(name):
+                    continue
+                info = tarfile.TarInfo(name)
+                info.size, info.mode = file.stat().st_size, 0o644
+                with file.open("rb") as content:
+                    archive.addfile(info, content)
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise RegistryError(f"{path} cannot be written: {error_reason(error)}") from error

@@ -1,0 +1,95 @@
+"""`kymatui bundle copy`: copies a component or image between registries, image layouts and archives."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from dataclasses import replace
+
+from kymatui.actions.artifacts.blob_transfer import Place
+from kymatui.actions.artifacts.copy import CopyOptions, CopyResult, copy_component, copy_image
+from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.cli.commands.bundle.artifact_places import ArtifactPlace, PlaceKind, artifact_place
+from kymatui.cli.commands.bundle.registry_options import add_mapping
+from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.output.printing import say
+from kymatui.cli.output.transfers import transfer_line
+from kymatui.composition.bundles import open_archive_layout, open_layout, open_registries
+from kymatui.composition.manifest_controller import FetchOptions
+from kymatui.errors import UsageError
+from kymatui.ocm.component_location import NameMapping
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "source", metavar="SOURCE", help="HOST[/PATH]//COMPONENT:VERSION, IMAGE, layout:DIR//… or tar:FILE//…"
+    )
+    parser.add_argument(
+        "target", metavar="TARGET", help="HOST[/PATH], layout:DIR or tar:FILE for the same name, or with another one"
+    )
+    parser.add_argument("--recursive", action="store_true", help="also copy the components that it refers to")
+    parser.add_argument(
+        "--exact", action="store_true", help="keep every byte; the descriptor then names the former registry"
+    )
+    parser.add_argument("--signatures", action="store_true", help="also copy signatures of cosign and other referrers")
+    parser.add_argument("--overwrite", action="store_true", help="replace what has the same tag")
+    add_mapping(parser)
+    add_fetching(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    source, target = artifact_place(args.source, args.mapping), artifact_place(args.target, args.mapping)
+    options = fetch_options(args)
+    if source.component is None and source.image is None:
+        raise UsageError(
+            f"{source.text!r} names no component or image", hint="write HOST//COMPONENT:VERSION or IMAGE:TAG"
+        )
+    with ExitStack() as stack:
+        registries = open_registries(options)
+        here = _store(source, registries, stack, write=False)
+        there = _store(target, registries, stack, write=True)
+        result = _copy(args, source, target, here, there, options)
+    for name, digest in result.copied:
+        say(f"copied    {name} {digest}" if digest not in name else f"copied    {name}")
+    say(f"blobs     {transfer_line(result.count)}")
+    return 0
+
+
+def _copy(
+    args: argparse.Namespace,
+    source: ArtifactPlace,
+    target: ArtifactPlace,
+    here: ArtifactStore,
+    there: ArtifactStore,
+    options: FetchOptions,
+) -> CopyResult:
+    base = target.component.base if target.component is not None else target.base
+    scheme = "http://" if base.partition("/")[0] in options.insecure else ""
+    how = CopyOptions(args.overwrite, args.exact, args.recursive, args.signatures, scheme)
+    if source.component is not None:
+        if target.image is not None:
+            raise UsageError(
+                f"{target.text!r} is an image, but the source is a component", hint="write HOST//COMPONENT:VERSION"
+            )
+        where = target.component or replace(source.component, base=base, mapping=NameMapping(args.mapping))
+        if (where.name, where.version) != (source.component.name, source.component.version):
+            raise UsageError("a component keeps its name and version", hint="leave them away from the target")
+        return copy_component(here, source.component, there, where, how)
+    if target.component is not None or source.image is None:
+        raise UsageError(
+            f"{target.text!r} is a component, but the source is an image", hint="write HOST/REPOSITORY:TAG"
+        )
+    repository, pointer = source.image
+    name = repository.partition("/")[2] if source.kind is PlaceKind.REGISTRY else repository
+    found = target.image or (f"{base}/{name}" if base else name, "" if ":" in pointer else pointer)
+    if not found[1] or ":" in found[1]:
+        raise UsageError(f"{target.text!r} has no tag", hint="write REPOSITORY:TAG")
+    return copy_image(Place(here, repository), pointer, Place(there, found[0]), found[1], how)
+
+
+def _store(place: ArtifactPlace, registries: ArtifactStore, stack: ExitStack, *, write: bool) -> ArtifactStore:
+    if place.kind is PlaceKind.REGISTRY:
+        return registries
+    if place.kind is PlaceKind.LAYOUT:
+        return open_layout(place.path)
+    return stack.enter_context(open_archive_layout(place.path, write=write))
