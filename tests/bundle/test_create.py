@@ -223,6 +223,8 @@ def test_a_template_of_the_older_generation_holds_the_descriptor(served: Served,
     [
         (["--legacy"], 64, "--legacy needs a channel"),
         (["--registry", "x.example", "--layout", "y"], 64, "exclude each other"),
+        (["--registry", ""], 64, "--registry is empty"),
+        (["--layout", " "], 64, "--layout is empty"),
         (["--sources", "/nowhere"], 1, "/nowhere is not a git repository"),
         (["--skip-version-validation", "maybe"], 64, 'invalid value "maybe"'),
     ],

@@ -12,6 +12,7 @@ import yaml
 from kymatui.actions.bundle.stored_components import publish
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.cli.main import main
+from kymatui.composition.crd_check import ServerRules
 from kymatui.engine.authoring.component_artifact import blob_digest, resource_layer
 from kymatui.ocm.component_location import ComponentLocation
 from tests.bundle.sources import CR, NAME, VERSION, crd, workload, write_sources
@@ -132,3 +133,35 @@ def test_a_version_that_does_not_exist(served: Served, capsys: pytest.CaptureFix
     assert template(served.registry.address, version="9.9.9") == 1
     assert f"{NAME}:9.9.9 does not exist" in capsys.readouterr().err
     assert template(served.registry.address, "--legacy") == 64
+
+
+@pytest.mark.parametrize(
+    ("more", "generation"),
+    [(["--channel", "fast"], "klm-head"), (["--legacy", "--channel", "fast"], "klm-2024-06")],
+)
+def test_templates_are_valid_for_the_crds_of_lifecycle_manager(
+    more: list[str], generation: str, served: Served, tmp_path: Path, shared: Path
+) -> None:
+    host = served.registry.address
+    rules = [
+        {"jsonPath": "status.state", "value": "Ready", "mappedState": "Ready"},
+        {"jsonPath": "status.state", "value": "Error", "mappedState": "Error"},
+    ]
+    config = write_sources(
+        tmp_path,
+        crd(),
+        workload(),
+        default_cr=CR,
+        customStateCheck=rules,
+        manager={"name": "sample-manager", "namespace": "n", "group": "apps", "version": "v1", "kind": "Deployment"},
+        associatedResources=[{"group": "g.example.com", "version": "v1", "kind": "K"}],
+        resources={"rawManifest": "https://x.example/raw.yaml"},
+        requiresDowntime=True,
+        beta=True,
+    )
+    assert create(config, *more, host=host) == 0
+    found = list(yaml.safe_load_all((tmp_path / "template.yaml").read_text()))
+    assert len(found) == (1 if "--legacy" in more else 2)
+    for one in found:
+        path = shared / f"kyma/crds/{generation}/operator.kyma-project.io_{one['kind'].lower()}s.yaml"
+        assert ServerRules().resource(yaml.safe_load(path.read_text()), one) == [], one["kind"]

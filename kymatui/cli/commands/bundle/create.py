@@ -54,8 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="do not compare the version with the tag of the manager's image (default: true)",
     )
     group = parser.add_argument_group("destination", "default: none, only files are written")
-    group.add_argument("--registry", default="", metavar="HOST", help="registry to push to: HOST[:PORT][/PATH]")
-    group.add_argument("--layout", default="", metavar="DIR", help="folder to write an OCI image layout to")
+    group.add_argument("--registry", metavar="HOST", help="registry to push to: HOST[:PORT][/PATH]")
+    group.add_argument("--layout", metavar="DIR", help="folder to write an OCI image layout to")
     group.add_argument("--overwrite", action="store_true", help="replace a version that has other content")
     add_mapping(group)
     add_fetching(group)
@@ -76,6 +76,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    for option, value in (("--registry", args.registry), ("--layout", args.layout)):
+        if value is not None and not value.strip():  # such as an unset variable of a pipeline
+            raise UsageError(
+                f"{option} is empty, so nothing would be published", hint="leave it out to write files only"
+            )
     if args.registry and args.layout:
         raise UsageError("--registry and --layout exclude each other", hint="use one of them")
     build = BuildRequest(
@@ -88,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     )
     request = CreateRequest(build, tuple(dict.fromkeys(args.channels)), args.legacy, args.overwrite)
     options = fetch_options(args)
-    destination = open_destination(args.registry, args.layout, args.mapping, options)
+    destination = open_destination(args.registry or "", args.layout or "", args.mapping, options)
     created = create_module(request, open_sources(options), destination)
     if created.publication is not None:
         found = created.publication
