@@ -88,7 +88,7 @@ async def test_what_is_left_is_shown_deleted_and_then_the_kyma_lets_the_module_g
         await person.until(lambda: "kind: Function" in drawn(app))
         await person.press("escape")
         await person.sees(DeletionScreen)
-        await person.press("d")
+        await person.press("ctrl+d")
         await person.sees(PlanScreen)
         assert "delete 3 objects that users of the module created" in drawn(app)
         await person.press("enter")
@@ -140,7 +140,7 @@ async def test_the_stepper_is_usable_in_a_narrow_terminal_and_offers_three_ways(
         await person.press("w")
         await person.until(lambda: screen.turn is NextStep.UNMANAGE)
         assert screen.choices.way is ModuleCRHandling.UNMANAGE
-        await person.press("d")
+        await person.press("ctrl+d")
         await person.sees(PlanScreen)
         assert "managed: false" in drawn(app)
         await person.press("escape", "escape")
@@ -152,7 +152,7 @@ async def test_read_only_shows_the_same_and_nothing_can_be_begun(options: Sessio
     async with app.run_test(size=SIZE) as pilot:
         person = Person(pilot)
         await enter(person, "btp-operator", NextStep.LEAVE)
-        await person.press("d")
+        await person.press("ctrl+d")
         await person.sees(PlanScreen)
         await person.until(lambda: "cannot apply: kymatui runs read-only" in drawn(app))
 
@@ -198,7 +198,7 @@ async def test_a_module_is_installed_with_a_resource_that_was_filled_in_and_dele
         assert open_cluster(options).get(ObjectRef(BACKUP, "backup-operator", "mine")) is not None
         await person.until(lambda: _installed(app, "backup-operator") == "0.4.0")
         await enter(person, "backup-operator", NextStep.UNDEPLOY)
-        await person.press("d")
+        await person.press("ctrl+d")
         await person.sees(PlanScreen)
         await person.press("tab", "tab", *"backup-operator")
         await person.accepts()

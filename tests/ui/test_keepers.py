@@ -109,7 +109,7 @@ async def delete(person: Person, turn: NextStep) -> None:
     """The guided deletion, from the catalog to its end."""
     before = len(person.app.desk.jobs)
     await enter(person, "cache", turn)
-    await person.press("d")
+    await person.press("ctrl+d")
     await person.sees(PlanScreen)
     await person.press("tab", "tab", *"cache")
     await person.accepts()

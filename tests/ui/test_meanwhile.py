@@ -116,7 +116,7 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         await person.types("resume")
         await person.until(lambda: isinstance(person.app.screen, DeletionScreen))
         await person.until(lambda: stepper(person).turn is NextStep.CLEAR)
-        await person.press("d")
+        await person.press("ctrl+d")
         await person.sees(PlanScreen)
         await person.press("enter", *"application", "minus", *"connector")
         await person.accepts()

@@ -141,7 +141,7 @@ async def test_what_is_left_without_its_manager_is_deleted_as_it_is(options: Ses
         await enter(person, "cap-operator", NextStep.CLEAR)
         assert "not managed" in drawn(person.app)
         assert "the manager of cap-operator is missing" in drawn(person.app)
-        await person.press("d")
+        await person.press("ctrl+d")
         await person.sees(PlanScreen)
         assert "Install cap-operator again so that" in text(person.app, "#plan-words")
         await person.press("enter", "space", "tab", *"cap", "minus", *"operator")

@@ -146,7 +146,8 @@ def stepped(module: str, key: str, turn: NextStep) -> Opening:
         await person.sees(DeletionScreen)
         screen = person.app.screen
         assert isinstance(screen, DeletionScreen)
-        await person.until(lambda: screen.turn is turn and not screen.why_off({"d": "go_on", "f": "finalizer"}[key]))
+        action = {"ctrl+d": "go_on", "f": "finalizer"}[key]
+        await person.until(lambda: screen.turn is turn and not screen.why_off(action))
         await person.press(key)
         if key == "f":
             await person.sees(ChoiceScreen)
@@ -237,7 +238,7 @@ SCREENS: tuple[ScreenWalk, ...] = (
     ScreenWalk(
         "delete",
         lines.with_function,
-        stepped(MANAGED, "d", NextStep.CLEAR),
+        stepped(MANAGED, "ctrl+d", NextStep.CLEAR),
         {sort: thing_of("late" if sort == "create" else "seen") for sort in ("create", "replace", "delete", "change")},
         deletes=True,
     ),
@@ -258,7 +259,7 @@ SCREENS: tuple[ScreenWalk, ...] = (
     ScreenWalk(
         "delete-entry",
         asked_for,
-        stepped(MANAGED, "d", NextStep.LEAVE),
+        stepped(MANAGED, "ctrl+d", NextStep.LEAVE),
         {"change": lambda _: Entry(MANAGED, {"channel": "fast"})},
         deletes=True,
     ),

@@ -37,7 +37,7 @@ class DeletionScreen(FramedScreen):
     """Stepper, table of remaining objects, and notes."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("d,ctrl+d", "go_on", "Review plan", id="delete.go-on"),
+        Binding("ctrl+d", "go_on", "Review plan", id="delete.go-on"),
         Binding("f", "finalizer", "Finalizers…", id="delete.finalizer"),
         Binding("l", "open('logs')", "Logs of the manager", show=False, id="delete.logs"),
         Binding("w", "choose('way')", "Next option", id="delete.way"),

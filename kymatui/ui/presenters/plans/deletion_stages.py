@@ -123,7 +123,7 @@ def describe_blocking(one: ManagedObject, *, by_hand: bool = False) -> tuple[str
 def deletion_notes(seen: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
     """Return the notes to read before you continue, with tones; who must act comes first."""
     turn = seen.turn(accept_unknown=accept_unknown)
-    said = [(f"Next (d): {turn.value}", "accent")]
+    said = [(f"Next (ctrl-d): {turn.value}", "accent")]
     if seen.refusal:
         said = [(as_screen_commands(sanitize(seen.refusal)), "error" if turn is NextStep.REFUSED else "ready")]
         if turn is NextStep.GONE:
