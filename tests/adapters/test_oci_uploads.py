@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import pytest
 
@@ -12,6 +14,7 @@ from kymatui.adapters.oci import blob_uploads
 from kymatui.adapters.oci.docker_credentials import RegistryCredentials
 from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST, digest_of
 from kymatui.adapters.oci.registry import Registry
+from kymatui.adapters.oci.requester import retry_after
 from kymatui.errors import RegistryError
 from kymatui.sandbox.registry.registry_access import RegistryAccess, RegistryUser, Scheme
 from kymatui.sandbox.registry.registry_faults import RegistryFault, RegistryFaultKind
@@ -153,3 +156,23 @@ def test_many_push_the_same_blob_at_the_same_time(served: Served) -> None:
         )
     assert set(found) == {digest_of(CONTENT)}
     assert stored(served) == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("header", "least", "most"),
+    [
+        ("7", 7, 7),
+        ("86400", 20, 20),
+        ("0", 0, 0),
+        (format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True), 20, 20),
+        ("Fri, 13 Mar 2020 07:28:00 GMT", 0, 0),
+        ("Fri, 13 Mar 2020 07:28:00 -0000", 0, 0),
+        ("soon", 0.5, 1.0),
+        ("-1", 0.5, 1.0),
+        ("²", 0.5, 1.0),
+        ("", 0.5, 1.0),
+        (None, 0.5, 1.0),
+    ],
+)
+def test_a_pause_is_a_number_or_a_date_within_reason(header: str | None, least: float, most: float) -> None:
+    assert least <= retry_after(header, 1) <= most

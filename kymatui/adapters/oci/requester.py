@@ -6,6 +6,8 @@ import io
 import re
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from kymatui.adapters.http.deadlines import answered_within
@@ -178,10 +180,25 @@ def _read_whole(response: Any, url: str) -> None:
 
 def retry_after(header: str | None, attempt: int) -> float:
     """Return the seconds to wait: the header's, limited, else exponential backoff with jitter."""
-    if header and header.strip().isdigit():
-        return min(float(header), LONGEST_PAUSE)
+    told = _told_pause(header or "")
+    if told is not None:
+        return min(told, LONGEST_PAUSE)
     growing: float = min(0.5 * 2.0**attempt, LONGEST_PAUSE)
     return growing * JITTER_RANDOM.uniform(0.5, 1.0)
+
+
+def _told_pause(header: str) -> float | None:
+    """Return the seconds that a header names: a number, or a date (RFC 9110 10.2.3); None if neither."""
+    text = header.strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:  # "-0000", which is UTC
+        moment = moment.replace(tzinfo=UTC)
+    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
 
 
 _WRAPPING = re.compile(
