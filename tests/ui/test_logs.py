@@ -341,6 +341,12 @@ async def test_no_containers_have_a_reason(session: LoggingSession, changes: dic
         await until(pilot, lambda: words in text(app, "#logs-title"))
 
 
+async def test_a_module_without_a_manager_has_no_log_of_it(session: LoggingSession) -> None:
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await open_logs(pilot, "serverless")
+        await until(pilot, lambda: text(app, "#logs-title") == "serverless has no manager here; see all Pods (o).")
+
+
 async def test_hostile_lines_do_nothing_to_the_terminal(session: LoggingSession) -> None:
     session.logs.write(POD, "\x1b]0;owned\x07\x1b[2Jclear\u202e", second=9)
     async with app_on(session).run_test(size=SIZE) as pilot:

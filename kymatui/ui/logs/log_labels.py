@@ -107,8 +107,8 @@ def state_words(
     return " · ".join(part for part in parts if part)
 
 
-def missing_words(found: ModuleLogs, module: str, ref: ObjectRef | None) -> str:
-    """Return why there are no containers to read."""
+def missing_words(found: ModuleLogs, module: str, ref: ObjectRef | None, *, has_roots: bool) -> str:
+    """Return why there are no containers to read; `has_roots` tells whether any object may have Pods."""
     if found.waiting:
         names = ", ".join(one.name for one in found.waiting[:3])
         return f"No container has started yet: {names}. The events (e) say why."
@@ -116,4 +116,6 @@ def missing_words(found: ModuleLogs, module: str, ref: ObjectRef | None) -> str:
         return f"Pods: {found.gap}"
     if found.containers:
         return "No Pod has a container of this name; choose another one (o)."
-    return f"{ref.kind.kind} {ref.name} has no Pods." if ref is not None else f"The manager of {module} has no Pods."
+    if ref is not None:
+        return f"{ref.kind.kind} {ref.name} has no Pods."
+    return f"The manager of {module} has no Pods." if has_roots else f"{module} has no manager here; see all Pods (o)."

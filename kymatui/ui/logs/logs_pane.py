@@ -51,6 +51,7 @@ class LogsPane(Vertical):
         self._choice = LogChoice()
         self._found = ModuleLogs()
         self._sources: list[LogSource] = []
+        self._has_roots = False
         self._error = ""
         self._left_out = 0
 
@@ -83,6 +84,7 @@ class LogsPane(Vertical):
             return
         roots = self._roots()
         self.kymatui.view.follow(self, FollowedObjects((), roots))
+        self._has_roots = bool(roots)
         self._found = find_logs(roots, snapshot, self.kymatui.view.locations)
         self._sources = self._choice.sources(self._found.containers)
         if self._sources and not self._link.is_reading:
@@ -127,7 +129,9 @@ class LogsPane(Vertical):
         with link.lock:
             counts = LogCounts(len(link.ring.shown), len(link.ring.lines), link.ring.dropped, self._left_out)
             states = dict(link.states)
-        missing = self._error or ("" if self._sources else missing_words(self._found, self._module, self._ref))
+        missing = self._error
+        if not missing and not self._sources:
+            missing = missing_words(self._found, self._module, self._ref, has_roots=self._has_roots)
         title = sanitize(missing) if missing else reading_words(self._sources, self._choice.options)
         self.query_one("#logs-title", Static).update(Content(title))
         words = state_words(counts, text.marks, states, self._sources)
