@@ -82,10 +82,10 @@ def check_name(name: str) -> None:
 
 def check_version(version: str) -> None:
     """Raise DescriptorError unless this is a version whose tag a registry accepts."""
-    if not _VERSION.fullmatch(version):
-        raise DescriptorError(f"{version!r} is not a semantic version", hint="for example: 1.2.3 or 1.2.3-rc.1")
     if len(tag_of(version)) > LONGEST_TAG:
         raise DescriptorError(f"version {version[:40]!r}… makes a tag of more than {LONGEST_TAG} characters")
+    if not _VERSION.fullmatch(version):
+        raise DescriptorError(f"{version!r} is not a semantic version", hint="for example: 1.2.3 or 1.2.3-rc.1")
 
 
 def repository_of(base: str, name: str, mapping: NameMapping = NameMapping.URL_PATH) -> str:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.engine.authoring.lint_rules import Problems, lint_config
 from kymatui.engine.authoring.module_config import ConfigManager, read_config
 from kymatui.engine.authoring.source_problems import SourceProblemsError, require_no_errors
 from tests.bundle.sources import CONFIG
@@ -166,3 +167,19 @@ def test_real_configs(shared: Path) -> None:
     elsewhere = {"not-existing-security.yaml", "with-manifest-image-latest-or-main-tags.yaml", "with-security.yaml"}
     invalid = {path.name for path in (folder / "invalid").glob("*.yaml") if not problems(path.read_text())}
     assert invalid <= elsewhere, "their mistakes are in other files"
+
+
+@pytest.mark.parametrize("field", ["name", "version", "manifest", "repository", "team", "labels", "manager"])
+@pytest.mark.parametrize(
+    "value",
+    ["1" * 200_000, "a-" * 100_000, "1." * 100_000, "\x1b]0;x\x07" * 9],
+    ids=["digits", "dashes", "dots", "controls"],
+)
+def test_a_hostile_value_costs_little_and_is_not_printed_as_it_is(field: str, value: str) -> None:
+    config = {**CONFIG, field: {value: value} if field in ("labels", "manager") else value}
+    found, wrong = read_config(yaml.safe_dump(config).encode(), "c.yaml")
+    problems = Problems("c.yaml", lines=found.lines)
+    lint_config(found, problems)
+    for one in [*wrong, *problems.found]:
+        assert len(str(one)) < 600
+        assert "\x1b" not in str(one)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from kymatui.actions.bundle.ports import ArtifactStore
-from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.versions.version_diff import ValueChange, field_changes
 from kymatui.engine.bundles.yaml_objects import SourceError, document_key, each_object
 from kymatui.engine.cluster.ports import Object
@@ -45,7 +45,8 @@ def changed_contents(
 
 def shown_changes(changes: Sequence[ValueChange]) -> list[str]:
     """Return an indented line for each of the first changes."""
-    lines = [f"  {one.path}: {_value(one.before)} → {_value(one.after)}" for one in changes[:MOST_SHOWN]]
+    shown = changes[:MOST_SHOWN]
+    lines = [sanitize(f"  {one.path[:200]}: {_value(one.before)} → {_value(one.after)}") for one in shown]
     left = len(changes) - MOST_SHOWN
     return [*lines, f"  … and {format_count(left, 'more difference')}"] if left > 0 else lines
 

@@ -8,12 +8,14 @@ from typing import Any, Final
 
 import yaml
 
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Severity
 from kymatui.engine.authoring.source_problems import SourceProblem
 from kymatui.helm.yaml.errors import YamlError
 from kymatui.helm.yaml.reading import load_yaml
 
 LARGEST_CONFIG: Final = 1024 * 1024
+LONGEST_MESSAGE: Final = 500
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LINE: Final = re.compile(r"line (\d+)")
 _NULL: Final = "tag:yaml.org,2002:null"
@@ -30,7 +32,8 @@ class ConfigReader:
         self.problems: list[SourceProblem] = []
 
     def report(self, line: int, message: str, *, rule: str = "config", severity: Severity = Severity.ERROR) -> None:
-        self.problems.append(SourceProblem(self.file, line, message, rule, severity))
+        text = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
+        self.problems.append(SourceProblem(self.file, line, sanitize(text), rule, severity))
 
     def load(self, content: bytes) -> ConfigFields:
         """Return the fields of the first document."""

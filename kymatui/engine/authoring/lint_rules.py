@@ -8,9 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from kymatui.domain.kubernetes.image_references import parse_image
+from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Severity
 from kymatui.domain.kyma.versions import parse_version
 from kymatui.domain.modules.state_check_lint import lint_rules
+from kymatui.engine.authoring.config_reader import LONGEST_MESSAGE
 from kymatui.engine.authoring.manifest_images import (
     INJECTED,
     ImageProblemError,
@@ -27,6 +29,7 @@ from kymatui.engine.cluster.ports import Object
 from kymatui.errors import did_you_mean, nearest_names
 
 LONGEST_VERSION: Final = 32
+LONGEST_KEY: Final = 253 + 1 + 63
 _TEMPLATE_VERSION: Final = re.compile(r"\d+\.\d+\.\d+(-[a-zA-Z-][0-9a-zA-Z-]*)?")
 _MODULE_NAME: Final = re.compile(r"[a-z]{3,}(-[a-z]{3,})*")
 _LABEL_VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
@@ -61,7 +64,7 @@ class Problems:
 
     def _add(self, severity: Severity, rule: str, message: str, at: str, text: str) -> None:
         line = self._lines.get(at, 0) if at else self._line(text) if text else 0
-        self.found.append(SourceProblem(self.file, line, message, rule, severity))
+        self.found.append(SourceProblem(self.file, line, sanitize(message[:LONGEST_MESSAGE]), rule, severity))
 
     def _line(self, text: str) -> int:
         return next((number for number, line in enumerate(self._content, 1) if text in line), 0)
@@ -99,7 +102,7 @@ def lint_config(config: ModuleConfig, problems: Problems) -> None:
 def _lint_metadata(config: ModuleConfig, problems: Problems) -> None:
     for field, values in (("labels", config.labels), ("annotations", config.annotations)):
         for key, value in values.items():
-            if not _KEY.fullmatch(key):
+            if len(key) > LONGEST_KEY or not _KEY.fullmatch(key):
                 problems.error("template.metadata", f"{field}: {key!r} is not a valid key", at=field)
             if field == "labels" and not _LABEL_VALUE.fullmatch(value):
                 problems.error("template.metadata", f"labels.{key}: {value!r} is not a valid label value", at=field)

@@ -150,9 +150,9 @@ def module_version_problem(version: str) -> str:
     """Return what is wrong with the version of a module, "" if nothing."""
     if not version:
         return "must not be empty"
-    if not _SEMVER.fullmatch(version):
-        return f"is not a semantic version of three numbers: {version!r}"
-    return f"makes a tag of more than {LONGEST_TAG} characters" if len(tag_of(version)) > LONGEST_TAG else ""
+    if len(tag_of(version)) > LONGEST_TAG:
+        return f"makes a tag of more than {LONGEST_TAG} characters"
+    return "" if _SEMVER.fullmatch(version) else f"is not a semantic version of three numbers: {version!r}"
 
 
 def _name(root: ConfigFields) -> str:
