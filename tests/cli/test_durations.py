@@ -11,7 +11,7 @@ from kymatui.cli.main import main
 from kymatui.cli.parser import build_parser
 from tests.cli.test_help import PARSERS
 
-OPTIONS = {"--timeout", "--resync", "--seconds", "--since"}
+OPTIONS = {"--timeout", "--resync", "--seconds", "--since", "--request-timeout"}
 
 
 def options_with_a_time() -> Iterator[tuple[str, str]]:
