@@ -14,7 +14,7 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("read a cluster", ("catalog", "module", "checks", "events", "logs", "drift", "audit", "diagnose")),
     (
         "change what the Kyma requests",
-        ("enable", "disable", "channel", "policy", "manage", "unmanage", "label"),
+        ("enable", "disable", "channel", "policy", "manage", "unmanage", "label", "edit"),
     ),
     ("install directly", ("install", "upgrade", "plan", "apply", "check", "adopt", "manifest")),
     ("delete and restore", ("delete", "finalizers", "restore")),
@@ -93,6 +93,11 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "label": (
         "kymatui label beta=true --dry-run       # what the label installs and uninstalls",
         "kymatui label beta=true internal-       # set one, remove one",
+    ),
+    "edit": (
+        "kymatui edit serverless                 # its module CR, in $KUBE_EDITOR or $EDITOR",
+        "kymatui edit serverless --dry-run       # print the plan, change nothing",
+        "kymatui edit --kyma --remote RUNTIME",
     ),
     "install": (
         "kymatui install registry-proxy --dry-run",

@@ -152,6 +152,12 @@ COMMANDS: tuple[CommandEntry, ...] = (
         writes,
     ),
     CommandEntry(
+        "edit",
+        "edit a module CR or the Kyma in your editor",
+        "kymatui.cli.commands.modules.edit:EDIT",
+        writes,
+    ),
+    CommandEntry(
         "label",
         "allow or forbid beta or internal modules",
         "kymatui.cli.commands.modules.label",

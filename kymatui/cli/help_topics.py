@@ -31,6 +31,7 @@ _EXIT_STATUSES: Final = """\
 
 _ENVIRONMENT: Final = """\
 KUBECONFIG             kubeconfig files, as for kubectl
+KUBE_EDITOR, EDITOR    editor of `kymatui edit` (default: vi)
 KYMATUI_CONFIG         configuration file (default: `kymatui config path`)
 KYMATUI_READ_ONLY      1: refuse every write
 KYMATUI_THEME          theme of the screen

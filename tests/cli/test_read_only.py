@@ -57,6 +57,7 @@ WRITING = {
     "unmanage": ["unmanage", "moduleaa", "--yes", "--no-wait"],
     "policy": ["policy", "moduleaa", "Ignore", "--yes", "--no-wait"],
     "label": ["label", "beta=true", "--yes", "--no-wait"],
+    "edit": ["edit", "moduleaa", "--yes"],
     "install": ["install", "moduleab", "--direct", "--yes"],
     "upgrade": ["upgrade", "moduleab", "--direct", "--yes"],
     "apply": ["apply", "/nowhere/plan.json", "--yes"],
@@ -79,7 +80,7 @@ PUBLISHING = {
 }
 """What changes a registry, and leaves with 4 too, unless only a context is read-only."""
 DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "manifest", "finalizers --object", "restore")
-ELSEWHERE = ("sandbox fault", "sandbox situation", "reconcile", "operator", *DIRECT)
+ELSEWHERE = ("edit", "sandbox fault", "sandbox situation", "reconcile", "operator", *DIRECT)
 """Those that write to what this world has not; their own tests show that they do."""
 LACKING = ("helm pull", "plan", "check", "bundle pull", "bundle verify")
 """Those that need more of a server than the one here has: charts to pull, a version, Secrets, a registry, a key."""

@@ -21,7 +21,7 @@ MODULE_COMMANDS = {
         name: f"{name} NAME"
         for name in (
             *("module", "checks", "events", "logs", "enable", "disable", "manage", "unmanage", "install", "upgrade"),
-            *("plan", "check", "adopt", "manifest", "delete", "finalizers", "diagnose"),
+            *("plan", "check", "adopt", "manifest", "delete", "finalizers", "diagnose", "edit"),
         )
     },
     "channel": "channel NAME fast",

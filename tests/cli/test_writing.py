@@ -86,6 +86,7 @@ OTHERS: dict[str, set[str]] = {
     "plan": {"--out", "--output", "--version", "--set", "--force"},
     "check": {"--output", "--version", "--file"},
     "finalizers": {"--object", "--remove", "--typed", "--output"},
+    "edit": {"--kyma", "--object", "--dry-run", "--yes", "--timeout", "--output"},
     "reconcile": {"--timeout", "--insecure-registry", "--namespace"},
     "operator": {"--workers", "--resync", "--insecure-registry"},
 }
@@ -224,7 +225,7 @@ def test_the_first_line_of_every_plan_and_every_question_name_the_cluster(
     words = {name: words_of(name, furnished) for name in WRITING}
     words["adopt"], words["manifest"] = ["adopt", "docker-registry"], ["manifest", "docker-registry"]
     words["plan"] = ["plan", *words["install"][1:]]
-    assert asking_commands() - set(words) == {"finalizers"}
+    assert asking_commands() - set(words) == {"edit", "finalizers"}
     words["several edits"] = ["disable", MODULE, "nats"]
     words["several deletions"] = ["delete", furnished.name, "nats", "--no-backup", "--cascade", "--accept-unknown"]
     words["install"] = furnished.installing("2")[:-3]

@@ -1,0 +1,138 @@
+"""The edit of one object as a person rewrote it: check, plan, apply to exactly what they saw.
+
+What a person may not rewrite here has a command of its own, which shows what follows from it.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma_edit.label_edit import LABELS
+from kymatui.engine.cluster.ports import Cluster, PatchKind
+from kymatui.engine.plans.diff import FieldDiff, diff_objects, state_digest
+from kymatui.errors import ConflictError, InvalidError, NotFoundError, OutdatedError, RefusedError
+
+Object = dict[str, Any]
+ATTEMPTS: Final = 5
+_HIDDEN: Final = frozenset(
+    {
+        *("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generation"),
+        *("managedFields", "ownerReferences", "resourceVersion", "selfLink", "uid"),
+    }
+)
+"""Metadata that nobody edits here: the server's, and finalizers, which `kymatui finalizers` removes."""
+
+
+_WHOLE_OBJECT: Final = re.compile(r'Invalid value: "\{.*\}": ', re.DOTALL)
+"""In front of "unknown field" a server repeats the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectEdit:
+    """An edit that the server accepts; `changes` are the fields that its dry run changed."""
+
+    ref: ObjectRef
+    before: Mapping[str, Any]
+    patch: Mapping[str, Any]
+    changes: tuple[FieldDiff, ...]
+
+
+def editable_fields(body: Mapping[str, Any]) -> Object:
+    """Return what a person may rewrite: no status, and no metadata of the server."""
+    metadata = {name: value for name, value in body["metadata"].items() if name not in _HIDDEN}
+    whole = {name: value for name, value in body.items() if name not in ("status", "metadata")}
+    first: Object = {name: whole.pop(name) for name in ("apiVersion", "kind") if name in whole}
+    return {**first, "metadata": metadata, **whole}
+
+
+def plan_edit(cluster: Cluster, before: Mapping[str, Any], wanted: object) -> ObjectEdit:
+    """Ask the server, without a write, what the rewritten object changes.
+
+    Raises InvalidError for what it does not accept, such as unknown fields, and RefusedError for what another command
+    does.
+    """
+    ref = read_ref(before)
+    if not isinstance(wanted, dict) or not isinstance(wanted.get("metadata"), dict) or read_ref(wanted) != ref:
+        raise InvalidError(f"it must stay {ref}: apiVersion, kind, name and namespace cannot change", status=422)
+    if hidden := sorted(_HIDDEN & wanted["metadata"].keys()):
+        raise InvalidError(f"metadata.{hidden[0]} cannot be edited", status=422)
+    if "status" in wanted:
+        raise InvalidError("status cannot be edited: its controller writes it", status=422)
+    patch = merge_patch(editable_fields(before), wanted)
+    if not patch:
+        return ObjectEdit(ref, before, {}, ())
+    _refuse_uninstalls(before, wanted)
+    if cluster.read_only:  # which refuses dry runs, too
+        return ObjectEdit(ref, before, patch, diff_objects(editable_fields(before), wanted))
+    try:
+        tried = cluster.patch(ref, patch, PatchKind.MERGE, dry_run=True)
+    except InvalidError as error:
+        words = _WHOLE_OBJECT.sub("", str(error))
+        raise InvalidError(words, hint=error.hint, status=error.status, reason=error.reason, body=error.body) from error
+    return ObjectEdit(ref, before, patch, diff_objects(before, tried))
+
+
+def apply_edit(cluster: Cluster, edit: ObjectEdit, cancel: threading.Event | None = None) -> Object:
+    """Write the edit if the object is as the person saw it; its status may have changed.
+
+    Raises OutdatedError where another client changed it, NotFoundError where it was deleted.
+    """
+    seen = edit.before
+    for _ in range(ATTEMPTS):
+        metadata = {**edit.patch.get("metadata", {}), "resourceVersion": seen["metadata"]["resourceVersion"]}
+        try:
+            return cluster.patch(edit.ref, {**edit.patch, "metadata": metadata}, PatchKind.MERGE, cancel=cancel)
+        except ConflictError:
+            fresh = cluster.get(edit.ref, cancel=cancel)
+            if fresh is None or fresh["metadata"].get("uid") != edit.before["metadata"].get("uid"):
+                raise NotFoundError(f"{edit.ref} was deleted meanwhile; no changes made", status=404) from None
+            if state_digest(fresh) != state_digest(edit.before):
+                raise _changed_meanwhile(edit, fresh) from None
+            seen = fresh
+    raise ConflictError(f"{edit.ref} changed {ATTEMPTS} times during the edit", hint="try again", status=409)
+
+
+def _changed_meanwhile(edit: ObjectEdit, fresh: Mapping[str, Any]) -> OutdatedError:
+    paths = ", ".join(one.path for one in diff_objects(edit.before, fresh)[:3])
+    return OutdatedError(
+        f"another client changed {edit.ref} meanwhile ({paths}); no changes made", hint="edit it again"
+    )
+
+
+def merge_patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> Object:
+    """Return the JSON merge patch (RFC 7386) from one state to another; lists are replaced as a whole."""
+    patch: Object = {name: None for name in before if name not in after}
+    for name, value in after.items():
+        old = before.get(name)
+        if isinstance(old, dict) and isinstance(value, dict):
+            if inner := merge_patch(old, value):
+                patch[name] = inner
+        elif name not in before or old != value:
+            patch[name] = value
+    return patch
+
+
+def _refuse_uninstalls(before: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raise RefusedError for a Kyma that would lose modules: their commands list what blocks that."""
+    if read_ref(before).kind.kind != "Kyma":
+        return
+    for name in _modules(before):
+        if name not in set(_modules(wanted)):
+            hint = f"`kymatui disable {name}` uninstalls it; no changes made"
+            raise RefusedError(f"this edit would uninstall {name}", hint=hint)
+    old, new = ((body["metadata"].get("labels") or {}) for body in (before, wanted))
+    for short, label in LABELS.items():
+        if old.get(label) != new.get(label):
+            hint = f"`kymatui label {short}=…` lists what that installs and uninstalls; no changes made"
+            raise RefusedError(f"this edit changes the label {label}", hint=hint)
+
+
+def _modules(kyma: Mapping[str, Any]) -> Iterator[str]:
+    entries = (kyma.get("spec") or {}).get("modules") or ()
+    return (str(one.get("name")) for one in entries if isinstance(one, dict))

@@ -1,0 +1,159 @@
+"""`kymatui edit MODULE`: the module CR, or with --kyma the Kyma, in an editor; what comes back is a plan."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from kymatui.actions.modules.object_edit import ObjectEdit, apply_edit, editable_fields, plan_edit
+from kymatui.cli.options.confirmation import confirm
+from kymatui.cli.options.direct_install import FORMATS, CommandContext, add_clusters, cancellable, open_context
+from kymatui.cli.options.editor import edit_in_editor
+from kymatui.cli.options.listing import add_list_timeout
+from kymatui.cli.options.unknown_names import require_known
+from kymatui.cli.output.plan_changes import from_to
+from kymatui.cli.output.plan_header import plan_document, plan_text
+from kymatui.cli.output.printing import markdown, say, table
+from kymatui.domain.plans.plan_summary import summarize_actions
+from kymatui.errors import (
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    UnknownNameError,
+    UsageError,
+    did_you_mean,
+    nearest_names,
+)
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_yaml
+
+if TYPE_CHECKING:
+    from kymatui.domain.catalog.rows import ModuleRow
+    from kymatui.domain.kubernetes.refs import ObjectRef
+    from kymatui.engine.cluster.ports import Cluster
+
+
+class EditCommand:
+    """An object in an editor, a plan, a question, one write."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("name", metavar="NAME", nargs="?", help="module whose module CR to edit")
+        parser.add_argument("--kyma", action="store_true", help="edit the Kyma instead of a module CR")
+        parser.add_argument("--object", metavar="[NS/]NAME", help="module CR to edit, if the module has several")
+        parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
+        parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
+        parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
+        add_list_timeout(parser)
+        add_clusters(parser)
+
+    def run(self, args: argparse.Namespace) -> int:
+        if args.kyma == bool(args.name) or (args.kyma and args.object):
+            raise UsageError("give a module, or --kyma", hint="`kymatui edit keda` or `kymatui edit --kyma`")
+        args.listed_within = args.timeout
+        with open_context(args, once=True) as place:
+            if not args.kyma:
+                require_known(place.session, [args.name], None)
+            return _Edit(place).go()
+
+
+EDIT = EditCommand()
+
+
+class _Edit:
+    """One run of the command."""
+
+    def __init__(self, place: CommandContext) -> None:
+        self._place, self._args = place, place.args
+        self._cluster: Cluster = place.cluster
+
+    def go(self) -> int:
+        args, ref = self._args, self._ref()
+        body = self._cluster.get(ref)
+        if body is None:
+            raise NotFoundError(f"{ref} no longer exists", status=404)
+        if not args.dry_run and not self._cluster.allowed("patch", ref.kind, ref.namespace, ref.name):
+            hint = "--dry-run prints the plan"
+            raise ForbiddenError(f"you may not patch {ref} in {self._place.session.name}", hint=hint, status=403)
+        edit = edit_in_editor(
+            editable_fields(body), ref.name, _parsed, lambda wanted: plan_edit(self._cluster, body, wanted)
+        )
+        if edit is None or not edit.changes:
+            return self._answer(ref, edit, "unchanged", f"{ref}: no changes")
+        if args.dry_run:
+            return self._answer(ref, edit, "planned")
+        say(self._text(edit, "table"), sys.stderr)
+        confirm(self._place.target, f"Change {ref}", yes=args.yes)
+        with cancellable() as cancel:
+            apply_edit(self._cluster, edit, cancel)
+        return self._answer(ref, edit, "done", f"{ref} changed")
+
+    def _ref(self) -> ObjectRef:
+        catalog = self._place.catalog
+        if self._args.kyma:
+            if catalog.kyma is None:
+                raise NotFoundError(f"{self._place.session.name} has no Kyma", hint="`kymatui catalog`", status=404)
+            return catalog.kyma.ref
+        row = catalog.row(self._args.name)
+        assert row is not None, "the name was checked"
+        return self._module_cr(row)
+
+    def _module_cr(self, row: ModuleRow) -> ObjectRef:
+        wanted = self._args.object
+        found = {_full_name(one.resource): one.resource for one in row.checked}
+        if wanted:
+            if wanted not in found:
+                words = f'{row.name} has no module CR "{wanted}"{did_you_mean(nearest_names(wanted, found))}'
+                raise UnknownNameError(words, hint=f"module CRs: {', '.join(found) or 'none'}")
+            return found[wanted]
+        if not found:
+            hint = f"`kymatui module {row.name}` prints what it has"
+            raise NotFoundError(f"{row.name} has no module CR to edit", hint=hint, status=404)
+        if len(found) > 1:
+            hint = f"choose one with --object: {', '.join(found)}"
+            raise UsageError(f"{row.name} has {len(found)} module CRs", hint=hint)
+        (ref,) = found.values()
+        return ref
+
+    # printing
+
+    def _answer(self, ref: ObjectRef, edit: ObjectEdit | None, outcome: str, words: str = "") -> int:
+        form = self._args.output
+        if form in ("json", "yaml"):
+            say(plan_document(self._place.target, _json(ref, edit, outcome), form))
+        elif words and (form == "table" or edit is None):
+            say(words)
+        elif edit is not None:
+            say(self._text(edit, form))
+        return 0
+
+    def _text(self, edit: ObjectEdit, form: str) -> str:
+        draw = markdown if form == "md" else table
+        rows = [(one.path, from_to(one.before, one.after)) for one in edit.changes]
+        text = f"{edit.ref}\n\n{draw(('FIELD', 'BEFORE → AFTER'), rows)}"
+        return plan_text(self._place.target, summarize_actions(["change"]), text, form)
+
+
+def _full_name(ref: ObjectRef) -> str:
+    return f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return load_yaml(text, strict=True)
+    except YamlError as error:
+        raise InvalidError(f"invalid YAML: {error}", status=422) from error
+
+
+def _json(ref: ObjectRef, edit: ObjectEdit | None, outcome: str) -> dict[str, Any]:
+    changes = edit.changes if edit is not None else ()
+    return {
+        "object": {
+            "apiVersion": ref.kind.api_version,
+            "kind": ref.kind.kind,
+            "namespace": ref.namespace or None,
+            "name": ref.name,
+        },
+        "changes": [{"path": one.path, "before": one.before, "after": one.after} for one in changes],
+        "outcome": outcome,
+    }

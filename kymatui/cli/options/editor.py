@@ -1,0 +1,103 @@
+"""An object in a person's editor: written to a file of their own, read again, and opened again with what is wrong."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from kymatui.adapters.files.yaml_output import dump_yaml
+from kymatui.domain.kubernetes.terminal_text import error_reason, sanitize
+from kymatui.errors import ConfigurationError, InvalidError, KymatuiError
+
+_LARGEST: Final = 4 * 1024 * 1024
+_HEAD: Final = """\
+# Edit the object below. Lines that begin with # are ignored; an empty file cancels the edit.
+# An error opens the file again, with the error on top.
+"""
+T = TypeVar("T")
+
+
+def edit_in_editor(
+    body: Mapping[str, Any], name: str, parse: Callable[[str], Any], check: Callable[[Any], T]
+) -> T | None:
+    """Return what `check` makes of the rewritten object, None if the person left it as it was, or emptied it.
+
+    `parse` reads YAML. An InvalidError of either opens the file again; the same content once more gives up, and the
+    error says where the file is kept.
+    """
+    command = editor_command()
+    original = dump_yaml(body)
+    text, wrong = original, ""
+    descriptor, place = tempfile.mkstemp(prefix=f"kymatui-edit-{name}-", suffix=".yaml")
+    os.close(descriptor)
+    path, is_kept = Path(place), False
+    try:
+        while True:
+            path.write_text(_HEAD + _as_comment(wrong) + "#\n" + text, encoding="utf-8")
+            _run([*command, str(path)])
+            content = _without_comments(_read(path))
+            if not content.strip() or content == original:
+                return None
+            if wrong and content == text:
+                is_kept = True
+                raise InvalidError(wrong, hint=f"your changes are in {path}; no changes made", status=422)
+            text = content
+            try:
+                return check(parse(content))
+            except InvalidError as error:
+                wrong = str(error)
+            except KymatuiError as error:
+                is_kept = True
+                path.write_text(content, encoding="utf-8")
+                error.hint = "; ".join(filter(None, (error.hint, f"your changes are in {path}")))
+                raise
+    finally:
+        if not is_kept:
+            path.unlink(missing_ok=True)
+
+
+def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the editor's words: KUBE_EDITOR, EDITOR, or vi, as kubectl chooses it. Raise ConfigurationError."""
+    chosen = environment.get("KUBE_EDITOR") or environment.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+    try:
+        words = shlex.split(chosen, posix=os.name != "nt")
+    except ValueError as error:
+        raise ConfigurationError(f"invalid editor {chosen!r}: {error}", hint="set KUBE_EDITOR or EDITOR") from error
+    if not words:
+        raise ConfigurationError("the editor is empty", hint="set KUBE_EDITOR or EDITOR")
+    return words
+
+
+def _run(words: list[str]) -> None:
+    try:
+        ended = subprocess.run(words, check=False)  # noqa: S603 (the words are the user's own)
+    except OSError as error:
+        hint = "set KUBE_EDITOR or EDITOR to your editor"
+        raise ConfigurationError(f"cannot start the editor {words[0]}: {error_reason(error)}", hint=hint) from error
+    if ended.returncode:
+        raise ConfigurationError(f"the editor {words[0]} ended with status {ended.returncode}; no changes made")
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise ConfigurationError(f"{path} is larger than {_LARGEST // 1024 // 1024} MiB; no changes made")
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"cannot read {path}: {error_reason(error)}; no changes made") from error
+
+
+def _as_comment(error: str) -> str:
+    return "".join(f"# error: {sanitize(line)}\n" for line in error.splitlines())
+
+
+def _without_comments(content: str) -> str:
+    """Return the content without the comments on top, which kymatui wrote."""
+    lines = content.splitlines(keepends=True)
+    at = next((number for number, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    return "".join(lines[at:])
