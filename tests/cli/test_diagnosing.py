@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kymatui.cli.commands.inspect.diagnose import _file_name, _named
 from kymatui.domain.objects.redaction import RULES
 from tests.cli.test_fleet import run
 
@@ -78,6 +79,13 @@ def test_all_modules_are_gathered_without_a_name(capsys: pytest.CaptureFixture[s
     files = content(target)
     rows = json.loads(files["catalog.json"])["modules"]
     assert {f"modules/{row['name']}.json" for row in rows} <= set(files)
+
+
+def test_names_that_differ_in_unsafe_characters_alone_are_two_files() -> None:
+    files = _named([("objects/a_b.yaml", "1"), ("objects/a_b.yaml", "2"), ("objects/a_b.yaml", "3")])
+    assert files == {"objects/a_b.yaml": "1", "objects/a_b-2.yaml": "2", "objects/a_b-3.yaml": "3"}
+    assert _file_name("../../etc/passwd") == "_.._etc_passwd"
+    assert len(_file_name("x" * 999)) == 150
 
 
 def test_an_existing_file_is_never_overwritten(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ import sys
 import tarfile
 import threading
 import time
+from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -95,8 +97,8 @@ def _files(
             {rule.name: {"hides": rule.explanation, "hits": redactor.hits[rule.name]} for rule in RULES}
         ),
         **{f"modules/{_file_name(str(one['name']))}.json": _json(one) for one in modules},
-        **{_object_name(ref): dump_yaml(body) for ref, body in found.objects.items()},
-        **{f"logs/{_file_name(name)}": text for name, text in found.logs.items()},
+        **_named((_object_name(ref), dump_yaml(body)) for ref, body in found.objects.items()),
+        **_named((f"logs/{_file_name(name)}", text) for name, text in found.logs.items()),
     }
     facts = [
         ("Cluster", redactor.text(catalog.cluster)),
@@ -132,6 +134,16 @@ def _object_name(ref: ObjectRef) -> str:
 def _file_name(text: str) -> str:
     """Return a name that is a file's on every system, and never leads to another folder."""
     return _UNSAFE.sub("_", text).lstrip(".")[:_LONGEST] or "_"
+
+
+def _named(files: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return files by name; a number parts those that have the same name without unsafe characters."""
+    found: dict[str, str] = {}
+    for name, text in files:
+        stem, dot, ending = name.rpartition(".")
+        names = (f"{stem}-{number}{dot}{ending}" for number in count(2))
+        found[name if name not in found else next(one for one in names if one not in found)] = text
+    return found
 
 
 def _time(form: str) -> str:
