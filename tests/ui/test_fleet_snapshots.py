@@ -79,6 +79,12 @@ def test_screen(compare: Compare, name: str) -> None:
     assert compare(fleet_app(source()), (120, 24), pressing(*SCREENS[name]))
 
 
+@pytest.mark.parametrize("columns", [80, 160, 200])
+@pytest.mark.parametrize("name", ["fleet", "groups", "matrix", "waits", "recent", "compare", "sync", "windows"])
+def test_a_table_in_terminals_of_other_widths(compare: Compare, name: str, columns: int) -> None:
+    assert compare(fleet_app(source()), (columns, 24), pressing(*SCREENS[name]))
+
+
 @pytest.mark.parametrize("name", ["fleet", "matrix", "compare"])
 def test_a_small_terminal(compare: Compare, name: str) -> None:
     assert compare(fleet_app(source()), (80, 24), pressing(*SCREENS[name]))

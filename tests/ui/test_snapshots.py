@@ -81,6 +81,18 @@ def test_a_narrow_terminal(compare: Compare, name: str) -> None:
     assert compare(still()(), (60, 24), pressing(*SCREENS[name]))
 
 
+TABLES = (
+    *("catalog", "catalog-fast", "module-tree", "module-checks", "module-versions", "module-events", "module-history"),
+    *("channels", "changes", "problems"),
+)
+
+
+@pytest.mark.parametrize("columns", [60, 160, 200])
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_in_terminals_of_other_widths(compare: Compare, name: str, columns: int) -> None:
+    assert compare(still()(), (columns, 24), pressing(*SCREENS[name]))
+
+
 @pytest.mark.parametrize("theme", ["light", "high-contrast", "colour-blind", "mono", "terminal"])
 def test_theme(compare: Compare, theme: str) -> None:
     assert compare(still(theme=theme)(), (120, 24), pressing("j"))

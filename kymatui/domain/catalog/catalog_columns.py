@@ -15,4 +15,5 @@ CATALOG_COLUMNS: Final = {
     "state": "the module's state",
     "checks": "which source decided the state",
     "age": "how long it has been in the cluster",
+    "reason": "why it is in this state; on terminals of 160 columns and more",
 }

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
+
+if TYPE_CHECKING:
+    from kymatui.ui.viewmodels.row_list import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,7 @@ class Column:
 
 GAP = 2
 _ARROW = 2
+_MEASURED = 500
 _LEFT = 1
 """Cells left of the first column."""
 
@@ -43,17 +49,26 @@ class ColumnGrid:
         self.columns = tuple(columns)
         self.fitted: tuple[tuple[Column, int], ...] = ()
         self.sorted_by: tuple[str, bool] | None = None
+        self._widest: Mapping[str, int] = {}
 
     @property
     def shown(self) -> tuple[str, ...]:
         """Return the ids of the columns that fit."""
         return tuple(column.id for column, _ in self.fitted)
 
+    def measure(self, rows: Sequence[Row]) -> None:
+        """Take the widest text of each column, of as many rows as it takes to know: the next fit makes room for it."""
+        seen = rows[:_MEASURED]
+        self._widest = {
+            column.id: max((cell_len(row.cells[column.id].text) for row in seen if column.id in row.cells), default=0)
+            for column in self.columns
+        }
+
     def fit(self, width: int) -> None:
         """Fit the columns into `width` cells; keep the same tuple if nothing changes, since drawn lines hold it."""
         by = self.sorted_by[0] if self.sorted_by is not None else ""
         wanted = [with_arrow(column) if column.id == by else column for column in self.columns]
-        fitted = fit_columns(wanted, max(width - 2 * _LEFT, 1))
+        fitted = fit_columns(wanted, max(width - 2 * _LEFT, 1), self._widest)
         if fitted != self.fitted:
             self.fitted = fitted
 
@@ -72,8 +87,13 @@ def with_arrow(column: Column) -> Column:
     return replace(column, width=max(column.width, cell_len(column.title) + _ARROW))
 
 
-def fit_columns(columns: Sequence[Column], width: int) -> tuple[tuple[Column, int], ...]:
-    """Return the columns that fit into `width` cells with their final widths, in the given order."""
+def fit_columns(
+    columns: Sequence[Column], width: int, widest: Mapping[str, int] = MappingProxyType({})
+) -> tuple[tuple[Column, int], ...]:
+    """Return the columns that fit into `width` cells with their final widths, in the given order.
+
+    `widest` is the widest text of a column in cells: what others do not need goes to columns that would be cut.
+    """
     shown = list(columns)
     while len(shown) > 1 and _needed(shown) > width:
         last = max(shown, key=lambda column: (column.priority, shown.index(column)))
@@ -83,7 +103,24 @@ def fit_columns(columns: Sequence[Column], width: int) -> tuple[tuple[Column, in
     spare = max(width - _needed(shown), 0)
     shares = sum(column.flex for column in shown)
     sized = [(column, column.width + (spare * column.flex // shares if shares else 0)) for column in shown]
-    return _shrunk(sized, width)
+    return _shrunk(_with_room(sized, widest), width)
+
+
+def _with_room(sized: list[tuple[Column, int]], widest: Mapping[str, int]) -> list[tuple[Column, int]]:
+    """Give the cells that no text of a column needs to those that are cut, the most important first."""
+    sizes = [size for _, size in sized]
+    spare = [
+        max(size - max(widest[column.id], cell_len(column.title) + _ARROW), 0) if column.id in widest else 0
+        for column, size in sized
+    ]
+    cut = [place for place, (column, size) in enumerate(sized) if widest.get(column.id, 0) > size]
+    for place in sorted(cut, key=lambda place: sized[place][0].priority):
+        for giver in sorted(range(len(sized)), key=lambda one: -spare[one]):
+            moved = min(spare[giver], widest[sized[place][0].id] - sizes[place])
+            sizes[place] += moved
+            sizes[giver] -= moved
+            spare[giver] -= moved
+    return [(column, size) for (column, _), size in zip(sized, sizes, strict=True)]
 
 
 def _needed(columns: Sequence[Column]) -> int:

@@ -141,6 +141,7 @@ class RowTable(ScrollView, can_focus=True):
         """Replace the rows; draw only changed lines and keep the cursor on its row."""
         key = self.cursor_key
         changed = self._list.replace(rows)
+        self.grid.measure(self._list.rows)
         self._resize()
         if changed is None:
             self.refresh()

@@ -55,6 +55,7 @@ def table_rows(
 
 def table_row(module: Module, view: CatalogView, now: float, *, stale: bool = False) -> Row:
     """Return the row of one module; only the cell `offered` depends on the view."""
+    reason = explain_row(module)
     cells = {
         "name": Cell(sanitize(module.name), "strong"),
         "source": Cell(_source(module), "muted"),
@@ -69,6 +70,7 @@ def table_row(module: Module, view: CatalogView, now: float, *, stale: bool = Fa
         "state": replace(state_cell(module), order=state_rank(module.state)),
         "checks": format_known(module, RowFact.CHECKS, Cell(*_checks(module))),
         "age": Cell(format_age(module, now), "muted", order=-(module.created or 0), since=module.created),
+        "reason": Cell(reason.text, reason.tone),
     }
     return Row(module.name, cells, dim=stale, labels=_labels(module))
 
