@@ -138,7 +138,6 @@ def test_files_and_folders_import_in_no_circle() -> None:
 
 # Folders of fewer than five files, each with its reason.
 SMALL_FOLDERS = {
-    "actions/artifacts": "grows with the subcommands of `kymatui bundle` that read artifacts",
     ".": "what Python and the front doors look for by name",
     "composition/reports": "the reports that several sessions answer",
     "domain": "the glossary, which explains the words of all folders",

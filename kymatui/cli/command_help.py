@@ -261,9 +261,21 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui bundle copy tar:keda.tar//kyma-project.io/module/keda:1.6.0 mirror.example/modules",
         "kymatui bundle copy reg.example/keda-manager:1.6.0 mirror.example --signatures",
     ),
+    "bundle diff": (
+        "kymatui bundle diff reg.example//kyma-project.io/module/keda:1.6.0 1.7.0",
+        "kymatui bundle diff reg.example//a.io/module/keda:1.6.0 mirror.example//a.io/module/keda:1.6.0 -o json",
+    ),
+    "bundle list": (
+        "kymatui bundle list registry.example/modules//kyma-project.io/module/keda",
+        "kymatui bundle list tar:keda.tar",
+    ),
     "bundle pull": (
         "kymatui bundle pull registry.example/modules//kyma-project.io/module/keda:1.6.0 --unpack ./keda",
         "kymatui bundle pull localhost:5000//a.io/module/keda:1.6.0 --unpack k --insecure-registry localhost:5000",
+    ),
+    "bundle show": (
+        "kymatui bundle show registry.example/modules//kyma-project.io/module/keda:1.6.0",
+        "kymatui bundle show registry.example/modules//kyma-project.io/module/keda:1.6.0 --descriptor",
     ),
     "bundle sign": (
         "kymatui bundle sign registry.example//acme.org/module/keda:1.6.0 --signature acme --private-key acme.key",

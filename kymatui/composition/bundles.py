@@ -34,6 +34,12 @@ def open_archive_layout(path: str, *, write: bool) -> Iterator[ArtifactStore]:
         yield layout
 
 
+def layout_names(path: str, stack: contextlib.ExitStack, *, archive: bool) -> list[str]:
+    """Return the names of the manifests in a folder or archive with an image layout."""
+    layout = stack.enter_context(open_archive(Path(path))) if archive else ImageLayout(Path(path))
+    return layout.names()
+
+
 def open_sources(options: FetchOptions) -> ModuleSources:
     """Return the files and addresses of a module's sources."""
     return DiskSources(LazyFetcher(options).url)

@@ -21,7 +21,8 @@ from tests.engine.sources.packing import tar
 from tests.ocm.components import component, key, public_pem
 
 NAME, VERSION = "acme.org/module/sample", "1.2.3"
-MANIFEST = tar({"manifest.yaml": b"kind: ConfigMap\n"})
+OBJECT = b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+MANIFEST = tar({"manifest.yaml": OBJECT})
 NOTE = b"a note\n"
 
 

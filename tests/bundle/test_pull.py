@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from kymatui.cli.main import main
-from tests.bundle.components import MANIFEST, NAME, NOTE, VERSION, document, local, put
+from tests.bundle.components import MANIFEST, NAME, NOTE, OBJECT, VERSION, document, local, put
 from tests.engine.sources.packing import tar
 from tests.sandbox.registry.conftest import Serve, serve  # noqa: F401 (a fixture)
 
@@ -49,7 +49,7 @@ def test_tars_become_folders_and_compressed_files_are_decompressed(
     descriptor = yaml.safe_load(found.pop("component-descriptor.yaml"))
     assert descriptor["component"]["name"] == NAME
     assert found == {
-        "raw-manifest/manifest.yaml": b"kind: ConfigMap\n",
+        "raw-manifest/manifest.yaml": OBJECT,
         "more/a/b.yaml": b"b",
         "more/c.yaml": b"c",
         "text": b"plain",

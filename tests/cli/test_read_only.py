@@ -45,6 +45,9 @@ READING = {
     "helm show": ["helm", "show", "chart", "CHART"],
     "helm pull": ["helm", "pull", "SERVER/chart-1.0.0.tgz", "--destination", "FOLDER"],
     "bundle where": ["bundle", "where", "kyma-project.io/module/keda:1.0.0", "--registry", "r.example"],
+    "bundle diff": ["bundle", "diff", "127.0.0.1:1//a.io/b:1.0.0", "1.0.1"],
+    "bundle list": ["bundle", "list", "127.0.0.1:1//a.io/b"],
+    "bundle show": ["bundle", "show", "127.0.0.1:1//a.io/b:1.0.0"],
     "bundle pull": ["bundle", "pull", "127.0.0.1:1//a.io/b:1.0.0", "--unpack", "FOLDER/pulled"],
     "bundle verify": ["bundle", "verify", "127.0.0.1:1//a.io/b:1.0.0", "--public-key", "/nowhere"],
     "sandbox up": ["sandbox", "up", "--empty", "--kubeconfig", "FOLDER/written"],
@@ -82,7 +85,7 @@ PUBLISHING = {
 DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "manifest", "finalizers --object", "restore")
 ELSEWHERE = ("edit", "sandbox fault", "sandbox situation", "reconcile", "operator", *DIRECT)
 """Those that write to what this world has not; their own tests show that they do."""
-LACKING = ("helm pull", "plan", "check", "bundle pull", "bundle verify")
+LACKING = ("helm pull", "plan", "check", "bundle diff", "bundle list", "bundle pull", "bundle show", "bundle verify")
 """Those that need more of a server than the one here has: charts to pull, a version, Secrets, a registry, a key."""
 
 

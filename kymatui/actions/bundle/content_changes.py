@@ -36,8 +36,8 @@ def changed_contents(
         if old[name] == new[name] or new[name] not in blobs:
             continue
         try:
-            stored = _objects(store.blob(location.repository, old[name], LARGEST_CONTENT))
-            lines += shown_changes(list(_object_changes(stored, _objects(blobs[new[name]]), name)))
+            stored = layer_objects(store.blob(location.repository, old[name], LARGEST_CONTENT))
+            lines += shown_changes(list(object_changes(stored, layer_objects(blobs[new[name]]), name)))
         except KymatuiError:  # the digests differ, which is reported anyway
             continue
     return lines
@@ -46,7 +46,7 @@ def changed_contents(
 def shown_changes(changes: Sequence[ValueChange]) -> list[str]:
     """Return an indented line for each of the first changes."""
     shown = changes[:MOST_SHOWN]
-    lines = [sanitize(f"  {one.path[:200]}: {_value(one.before)} → {_value(one.after)}") for one in shown]
+    lines = [sanitize(f"  {one.path[:200]}: {shown_value(one.before)} → {shown_value(one.after)}") for one in shown]
     left = len(changes) - MOST_SHOWN
     return [*lines, f"  … and {format_count(left, 'more difference')}"] if left > 0 else lines
 
@@ -64,22 +64,22 @@ def _digests(document: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _objects(content: bytes) -> dict[str, Object]:
-    """Return the objects of a layer by kind, namespace and name."""
+def layer_objects(content: bytes, where: str = "the layer") -> dict[str, Object]:
+    """Return the objects of a layer by kind, namespace and name. Raise SourceError that names `where`."""
     found: dict[str, Object] = {}
-    for body in each_object(raw_manifest(content, "the layer"), "the layer"):
+    for body in each_object(raw_manifest(content, where), where):
         namespace, name, _, _, kind = document_key(body)
         found.setdefault("/".join(part for part in (kind, namespace, name) if part), body)
     if not found:
-        raise SourceError("the layer has no objects")
+        raise SourceError(f"{where} has no objects")
     return found
 
 
-def _object_changes(before: Mapping[str, Object], after: Mapping[str, Object], name: str) -> Iterator[ValueChange]:
+def object_changes(before: Mapping[str, Object], after: Mapping[str, Object], name: str) -> Iterator[ValueChange]:
     for key in dict.fromkeys((*before, *after)):
         yield from field_changes(before.get(key), after.get(key), f"{name} {key}")
 
 
-def _value(value: object) -> str:
+def shown_value(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str) if value is not None else "absent"
     return text if len(text) <= 100 else f"{text[:100]}…"

@@ -1,0 +1,142 @@
+"""What differs between two component versions: images, objects of the manifest one by one, labels, templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from kymatui.actions.authoring.template import component_templates
+from kymatui.actions.bundle.content_changes import layer_objects, object_changes
+from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.actions.bundle.stored_components import StoredComponent, require_component
+from kymatui.domain.versions.version_diff import ValueChange, field_changes
+from kymatui.engine.cluster.ports import Object
+from kymatui.errors import KymatuiError
+from kymatui.ocm import ComponentDescriptor, check_content
+from kymatui.ocm.component_location import ComponentLocation
+from kymatui.ocm.module_layers import DEFAULT_CR, RAW_MANIFEST, image_of, local_digest
+
+LARGEST_LAYER: Final = 32 * 1024 * 1024
+_RBAC: Final = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ServiceAccount")
+
+
+class DiffSection(StrEnum):
+    """The parts of a comparison, in the order of their display."""
+
+    DESCRIPTOR = "descriptor"
+    LABELS = "labels"
+    IMAGES = "images"
+    RESOURCES = "resources"
+    CRDS = "CRDs"
+    RBAC = "RBAC"
+    OBJECTS = "objects"
+    DEFAULT_CR = "default CR"
+    TEMPLATE = "template"
+    SIGNATURES = "signatures"
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentDiff:
+    """The differences by section; sections without any are missing."""
+
+    before: StoredComponent
+    after: StoredComponent
+    sections: Mapping[DiffSection, tuple[ValueChange, ...]]
+
+
+def diff_components(store: ArtifactStore, before: ComponentLocation, after: ComponentLocation) -> ComponentDiff:
+    """Compare two component versions. Raise RegistryError, and SignatureError for layers with another digest."""
+    old, new = require_component(store, before), require_component(store, after)
+    sections = {
+        DiffSection.DESCRIPTOR: field_changes(_head(old.descriptor), _head(new.descriptor)),
+        DiffSection.LABELS: field_changes(_labels(old.descriptor), _labels(new.descriptor)),
+        DiffSection.IMAGES: field_changes(_images(old.descriptor), _images(new.descriptor)),
+        DiffSection.RESOURCES: field_changes(_blobs(old.descriptor), _blobs(new.descriptor)),
+        **_object_sections(_objects(store, old, RAW_MANIFEST), _objects(store, new, RAW_MANIFEST)),
+        DiffSection.DEFAULT_CR: object_changes(_objects(store, old, DEFAULT_CR), _objects(store, new, DEFAULT_CR), ""),
+        DiffSection.TEMPLATE: field_changes(_template(store, old), _template(store, new)),
+        DiffSection.SIGNATURES: field_changes(_signatures(old.descriptor), _signatures(new.descriptor)),
+    }
+    found = {name: tuple(_plain(one) for one in changes) for name, changes in sections.items()}
+    return ComponentDiff(old, new, {name: found[name] for name in DiffSection if found[name]})
+
+
+def _plain(change: ValueChange) -> ValueChange:
+    return ValueChange(change.kind, change.path.strip(), change.before, change.after)
+
+
+def _object_sections(
+    before: Mapping[str, Object], after: Mapping[str, Object]
+) -> dict[DiffSection, Iterable[ValueChange]]:
+    def chosen(objects: Mapping[str, Object], section: DiffSection) -> dict[str, Object]:
+        return {key: body for key, body in objects.items() if _section(key) is section}
+
+    wanted = (DiffSection.CRDS, DiffSection.RBAC, DiffSection.OBJECTS)
+    return {one: object_changes(chosen(before, one), chosen(after, one), "") for one in wanted}
+
+
+def _section(key: str) -> DiffSection:
+    kind = key.partition("/")[0]
+    if kind == "CustomResourceDefinition":
+        return DiffSection.CRDS
+    return DiffSection.RBAC if kind in _RBAC else DiffSection.OBJECTS
+
+
+def _head(descriptor: ComponentDescriptor) -> dict[str, Any]:
+    references = {one.name: f"{one.component}:{one.version}" for one in descriptor.references}
+    sources = {one.name: dict(one.access or {}) for one in descriptor.sources}
+    head = {"name": descriptor.name, "version": descriptor.version, "provider": descriptor.provider}
+    return {**head, "references": references, "sources": sources}
+
+
+def _labels(descriptor: ComponentDescriptor) -> dict[str, Any]:
+    return {one.name: one.value for one in descriptor.labels}
+
+
+def _images(descriptor: ComponentDescriptor) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in descriptor.resources:
+        if image := _safely(one, image_of):
+            name = one.name if one.name not in found else f"{one.name} {one.version}"
+            found[name] = image
+    return found
+
+
+def _blobs(descriptor: ComponentDescriptor) -> dict[str, str]:
+    return {one.name: digest for one in descriptor.resources if (digest := _safely(one, local_digest))}
+
+
+def _safely(resource: Any, read: Any) -> str:
+    try:
+        return str(read(resource))
+    except KymatuiError:
+        return ""  # an access that cannot be read is neither
+
+
+def _signatures(descriptor: ComponentDescriptor) -> dict[str, str]:
+    return {one.name: one.algorithm for one in descriptor.signatures}
+
+
+def _objects(store: ArtifactStore, component: StoredComponent, name: str) -> dict[str, Object]:
+    """Return the objects of a layer, none if the component has no such layer."""
+    resource = component.descriptor.resource(name)
+    digest = local_digest(resource) if resource is not None else ""
+    if resource is None or not digest:
+        return {}
+    content = store.blob(component.location.repository, digest, LARGEST_LAYER)
+    if resource.digest is not None and not resource.digest.is_excluded:
+        check_content(resource, content)
+    return layer_objects(content, f"{component.location} {name}")
+
+
+def _template(store: ArtifactStore, component: StoredComponent) -> dict[str, Any]:
+    try:
+        found = component_templates(store, component.location)[0]
+    except KymatuiError:
+        return {}  # components that are no modules have none
+    metadata = found.get("metadata")
+    kept = {key: value for key, value in found.items() if key not in ("metadata", "apiVersion", "kind")}
+    known = metadata if isinstance(metadata, dict) else {}
+    return {**kept, "labels": known.get("labels") or {}, "annotations": known.get("annotations") or {}}

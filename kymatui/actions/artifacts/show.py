@@ -1,0 +1,141 @@
+"""What is in a component version and which versions a repository has, without any verification."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kymatui.actions.authoring.template import component_templates
+from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
+from kymatui.domain.kyma.versions import version_order
+from kymatui.errors import KymatuiError
+from kymatui.ocm import ComponentResource, Digest
+from kymatui.ocm.component_location import ComponentLocation
+from kymatui.ocm.module_layers import access_kind, image_of, local_digest
+
+_SIGNATURE_TAG: Final = re.compile(r"sha256-[0-9a-f]{64}(?:\.[a-z]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownResource:
+    """A resource: `place` is the digest of its blob, its image, or the type of its access; `size` may be unknown."""
+
+    name: str
+    version: str
+    type: str
+    media_type: str
+    place: str
+    size: int | None
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownComponent:
+    """A component with its resources, and the names of its templates (made of the descriptor if it carries none)."""
+
+    component: StoredComponent
+    resources: tuple[ShownResource, ...]
+    templates: tuple[str, ...]
+
+
+def show_component(store: ArtifactStore, location: ComponentLocation) -> ShownComponent:
+    """Read a component. Raise RegistryError and DescriptorError."""
+    component = require_component(store, location)
+    sizes = {str(one.get("digest")): one.get("size") for one in component.layers}
+    resources = tuple(_resource(one, sizes) for one in component.descriptor.resources)
+    return ShownComponent(component, resources, _templates(store, location))
+
+
+def list_versions(store: ArtifactStore, location: ComponentLocation) -> list[str]:
+    """Return the versions of a component, the newest first; tags of signatures are left out."""
+    found = (one for one in component_versions(store, location) if not _SIGNATURE_TAG.fullmatch(one))
+    return sorted(found, key=version_order, reverse=True)
+
+
+def list_tags(store: ArtifactStore, repository: str) -> list[str]:
+    """Return the tags of an image, the newest version first; tags of signatures are left out."""
+    found = (one for one in store.tags(repository) if not _SIGNATURE_TAG.fullmatch(one))
+    return sorted(found, key=version_order, reverse=True)
+
+
+def component_json(shown: ShownComponent) -> dict[str, Any]:
+    """Return the component as data for scripts."""
+    stored, descriptor = shown.component, shown.component.descriptor
+    return {
+        "name": descriptor.name,
+        "version": descriptor.version,
+        "provider": descriptor.provider,
+        "schema": descriptor.schema,
+        "created": descriptor.creation_time or None,
+        "repository": stored.location.repository,
+        "tag": stored.location.tag,
+        "digest": stored.digest,
+        "labels": {one.name: one.value for one in descriptor.labels},
+        "repositoryContexts": [dict(one) for one in descriptor.contexts],
+        "resources": [
+            {
+                "name": one.name,
+                "version": one.version,
+                "type": one.type,
+                "mediaType": one.media_type or None,
+                "place": one.place,
+                "size": one.size,
+                "digest": one.digest or None,
+            }
+            for one in shown.resources
+        ],
+        "sources": [{"name": one.name, "version": one.version, "access": one.access} for one in descriptor.sources],
+        "references": [
+            {
+                "name": one.name,
+                "component": one.component,
+                "version": one.version,
+                "digest": _digest(one.digest) or None,
+            }
+            for one in descriptor.references
+        ],
+        "signatures": [
+            {
+                "name": one.name,
+                "algorithm": one.algorithm,
+                "normalisation": one.digest.normalisation_algorithm,
+                "digest": _digest(one.digest),
+                "issuer": one.issuer or None,
+            }
+            for one in descriptor.signatures
+        ],
+        "templates": list(shown.templates),
+    }
+
+
+def _resource(resource: ComponentResource, sizes: Mapping[str, Any]) -> ShownResource:
+    try:
+        place = local_digest(resource) or image_of(resource)
+    except KymatuiError:
+        place = ""
+    access = resource.access or {}
+    size = sizes.get(place)
+    return ShownResource(
+        resource.name,
+        resource.version,
+        resource.type,
+        str(access.get("mediaType") or ""),
+        place or access_kind(access) or "unknown",
+        size if isinstance(size, int) else None,
+        _digest(resource.digest),
+    )
+
+
+def _digest(digest: Digest | None) -> str:
+    return f"{digest.hash_algorithm}:{digest.value}" if digest is not None else ""
+
+
+def _templates(store: ArtifactStore, location: ComponentLocation) -> tuple[str, ...]:
+    try:
+        found = component_templates(store, location)
+    except KymatuiError:
+        return ()  # components that are no modules have none
+    return tuple(f"{one.get('kind')}/{(one.get('metadata') or {}).get('name')}" for one in found)

@@ -1,0 +1,56 @@
+"""`kymatui bundle list`: prints the versions of a component, the tags of an image, or the names in a layout."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+
+from kymatui.actions.artifacts.show import list_tags, list_versions
+from kymatui.cli.commands.bundle.registry_options import add_mapping
+from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.output.printing import document, say
+from kymatui.composition.bundles import layout_names, open_registries
+from kymatui.domain.kubernetes.image_references import parse_image
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.errors import UsageError
+from kymatui.ocm.component_location import ComponentLocation, NameMapping, check_name
+from kymatui.ocm.errors import DescriptorError
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("place", metavar="PLACE", help="HOST[/PATH]//COMPONENT, HOST/IMAGE, layout:DIR or tar:FILE")
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json", "yaml"), default="text", help="output format (default: text)"
+    )
+    add_mapping(parser)
+    add_fetching(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    key, found = _listed(args)
+    if args.output == "text":
+        for one in found:
+            say(sanitize(one))
+    else:
+        say(document({key: found}, args.output))
+    return 0
+
+
+def _listed(args: argparse.Namespace) -> tuple[str, list[str]]:
+    for kind in ("layout", "tar"):
+        if args.place.startswith(f"{kind}:"):
+            with ExitStack() as stack:
+                return "names", sorted(layout_names(args.place.removeprefix(f"{kind}:"), stack, archive=kind == "tar"))
+    store = open_registries(fetch_options(args))
+    plain = args.place.removeprefix("oci://")
+    base, slashes, name = plain.rpartition("//")
+    if slashes:
+        try:
+            check_name(name)
+        except DescriptorError as error:
+            raise UsageError(str(error), hint="write HOST//COMPONENT without a version") from error
+        return "versions", list_versions(store, ComponentLocation(base, name, "", NameMapping(args.mapping)))
+    image = parse_image(plain)
+    if image is None or image.tag or image.digest or "/" not in plain:
+        raise UsageError(f"{args.place!r} is not a place that has versions", hint="write HOST//COMPONENT or HOST/IMAGE")
+    return "tags", list_tags(store, f"{image.registry}/{image.repository}")

@@ -1,0 +1,62 @@
+"""`kymatui bundle show`: prints what a component version has; nothing is verified."""
+
+from __future__ import annotations
+
+import argparse
+
+from kymatui.actions.artifacts.show import ShownComponent, component_json, show_component
+from kymatui.cli.commands.bundle.registry_options import add_component, add_mapping, located_component
+from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.output.printing import document, say, table
+from kymatui.composition.bundles import open_registries
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.helm.yaml.writing import dump_yaml
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add_component(parser)
+    parser.add_argument("--descriptor", action="store_true", help="print the descriptor as it is stored, in YAML")
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json", "yaml"), default="text", help="output format (default: text)"
+    )
+    add_mapping(parser)
+    add_fetching(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    location = located_component(args.component, args.mapping)
+    shown = show_component(open_registries(fetch_options(args)), location)
+    if args.descriptor:
+        say(dump_yaml(shown.component.document).rstrip("\n"))
+    elif args.output == "text":
+        print_component(shown)
+    else:
+        say(document(component_json(shown), args.output))
+    return 0
+
+
+def print_component(shown: ShownComponent) -> None:
+    stored, descriptor = shown.component, shown.component.descriptor
+    rows = [
+        ("component", f"{descriptor.name}:{descriptor.version}"),
+        ("provider", descriptor.provider),
+        ("created", descriptor.creation_time or "unknown"),
+        ("stored as", f"{stored.location.repository}:{stored.location.tag}"),
+        ("digest", stored.digest),
+        *(("label", f"{one.name}={one.value}{' (signed)' if one.signing else ''}") for one in descriptor.labels),
+        *(("source", f"{one.name} {(one.access or {}).get('repoUrl', '')}") for one in descriptor.sources),
+        *(("refers to", f"{one.component}:{one.version}") for one in descriptor.references),
+        *(("template", one) for one in shown.templates),
+        *(("signature", f"{one.name} ({one.algorithm}), not verified") for one in descriptor.signatures),
+    ]
+    for name, text in rows:
+        say(sanitize(f"{name:<11}{text}"))
+    if not descriptor.signatures:
+        say(f"{'signature':<11}none")
+    say("")
+    found = [(one.name, one.type, one.version, _size(one.size), one.place) for one in shown.resources]
+    say(table(("RESOURCE", "TYPE", "VERSION", "SIZE", "BLOB OR IMAGE"), found))
+
+
+def _size(size: int | None) -> str:
+    return "" if size is None else str(size)
