@@ -16,6 +16,7 @@ from kymatui.engine.jobs.run import USER_ACTION_SECONDS
 from kymatui.errors import CancelledError, ClusterError, ConflictError, ForbiddenError, InvalidError, NotFoundError
 
 if TYPE_CHECKING:
+    from kymatui.domain.catalog.rows import Catalog
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.plans.diff import FieldDiff
 
@@ -82,6 +83,24 @@ def plan_restore(objects: Sequence[Object], cluster: Cluster) -> tuple[RestoreSt
     missing = frozenset(name for name, found in zip(wanted, there, strict=True) if not found)
     sight = _Sight(cluster, kinds, names, missing)
     return tuple(run_for_each(inside, sight.of, stop))
+
+
+def needs_module(catalog: Catalog | None, module: str, *, by_klm: bool) -> bool:
+    """Return whether the Kyma has to enable the backup's module before its objects are restored."""
+    row = catalog.row(module) if catalog is not None else None
+    return by_klm and not (row is not None and row.managed)
+
+
+def restore_refusal(plan: Sequence[RestoreStep]) -> str:
+    """Return why nothing of a backup can be created, "" if something can be, or if all of it already exists.
+
+    An object that is still being deleted is waited for.
+    """
+    blocked = [one for one in plan if one.fate is RestoreVerdict.BLOCKED]
+    if not blocked or any(one.is_going or one.fate is RestoreVerdict.CREATE for one in plan):
+        return ""
+    reasons = "; ".join(list(dict.fromkeys(one.reason for one in blocked))[:3])
+    return f"no object of the backup can be created now: {reasons}"
 
 
 def _is_there(ref: ObjectRef, cluster: Cluster) -> bool:

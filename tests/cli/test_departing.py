@@ -80,6 +80,13 @@ def test_what_users_made_is_counted_and_deleted_first_and_then_the_kyma_lets_the
     names = [body["kind"] for body in yaml.safe_load_all(kept.read_text())]
     assert names.count("Function") == 3
     assert "Serverless" in names
+    for words in (("--yes",), ("--dry-run",), ()):
+        status, out, err = run("restore", str(kept), *words)
+        assert (status, "run `kymatui enable serverless`, then restore again" in err) == (2, True), err
+        assert ("[y/N]" in err, "no object of the backup can be created now: the cluster does not serve" in err) == (
+            False,
+            True,
+        )
     assert run("delete", "serverless", "--yes")[0] == 0
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.actions.restore import RestoreVerdict, plan_restore, restore
+from kymatui.actions.restore import RestoreVerdict, plan_restore, restore, restore_refusal
 from kymatui.adapters.files.backups import (
     BackupFile,
     BackupInfo,
@@ -95,6 +95,12 @@ def test_what_would_come_of_each_object_is_seen_before_and_then_comes(place: Pla
         "s": (RestoreVerdict.CREATE, "without its data: a backup holds no values of Secrets"),
     }
     assert [(one.path, one.before, one.after) for one in seen["there"].changes] == [("data.a", "2", "1")]
+
+    assert restore_refusal(list(seen.values())) == ""
+    assert restore_refusal([seen["n"], seen["held"]]) == "", "what is being deleted is waited for"
+    assert restore_refusal([seen["there"]]) == ""
+    refused = restore_refusal([seen["n"], seen["lost"], seen["there"]])
+    assert refused.startswith("no object of the backup can be created now: the cluster does not serve Nothing")
 
     ended = restore(wanted, place.cluster, plan_restore(wanted, place.cluster))
     assert {ref.name for ref in ended.made} == {f"things.{place.group}", "t", "missing", "s"}

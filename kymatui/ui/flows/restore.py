@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.actions.jobs import JobReport, JobSpec
-from kymatui.actions.restore import RestoreStep, plan_restore, restore, was_installed_here
+from kymatui.actions.restore import RestoreStep, needs_module, plan_restore, restore, was_installed_here
 from kymatui.adapters.files.backups import (
     BackupInfo,
     backups_folder,
@@ -78,7 +78,9 @@ async def _restore(app: FlowApp, backup: BackupInfo) -> PreviewVerdict:
     stranger = backup.not_of(cluster.name, await desk.aside(lambda: cluster_identity(cluster)))
     seen = await desk.aside(lambda: plan_restore(objects, cluster))
     charge = str(app.view.charge) if app.view.charge is not None else ""
-    answer = await app.push_screen_wait(PlanScreen(preview_restore(backup, seen, cluster.name, stranger, charge)))
+    enables = needs_module(app.catalog, backup.module, by_klm=backup.by_klm)
+    shown = preview_restore(backup, seen, cluster.name, stranger, charge, enables=enables)
+    answer = await app.push_screen_wait(PlanScreen(shown))
     if answer.is_yes:
         keeps = frozenset({module_key(backup.module)}) if backup.module else frozenset()
         run = partial(_carry_out, objects, backup.module, cluster, seen)

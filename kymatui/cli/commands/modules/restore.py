@@ -15,7 +15,7 @@ from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
-from kymatui.errors import PartlyDoneError, UnknownNameError
+from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError
 
 if TYPE_CHECKING:
     from kymatui.actions.restore import RestoreResult, RestoreStep
@@ -105,7 +105,7 @@ class _Restoration:
         raise UnknownNameError.near("backup of", word, known if not named else (), where=where, hint=hint)
 
     def go(self) -> int:
-        from kymatui.actions.restore import plan_restore
+        from kymatui.actions.restore import needs_module, plan_restore, restore_refusal
 
         args, name = self._args, self._place.cluster.name
         number = len(self._objects)
@@ -117,12 +117,18 @@ class _Restoration:
         stranger = self._heading.not_of(name, self._identity)
         if stranger:
             say(f"warning: {stranger}", sys.stderr)
-        if self._heading.by_klm:
-            module = self._heading.module
-            said = f"lifecycle-manager installed {module}: run `kymatui enable {module}` first"
-            say(said, sys.stderr)
+        module = self._heading.module
+        is_first = needs_module(self._place.catalog, module, by_klm=self._heading.by_klm)
+        hint = f"run `kymatui enable {module}`, then restore again" if is_first else "install the module first"
+        refusal = "" if self._heading.by_klm and not is_first else restore_refusal(plan)  # else it is being installed
+        if is_first and not refusal:
+            say(f"lifecycle-manager installed {module}: run `kymatui enable {module}` first", sys.stderr)
         if args.dry_run:
-            return self._print_plan(plan)
+            self._print_plan(plan, "refused" if refusal else "planned")
+        if refusal:
+            raise RefusedError(refusal, hint=hint)
+        if args.dry_run:
+            return 0
         if all(one.fate.name == "THERE" for one in plan):
             return self._unchanged(plan)
         confirm(
@@ -158,9 +164,8 @@ class _Restoration:
 
     # printing
 
-    def _print_plan(self, seen: Sequence[RestoreStep]) -> int:
-        self._say(_planned(seen), "planned", _summary(seen))
-        return 0
+    def _print_plan(self, seen: Sequence[RestoreStep], outcome: str) -> None:
+        self._say(_planned(seen), outcome, _summary(seen))
 
     def _unchanged(self, plan: Sequence[RestoreStep]) -> int:
         if self._args.output == "table":

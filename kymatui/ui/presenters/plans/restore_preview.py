@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from kymatui.actions.restore import RestoreStep, RestoreVerdict
+from kymatui.actions.restore import RestoreStep, RestoreVerdict, restore_refusal
 from kymatui.adapters.files.backups import BackupInfo
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.plans.plan_preview import Consent, PlannedChange, Preview, PreviewLine
@@ -48,14 +48,19 @@ def _moment(one: BackupInfo) -> str:
     return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(one.made_at))
 
 
-def preview_restore(backup: BackupInfo, seen: Sequence[RestoreStep], name: str, stranger: str, charge: str) -> Preview:
-    """Return the preview; `stranger` says why the backup is of another cluster than `name`, else ""."""
+def preview_restore(
+    backup: BackupInfo, seen: Sequence[RestoreStep], name: str, stranger: str, charge: str, *, enables: bool
+) -> Preview:
+    """Return the preview; `stranger` says why the backup is of another cluster than `name`, else "".
+
+    `enables` means that the Kyma has to enable the module first.
+    """
     return Preview(
         f"{restore_title(backup)}, deleted {_moment(backup)}",
         lines=tuple(map(_line, seen)),
         charge=charge,
-        refusals=tuple(_refusals(seen)),
-        warnings=tuple(_warnings(backup, seen, stranger)),
+        refusals=tuple(_refusals(seen, backup, enables=enables)),
+        warnings=tuple(_warnings(backup, seen, stranger, enables=enables)),
         consents=(Consent("stranger", f"restore the backup of another cluster to {name}"),) if stranger else (),
         question=f"Restore missing objects in {name}?",
         editable=True,
@@ -69,17 +74,19 @@ def _line(one: RestoreStep) -> PreviewLine:
     return PreviewLine(_MARKS[one.fate], str(one.ref), one.reason, tuple(fields))
 
 
-def _refusals(seen: Sequence[RestoreStep]) -> Iterator[str]:
+def _refusals(seen: Sequence[RestoreStep], backup: BackupInfo, *, enables: bool) -> Iterator[str]:
     if not seen:
         yield "the backup has no objects"
     elif all(one.fate is RestoreVerdict.THERE for one in seen):
         yield "no changes: all objects already exist"
+    elif (enables or not backup.by_klm) and (refusal := restore_refusal(seen)):
+        yield refusal
 
 
-def _warnings(backup: BackupInfo, seen: Sequence[RestoreStep], stranger: str) -> Iterator[str]:
+def _warnings(backup: BackupInfo, seen: Sequence[RestoreStep], stranger: str, *, enables: bool) -> Iterator[str]:
     if stranger:
         yield stranger
-    if backup.by_klm:
+    if enables:
         yield f"lifecycle-manager installed {backup.module}: enable it first, then restore the objects of its users"
     blocked = sum(one.fate is RestoreVerdict.BLOCKED for one in seen)
     if blocked:
