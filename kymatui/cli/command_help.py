@@ -5,10 +5,12 @@ Read for help and for the reference pages only; no command needs it to run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
+from kymatui.cli.command_table import COMMANDS
 from kymatui.cli.output.program_name import example_as_started
+from kymatui.errors import nearest_names
 
 GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("read a cluster", ("catalog", "module", "checks", "events", "logs", "drift", "audit", "diagnose")),
@@ -57,7 +59,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "audit": (
         "kymatui audit",
-        "kymatui audit -o sarif --fail-on error",
+        "kymatui audit --module keda --rule drift.fields",
         "kymatui audit explain image.tag         # what a rule means; `kymatui audit rules` lists them",
         "kymatui audit --remote                  # a whole fleet",
     ),
@@ -316,11 +318,18 @@ SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "drift": ("diff", "outdated"),
     "check": ("verify", "diff"),
     "restore": ("backups", "backup"),
-    "upgrade": ("rollback", "update", "downgrade"),
+    "upgrade": ("rollback", "downgrade", "undo", "update"),
+    "channel": ("rollback", "downgrade", "undo"),
     "fleet": ("runtimes",),
     "windows": ("maintenance",),
 }
 """Words of other tools, by the command that does the same here: for "did you mean"."""
+
+
+def commands_like(word: str, more: Iterable[str] = ()) -> list[str]:
+    """Return the commands that do what other tools call so, else those that are spelled almost like a word."""
+    same = [name for name, words in SYNONYMS.items() if word in words]
+    return same or nearest_names(word, [*(command.name for command in COMMANDS), *more])
 
 
 def format_examples(name: str) -> str:

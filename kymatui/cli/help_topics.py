@@ -43,6 +43,17 @@ KYMATUI_KEY_PASSWORD   password of a private key that signs
 NO_COLOR               no colours
 XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME   folders of configuration, caches, backups and journals"""
 
+_ROLLBACK: Final = """\
+kymatui has no command `rollback`. How you go back to an earlier version depends on who manages the module.
+
+Installed by kymatui: `kymatui upgrade NAME --version VERSION --allow-downgrade`. A chart of a path
+needs --chart again. Objects that an upgrade deleted are in its backup: `kymatui restore NAME`.
+
+Managed by lifecycle-manager: it never downgrades. `kymatui disable NAME` and `kymatui enable NAME --channel CHANNEL`
+install the version of another channel; this deletes the module and its module CR first.
+
+A setting of the Kyma: repeat the command with the value before, which the plan displays in the column BEFORE."""
+
 _OUTPUT: Final = """\
 -o table    for people (default)
 -o wide     more columns, lines as long as they are
@@ -80,4 +91,5 @@ TOPICS: Final[Mapping[str, Topic]] = {
     "glossary": Topic("states, drift, who acts: meaning and what to do", _glossary),
     "output": Topic("output formats, errors in JSON", lambda: _OUTPUT),
     "read-only": Topic("how read-only mode works", lambda: _READ_ONLY),
+    "rollback": Topic("how to go back to an earlier version", lambda: _ROLLBACK),
 }

@@ -28,6 +28,7 @@ class _Parser(argparse.ArgumentParser):
         more.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(*args, **more)
         self._positionals.title = "arguments"
+        self._words: list[str] = []
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"usage: {self.usage_line()}; {self._help_hint()}")
@@ -58,6 +59,7 @@ class _Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse the arguments. Raises UsageError for arguments that the command does not have."""
+        self._words = list(args or ())
         found, left = super().parse_known_args(args, namespace)
         if left:
             self.refuse_unknown(left)
@@ -73,7 +75,20 @@ class _Parser(argparse.ArgumentParser):
         if option in _IN_KUBECONFIG:
             hint = "choose a context of the kubeconfig with --context"
             raise UnknownNameError(f"kymatui reads {option} from the kubeconfig only", hint=hint)
-        raise UnknownNameError.near("option", option, self._option_string_actions, hint=self._help_hint())
+        near = did_you_mean(_near_options(option, self._listed_options()))
+        raise UnknownNameError(f'no option "{option}"{near}', hint=self._help_hint())
+
+    def _listed_options(self) -> list[str]:
+        """Return the options that may be suggested: neither hidden names nor --help, which is in the hint."""
+        actions = self._option_string_actions.items()
+        return [name for name, one in actions if one.help != argparse.SUPPRESS and one.dest != "help"]
+
+    def _refuse_unknown_options(self) -> None:
+        """Refuse an unknown option before its value: argparse takes the value for an argument of the command."""
+        names = (word.partition("=")[0] for word in self._words if word.startswith("--") and len(word) > 2)
+        unknown = [name for name in names if not any(one.startswith(name) for one in self._option_string_actions)]
+        if unknown:
+            self.refuse_unknown(unknown)
 
     def _help_hint(self) -> str:
         return f"run `{self.prog} --help`"
@@ -82,6 +97,8 @@ class _Parser(argparse.ArgumentParser):
         """Raises UnknownNameError for a value that is not among the choices."""
         if action.choices is None or value in action.choices:
             return
+        if not action.option_strings:
+            self._refuse_unknown_options()
         known = [str(one) for one in action.choices]
         hint = f"valid: {', '.join(known)}"
         if action.option_strings:
@@ -140,9 +157,9 @@ class _TopParser(_Parser):
     def refuse_unknown(self, words: Sequence[str]) -> NoReturn:
         """As of any command; an option that only commands have is named with those commands."""
         option = next((word.partition("=")[0] for word in words if word.startswith("-")), "")
-        if option and not nearest_names(option, self._option_string_actions):
+        if option and not _near_options(option, self._listed_options()):
             owners = _option_owners()
-            if near := nearest_names(option, owners, 1):
+            if near := _near_options(option, owners)[:1]:
                 where = f"{near[0]} (option of {', '.join(owners[near[0]])})"
                 raise UnknownNameError(f'no option "{option}"{did_you_mean([where])}', hint=self._help_hint())
         super().refuse_unknown(words)
@@ -166,11 +183,17 @@ class _TopParser(_Parser):
                 next(rest, None)
 
     def _refuse_command(self, word: str) -> NoReturn:
-        from kymatui.cli.command_help import SYNONYMS
+        from kymatui.cli.command_help import commands_like
+        from kymatui.cli.help_topics import TOPICS
 
-        near = nearest_names(word, [command.name for command in COMMANDS])
-        near = near or [name for name, words in SYNONYMS.items() if word in words]
-        raise UnknownNameError(f'no command "{word}"{did_you_mean(near)}', hint=self._help_hint())
+        hint = f"run `kymatui help {word}`" if word in TOPICS else self._help_hint()
+        raise UnknownNameError(f'no command "{word}"{did_you_mean(commands_like(word))}', hint=hint)
+
+
+def _near_options(option: str, known: Iterable[str]) -> list[str]:
+    """Return the options that are spelled almost like one; the dashes, which all have, do not count."""
+    bare = {name.lstrip("-"): name for name in known if name.startswith("--")}
+    return [bare[name] for name in nearest_names(option.lstrip("-"), bare)]
 
 
 def spelled_as(text: str, choices: Iterable[str]) -> str:

@@ -227,9 +227,13 @@ def _versions(typed: Typed) -> Iterable[str]:
 
 
 def _rules(typed: Typed) -> Iterable[str]:
+    return _every_rule(typed) if typed.positionals[:1] == ["explain"] else ()
+
+
+def _every_rule(_: Typed) -> Iterable[str]:
     from kymatui.domain.audit.report import RULES
 
-    return [rule.id for rule in RULES] if typed.positionals[:1] == ["explain"] else ()
+    return [rule.id for rule in RULES]
 
 
 def _settings(typed: Typed) -> Iterable[str]:
@@ -258,11 +262,13 @@ _PROVIDERS: dict[str, Callable[[Typed], Iterable[str]]] = {
     "name": _modules,
     "names": _modules,
     "module": _modules,
+    "modules": _modules,
     "version": _versions,
     "labels": _labels,
     "remote": _runtimes,
     "runtime": _runtimes,
     "rule": _rules,
+    "rules": _every_rule,
     "argument": _settings,
 }
 

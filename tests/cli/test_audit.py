@@ -189,6 +189,18 @@ def test_files_that_cannot_be_used_are_named(
     assert said in err
 
 
+def test_findings_are_listed_by_module_rule_and_severity(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = findings(capsys)
+    keda = findings(capsys, "--module", "keda")
+    assert keda == [one for one in whole if one["module"] == "keda"] != []
+    changed = findings(capsys, "--rule", "drift.fields", "--rule", "image.tag", "--severity", "warning")
+    assert {one["rule"] for one in changed} == {"drift.fields"}
+    assert len(changed) == sum(one["rule"] == "drift.fields" for one in whole)
+    assert run(capsys, "--rule", "drift.fields", "--module", "nats")[0] == 0, "the exit status is of what is listed"
+    status, out, err = run(capsys, "--module", "kedaa")
+    assert (status, out, 'no module "kedaa"' in err) == (64, "", True)
+
+
 def test_rules_are_listed_and_explained(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "rules")
     assert status == 0

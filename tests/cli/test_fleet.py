@@ -103,6 +103,20 @@ def test_the_matrix_is_limited_to_modules_that_the_fleet_has(capsys: pytest.Capt
     )
 
 
+def test_a_filter_has_one_name_in_lists_and_edits_and_its_other_names_work(capsys: pytest.CaptureFixture[str]) -> None:
+    for one, other in (("--module", "--having"), ("--in-channel", "--channel")):
+        value = "keda" if one == "--module" else "fast"
+        assert runtimes(capsys, one, value) == runtimes(capsys, other, value) != []
+        assert other not in run(capsys, "help", "fleet")[1]
+    whole = {one["name"]: one for one in runtimes(capsys)}
+    name, shoot = next((name, one["shoot"]) for name, one in whole.items() if one["shoot"])
+    for word in (name, shoot, f"kcp-system/{name}"):
+        assert [one["name"] for one in runtimes(capsys, "--runtime", word)] == [name]
+    status, out, _ = run(capsys, "policy", "keda", "Ignore", "--fleet", "--runtime", shoot, "--dry-run", "-o", "json")
+    assert status in (0, 2, 3)
+    assert [one["runtime"] for one in json.loads(out)["runtimes"]] == [f"kcp-system/{name}"]
+
+
 def test_a_version_that_no_runtime_reports_is_answered_with_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "fleet", "--module", "keda@1.4.0")
     assert (status, out.splitlines()[-1]) == (0, "no runtime that matches reports keda 1.4.0; reported: 1.5.0: 9")

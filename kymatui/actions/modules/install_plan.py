@@ -151,10 +151,12 @@ def install_intent(port: InstallPort, request: InstallRequest) -> Intent:
 def require_unmanaged(port: InstallPort, module: str, *, direct: bool) -> None:
     """Raise RefusedError where lifecycle-manager has the module, or nobody can tell and `direct` does not insist."""
     snapshot, seen = port.snapshot(), read_catalog(port)
+    row = seen.row(module)
     keeper = detect_management(snapshot).keeper
-    against = list(install_refusals(seen, module, seen.row(module), snapshot.feeds, direct=direct, keeper=keeper))
+    against = list(install_refusals(seen, module, row, snapshot.feeds, direct=direct, keeper=keeper))
     if against:
-        raise RefusedError("; ".join(against), hint="no changes made")
+        other = f"; `kymatui channel {module} CHANNEL` changes its version" if row is not None and row.managed else ""
+        raise RefusedError("; ".join(against), hint=f"no changes made{other}")
 
 
 def _present(port: InstallPort, request: InstallRequest) -> InstallRequest:

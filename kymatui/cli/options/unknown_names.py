@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kymatui.actions.unknown_names import unknown_module
-from kymatui.errors import UnknownNameError
+from kymatui.errors import UnknownNameError, UsageError
+
+_VERSION: Final = re.compile(r"v?\d+\.\d+(\.\d+)?([-+].*)?")
 
 if TYPE_CHECKING:
     from kymatui.actions.session import ListedSession
@@ -31,6 +34,15 @@ def require_known(session: ListedSession, names: Sequence[str], channel: str | N
             raise unknown_module(seen, name)
     if channel and channel not in seen.channels:
         raise _unknown_channel(channel, seen.channels, f"in {seen.cluster}")
+
+
+def refuse_versions(names: Sequence[str], hint: str) -> None:
+    """Raise UsageError for a version among names of modules; NAME and VERSION in `hint` are replaced."""
+    for place, name in enumerate(names):
+        if _VERSION.fullmatch(name):
+            module = names[place - 1] if place else "NAME"
+            said = hint.replace("NAME", module).replace("VERSION", name)
+            raise UsageError(f'"{name}" is a version, not a module', hint=said)
 
 
 def require_states(wanted: Sequence[str], fleet: Fleet) -> None:

@@ -23,7 +23,8 @@ CHANGED = AuditRule(
     "another client changed a field of a module's object",
     Severity.WARNING,
     "The module differs from its release; the next upgrade reverts the change or stops with a conflict.",
-    "Compare with `kymatui check MODULE`; install again with --force, or make the change in the module CR.",
+    "Installed by kymatui: compare with `kymatui check MODULE`, repair with `kymatui install MODULE --force`. "
+    "Managed by lifecycle-manager: revert the field, or make the change in the module CR or its channel.",
 )
 MISSING = AuditRule(
     "drift.missing",
@@ -37,14 +38,16 @@ FOREIGN = AuditRule(
     "an object of a module was not written by the module's installer",
     Severity.WARNING,
     "Another client recreated or adopted it; upgrades stop with a conflict, and deletions may leave it.",
-    "Find its owner; install the module again with --force to take it back.",
+    "Find its owner. Installed by kymatui: `kymatui install MODULE --force` takes it back. "
+    "Managed by lifecycle-manager: delete the object, and lifecycle-manager creates it again.",
 )
 UNSEEN = AuditRule(
     "drift.unseen",
     "it is unknown whether objects of a module were changed",
     Severity.INFO,
     "Without findings, objects may still have been changed.",
-    "Run `kymatui check MODULE`, which compares with the source by a server-side dry run (needs write permission).",
+    "Installed by kymatui: run `kymatui check MODULE`, which compares with the source by a server-side dry run (needs "
+    "write permission). Managed by lifecycle-manager: allow reading the objects that the finding names.",
 )
 RULES = (CHANGED, MISSING, FOREIGN, UNSEEN)
 

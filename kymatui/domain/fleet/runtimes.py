@@ -91,6 +91,11 @@ class Runtime:
         return self.ref.name
 
     @property
+    def runtime_id(self) -> str:
+        """Return the id that the broker gave the runtime, "" if unknown."""
+        return self.labels.get(f"{_LABELS}/runtime-id", "")
+
+    @property
     def drifting(self) -> tuple[RuntimeModule, ...]:
         """Return the modules that do not have their channel's version."""
         return tuple(module for module in self.modules if module.drifts)

@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any, Final
 from kymatui.cli.options.confirmation import confirm, no_changes_on_interrupt
 from kymatui.cli.options.direct_install import cancellable
 from kymatui.cli.options.editing import action_words
+from kymatui.cli.options.fleet_filters import (
+    FILTERS,
+    add_fleet_filters,
+    choose,
+    read_selected_fleet,
+    require_drift,
+)
 from kymatui.cli.options.uninstalls import consent_of
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import markdown, say, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UnknownNameError, UsageError
+from kymatui.errors import CancelledError, KymatuiError, PartlyDoneError, RefusedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,16 +41,7 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--allow-fleet-writes", action="store_true", help="allow edits; without it, only the plan is displayed"
     )
-    group.add_argument("--runtime", action="append", metavar="NAME", help="only the runtime with this name; repeatable")
-    group.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
-    group.add_argument("--plan", metavar="PLAN", help="only runtimes of this plan")
-    group.add_argument("--region", metavar="REGION", help="only runtimes in this region")
-    group.add_argument("--state", action="append", metavar="STATE", help="only runtimes in this state; repeatable")
-    group.add_argument("--in-channel", metavar="CHANNEL", help="only runtimes in this channel")
-    group.add_argument("--having", metavar="NAME[@VERSION]", help="only runtimes that have this module")
-    group.add_argument(
-        "--drifting", action="store_true", help="only runtimes with a module in another version than its channel"
-    )
+    add_fleet_filters(group, has_channel="--channel" in parser._option_string_actions)
     group.add_argument(
         "--canaries", type=int, default=1, metavar="N", help="number of runtimes to edit first, one by one (default: 1)"
     )
@@ -57,7 +55,7 @@ def add_fleet_options(parser: argparse.ArgumentParser) -> None:
 
 
 _WITHOUT_FLEET: Final = {"selector": "", "drifting": False, "allow_fleet_writes": False, "canaries": 1, "at_once": 4}
-_SELECTING: Final = ("runtime", "plan", "region", "state", "in_channel", "having", *_WITHOUT_FLEET)
+_SELECTING: Final = dict.fromkeys((*FILTERS, *_WITHOUT_FLEET))
 
 
 def refuse_fleet_options(args: argparse.Namespace) -> None:
@@ -111,26 +109,11 @@ def run(args: argparse.Namespace, toggle: ModuleEdit) -> int:
 
 def selected_runtimes(args: argparse.Namespace, options: RemoteOptions) -> list[str]:
     """The names (with their namespaces) of the runtimes that the words choose, in order."""
-    from kymatui.cli.commands.fleet.fleet import choose, read_selected_fleet, require_drift
-
     _, fleet, notes = read_selected_fleet(options.control, args.selector)
     for note in notes:
         say(f"kymatui: {note}", sys.stderr)
-    words = argparse.Namespace(
-        state=args.state,
-        channel=args.in_channel,
-        plan=args.plan,
-        region=args.region,
-        drifting=args.drifting,
-        module=args.having,
-    )
-    require_drift(fleet, words)
-    known = [runtime.name for runtime in fleet.runtimes]
-    for name in args.runtime or ():
-        if name not in known:
-            raise UnknownNameError.near("runtime", name, known, hint="`kymatui fleet` lists the runtimes")
-    chosen_ones = choose(fleet, options.control, words)
-    found = [one for one in chosen_ones if not args.runtime or one.name in args.runtime]
+    require_drift(fleet, args)
+    found = choose(fleet, options.control, args)
     if not found:
         raise UsageError("no runtime matches the options", hint="`kymatui fleet` lists the runtimes")
     return [f"{runtime.ref.namespace}/{runtime.name}" for runtime in found]

@@ -7,8 +7,9 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from kymatui.cli.options.fleet_filters import add_fleet_filters, choose, read_selected_fleet, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
-from kymatui.cli.options.unknown_names import require_in_fleet, require_plan_and_region, require_states
+from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.listing import Listing, ListPrinter
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.durations import format_duration
@@ -16,12 +17,10 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
-from kymatui.errors import InvalidError, KymatuiError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
     from kymatui.domain.fleet.runtimes import Fleet, Runtime, RuntimeModule, VersionCounts
     from kymatui.domain.snapshot.missing_lists import UnknownFact
 
@@ -40,15 +39,7 @@ class FleetCommand:
 
         add_list_output(parser)
         add_list_timeout(parser)
-        parser.add_argument("--state", action="append", metavar="STATE", help="only runtimes in this state; repeatable")
-        parser.add_argument("--channel", metavar="CHANNEL", help="only runtimes in this channel")
-        parser.add_argument("--plan", metavar="PLAN", help="only runtimes of this plan")
-        parser.add_argument("--region", metavar="REGION", help="only runtimes in this region")
-        parser.add_argument("--module", metavar="NAME[@VERSION]", help="only runtimes that have this module")
-        parser.add_argument(
-            "--drifting", action="store_true", help="only runtimes with a module in another version than its channel"
-        )
-        parser.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
+        add_fleet_filters(parser)
         if self.matrix:
             parser.add_argument("modules", nargs="*", metavar="MODULE", help="only these modules (default: all)")
         else:
@@ -84,60 +75,6 @@ class FleetCommand:
 
 
 FLEET, MATRIX = FleetCommand(), FleetCommand(matrix=True)
-
-
-def read_selected_fleet(options: SessionOptions, selector: str) -> tuple[str, Fleet, tuple[str, ...]]:
-    """As `read_fleet`, of what the server selects; UsageError for what it does not take as a selector."""
-    from kymatui.adapters.sessions.control_plane.fleet_lists import read_fleet
-
-    try:
-        return read_fleet(options, labels=selector)
-    except InvalidError as error:
-        if not selector:
-            raise
-        hint = "use key=value, key!=value, key, !key or key in (a, b), joined by commas"
-        raise UsageError(f"invalid selector {selector!r}: {error}", hint=hint) from error
-
-
-def require_drift(fleet: Fleet, args: argparse.Namespace) -> None:
-    """Raise KymatuiError where runtimes are to be chosen by a drift that is not known."""
-    if args.drifting and fleet.unknown_drift is not None:
-        raise KymatuiError(f"drift is unknown: {fleet.unknown_drift}", hint="run the command without --drifting")
-
-
-def choose(fleet: Fleet, control: SessionOptions, args: argparse.Namespace) -> list[Runtime]:
-    """Return the runtimes that the words choose; raise UnknownNameError where a name chose none and nothing has it."""
-    require_states(args.state or (), fleet)
-    found = [runtime for runtime in fleet.runtimes if is_chosen(runtime, args)]
-    if not found:
-        if args.plan or args.region:
-            cluster, whole, _ = read_selected_fleet(replace(control, namespace=""), "")
-            require_plan_and_region(args.plan, args.region, cluster, whole)
-        modules = [args.module.partition("@")[0]] if args.module else []
-        require_in_fleet(control, modules, [args.channel] if args.channel else [])
-    return found
-
-
-def is_chosen(runtime: Runtime, args: argparse.Namespace) -> bool:
-    """Whether `--state`, `--channel`, `--plan`, `--region`, `--module` and `--drifting` choose it."""
-    if args.state and runtime.state.lower() not in [state.lower() for state in args.state]:
-        return False
-    pairs = ((args.channel, runtime.channel), (args.plan, runtime.plan), (args.region, runtime.region))
-    if any(wanted and wanted != found for wanted, found in pairs):
-        return False
-    if args.drifting and not runtime.drifting:
-        return False
-    return _has_module(runtime, args.module)
-
-
-def _has_module(runtime: Runtime, wanted: str | None) -> bool:
-    from kymatui.domain.kyma.versions import same_version
-
-    if not wanted:
-        return True
-    name, _, version = wanted.partition("@")
-    module = runtime.module(name)
-    return module is not None and (not version or same_version(module.version, version))
 
 
 def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | None) -> Listing[Runtime]:

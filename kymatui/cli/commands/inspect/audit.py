@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
-from kymatui.cli.options.unknown_names import require_namespace
+from kymatui.cli.options.unknown_names import require_in_fleet, require_known, require_namespace
 from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render, render_document
 from kymatui.cli.output.printing import document, markdown, say, table
 from kymatui.cli.parser import add_cluster_options
@@ -40,10 +40,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="?",
+        type=_subcommand,
         choices=("rules", "explain"),
         help="rules: list all rules; explain: print one rule (default: audit the cluster)",
     )
     parser.add_argument("rule", nargs="?", metavar="ID", help="with explain: the rule, e.g. image.tag")
+    parser.add_argument(
+        "--module", dest="modules", action="append", metavar="NAME", help="only findings of this module; repeatable"
+    )
+    parser.add_argument(
+        "--rule", dest="rules", action="append", metavar="ID", help="only findings of this rule; repeatable"
+    )
+    parser.add_argument(
+        "--severity", choices=_SEVERITIES, default="info", help="lowest severity to list (default: info)"
+    )
     add_list_output(parser, *_REPORTS)
     parser.add_argument(
         "--ignore", metavar="FILE", help="file of accepted findings, each with a reason and an expiry date"
@@ -75,21 +85,52 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _subcommand(text: str) -> str:
+    """Return the subcommand. Raise UsageError for a rule, which `explain` and --rule take."""
+    from kymatui.domain.audit.report import find_rule
+
+    if find_rule(text) is None:
+        return text
+    hint = f"run `kymatui audit explain {text}`, or `kymatui audit --rule {text}` for its findings"
+    raise UsageError(f"{text} is a rule, not a subcommand", hint=hint)
+
+
 def run(args: argparse.Namespace) -> int:
     if args.what == "rules":
         return _list_rules(args)
     if args.what == "explain":
         return _explain(args)
+    for identifier in args.rules or ():
+        _require_rule(identifier)
     ignores = _ignores(args.ignore)
     known = _baseline(args.baseline)
     printer, status = ListPrinter(args), 0
     for report in read_again(args, lambda: _audited(args, ignores), limited=False):
         if args.save_baseline:
             _save(Path(args.save_baseline), report)
-        new = replace(report, findings=tuple(item for item in report.findings if item.fingerprint not in known))
+        new = _narrowed(report, args, known)
         status = RefusedError.exit_code if _fails(new, args.fail_on) else 0
         printer.put(_text(new, args))
     return status
+
+
+def _narrowed(report: AuditReport, args: argparse.Namespace, known: frozenset[str]) -> AuditReport:
+    """Return the report without findings of the baseline, and of other modules, rules or lower severities."""
+    from kymatui.domain.audit.findings import severity_rank
+    from kymatui.domain.kyma.problems import Severity
+
+    lowest = severity_rank(Severity(args.severity))
+
+    def is_chosen(item: AuditFinding) -> bool:
+        return (
+            (not args.modules or item.module in args.modules)
+            and (not args.rules or item.rule.id in args.rules)
+            and severity_rank(item.severity) <= lowest
+        )
+
+    findings = (item for item in report.findings if item.fingerprint not in known and is_chosen(item))
+    ignored = (pair for pair in report.ignored if is_chosen(pair[0]))
+    return replace(report, findings=tuple(findings), ignored=tuple(ignored))
 
 
 def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditReport:
@@ -116,6 +157,7 @@ def _audited(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> Audi
         session.require_kyma()
         if not is_remote(args):  # there it is the namespace of the control plane's Kymas
             require_namespace(session.cluster, args)
+        require_known(session, args.modules or (), None)
         return audit_session(session, ignores)
     except KymatuiError as error:
         by_hand = args.skr_kubeconfig or args.skr_context  # then it is the words that are wrong, and not the runtime
@@ -134,6 +176,7 @@ def _fleet(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditR
 
     args.remote = None
     options, _ = remote_options_of(args, read_only=True)
+    require_in_fleet(options.control, args.modules or (), ())
     with cancellable() as cancel:
         report, notes = audit_fleet(options, ignores, deep=args.objects, tell=_Progress(), cancel=cancel)
     for note in notes:
@@ -287,15 +330,9 @@ def _list_rules(args: argparse.Namespace) -> int:
 
 
 def _explain(args: argparse.Namespace) -> int:
-    from kymatui.domain.audit.report import RULES, find_rule
-
-    identifier = args.rule
-    if not identifier:
+    if not args.rule:
         raise UsageError("missing rule", hint="run `kymatui audit explain RULE`; `kymatui audit rules` lists the rules")
-    rule = find_rule(identifier)
-    if rule is None:
-        known = [rule.id for rule in RULES]
-        raise UnknownNameError.near("rule", identifier, known, hint="`kymatui audit rules` lists the rules")
+    rule = _require_rule(args.rule)
     if args.output == "name":
         say(rule.id)
     elif not is_table(args.output) and args.output not in _REPORTS:
@@ -303,6 +340,17 @@ def _explain(args: argparse.Namespace) -> int:
     else:
         say(f"{rule.id} ({rule.severity.value}): {rule.title}\n\nWhy: {rule.why}\nWhat to do: {rule.remedy}")
     return 0
+
+
+def _require_rule(identifier: str) -> AuditRule:
+    """Return the rule with an id. Raise UnknownNameError if there is none."""
+    from kymatui.domain.audit.report import RULES, find_rule
+
+    rule = find_rule(identifier)
+    if rule is None:
+        known = [rule.id for rule in RULES]
+        raise UnknownNameError.near("rule", identifier, known, hint="`kymatui audit rules` lists the rules")
+    return rule
 
 
 def _rule_json(rule: AuditRule) -> dict[str, Any]:

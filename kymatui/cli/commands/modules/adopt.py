@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, open_context
+from kymatui.cli.options.unknown_names import refuse_versions
 
 
 class AdoptCommand:
@@ -24,6 +25,7 @@ class AdoptCommand:
 
         names = list(dict.fromkeys(args.names))
         refuse_words_for_one(args, names)
+        refuse_versions(names, "run `kymatui adopt NAME`, then `kymatui upgrade NAME --version VERSION`")
         with open_context(args, once=args.dry_run) as place:
             named = [(name, place.source, place.namespace) for name in names]
             return install_modules(place, "adopt", named, Adoption.AS_IS)

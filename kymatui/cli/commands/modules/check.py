@@ -49,6 +49,7 @@ class CheckCommand:
         from kymatui.engine.jobs.run import SystemClock
 
         with open_context(args, once=True) as place:
+            _refuse_managed(place, args.name)
             last = _pin_version(place, args)
             source, namespace = self._source(place, args)
             wanted = install_request(place, args.name, source, namespace, Adoption.NEVER)
@@ -85,6 +86,16 @@ class CheckCommand:
         """A chart that is not named is the one that is written down, with the values that it was given."""
         args.keeps_values = not place.source.chart
         return recorded_source(place, args.name)
+
+
+def _refuse_managed(place: CommandContext, name: str) -> None:
+    """Raise RefusedError for a module of lifecycle-manager, of which kymatui has no installation to compare."""
+    row = place.catalog.row(name)
+    if row is not None and (row.managed or row.mandatory):
+        raise RefusedError(
+            f"{name} is managed by lifecycle-manager; `check` compares only what kymatui installed",
+            hint=f"`kymatui audit --module {name}` lists changed fields, `kymatui module {name}` versions and state",
+        )
 
 
 def _drifted(drift: ObjectDrift, field: DriftedField | None) -> list[str]:

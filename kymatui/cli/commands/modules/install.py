@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kymatui.cli.commands.modules.install_run import install_modules, refuse_words_for_one
 from kymatui.cli.commands.modules.upgrade import recorded_source, upgrade_all
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, open_context
+from kymatui.cli.options.unknown_names import refuse_versions
 from kymatui.errors import UsageError
 
 
@@ -45,6 +46,7 @@ class InstallCommand:
                 "use either module names or --all", hint="run `kymatui upgrade NAME` or `kymatui upgrade --all`"
             )
         refuse_words_for_one(args, names)
+        refuse_versions(names, f"run `kymatui {'upgrade' if self.upgrade else 'install'} NAME --version VERSION`")
         with open_context(args, once=args.dry_run) as place:
             if every:
                 return upgrade_all(place)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.cli.options.editing import add_editing, open_for_edit
 from kymatui.cli.options.uninstalls import add_uninstalling
+from kymatui.cli.options.unknown_names import refuse_versions
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import UsageError
 
@@ -55,6 +56,7 @@ class KymaEditCommand:
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.cli.commands.modules.kyma_edit_run import EditRun
 
+        refuse_versions(args.names, "the channel decides the version: `kymatui channel NAME CHANNEL`")
         toggles = [self._toggle(args, name) for name in dict.fromkeys(args.names)]
         if args.backup and (len(toggles) > 1 or args.fleet):
             raise UsageError(

@@ -10,7 +10,7 @@ from typing import Any
 from kymatui import __version__
 from kymatui.cli.output.printing import document, say
 from kymatui.cli.parser import build_parser
-from kymatui.errors import UnknownNameError
+from kymatui.errors import UnknownNameError, did_you_mean
 
 
 class HelpCommand:
@@ -22,7 +22,8 @@ class HelpCommand:
         )
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.cli.command_table import COMMANDS, by_name
+        from kymatui.cli.command_help import commands_like
+        from kymatui.cli.command_table import by_name
         from kymatui.cli.help_topics import TOPICS
 
         if args.name in TOPICS:
@@ -34,9 +35,8 @@ class HelpCommand:
             say("\n".join(["", "topics (kymatui help TOPIC):", *lines]))
             return 0
         if by_name(args.name) is None:
-            raise UnknownNameError.near(
-                "command or topic", args.name, [*(one.name for one in COMMANDS), *TOPICS], hint="run `kymatui help`"
-            )
+            near = did_you_mean(commands_like(args.name, TOPICS))
+            raise UnknownNameError(f'no command or topic "{args.name}"{near}', hint="run `kymatui help`")
         try:
             build_parser([args.name, "--help"]).parse_args([args.name, "--help"])
         except SystemExit as left:

@@ -1,0 +1,110 @@
+"""The options that select runtimes of a control plane, the same in lists and in edits of several runtimes."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kymatui.cli.options.unknown_names import require_in_fleet, require_plan_and_region, require_states
+from kymatui.errors import InvalidError, KymatuiError, UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+    from kymatui.domain.fleet.runtimes import Fleet, Runtime
+
+FILTERS: Final = ("runtime", "selector", "plan", "region", "state", "in_channel", "module", "drifting")
+"""The names of the options in the parsed arguments."""
+
+
+def add_fleet_filters(group: argparse._ActionsContainer, *, has_channel: bool = False) -> None:
+    """Add the filters, with their other names hidden; `has_channel` if the command has another option --channel."""
+    group.add_argument(
+        "--runtime",
+        action="append",
+        metavar="NAME",
+        help="only this runtime: Kyma name, shoot or runtime ID; repeatable",
+    )
+    group.add_argument("-l", "--selector", metavar="SELECTOR", default="", help="only Kymas with these labels")
+    group.add_argument("--plan", metavar="PLAN", help="only runtimes of this plan")
+    group.add_argument("--region", metavar="REGION", help="only runtimes in this region")
+    group.add_argument("--state", action="append", metavar="STATE", help="only runtimes in this state; repeatable")
+    group.add_argument("--in-channel", metavar="CHANNEL", help="only runtimes in this channel")
+    group.add_argument("--module", metavar="NAME[@VERSION]", help="only runtimes that have this module")
+    group.add_argument("--having", dest="module", metavar="NAME[@VERSION]", help=argparse.SUPPRESS)
+    if not has_channel:
+        group.add_argument("--channel", dest="in_channel", metavar="CHANNEL", help=argparse.SUPPRESS)
+    group.add_argument(
+        "--drifting", action="store_true", help="only runtimes with a module in another version than its channel"
+    )
+
+
+def read_selected_fleet(options: SessionOptions, selector: str) -> tuple[str, Fleet, tuple[str, ...]]:
+    """As `read_fleet`, of what the server selects; UsageError for what it does not take as a selector."""
+    from kymatui.adapters.sessions.control_plane.fleet_lists import read_fleet
+
+    try:
+        return read_fleet(options, labels=selector)
+    except InvalidError as error:
+        if not selector:
+            raise
+        hint = "use key=value, key!=value, key, !key or key in (a, b), joined by commas"
+        raise UsageError(f"invalid selector {selector!r}: {error}", hint=hint) from error
+
+
+def require_drift(fleet: Fleet, args: argparse.Namespace) -> None:
+    """Raise KymatuiError where runtimes are to be chosen by a drift that is not known."""
+    if args.drifting and fleet.unknown_drift is not None:
+        raise KymatuiError(f"drift is unknown: {fleet.unknown_drift}", hint="run the command without --drifting")
+
+
+def choose(fleet: Fleet, control: SessionOptions, args: argparse.Namespace) -> list[Runtime]:
+    """Return the runtimes that the words choose; raise UnknownNameError where a name chose none and nothing has it."""
+    require_states(args.state or (), fleet)
+    _require_runtimes(fleet, args.runtime or ())
+    found = [runtime for runtime in fleet.runtimes if is_chosen(runtime, args)]
+    if not found:
+        if args.plan or args.region:
+            cluster, whole, _ = read_selected_fleet(replace(control, namespace=""), "")
+            require_plan_and_region(args.plan, args.region, cluster, whole)
+        modules = [args.module.partition("@")[0]] if args.module else []
+        require_in_fleet(control, modules, [args.in_channel] if args.in_channel else [])
+    return found
+
+
+def is_chosen(runtime: Runtime, args: argparse.Namespace) -> bool:
+    """Whether the filters choose it."""
+    if args.runtime and not any(_is_named(runtime, name) for name in args.runtime):
+        return False
+    if args.state and runtime.state.lower() not in [state.lower() for state in args.state]:
+        return False
+    pairs = ((args.in_channel, runtime.channel), (args.plan, runtime.plan), (args.region, runtime.region))
+    if any(wanted and wanted != found for wanted, found in pairs):
+        return False
+    if args.drifting and not runtime.drifting:
+        return False
+    return _has_module(runtime, args.module)
+
+
+def _has_module(runtime: Runtime, wanted: str | None) -> bool:
+    from kymatui.domain.kyma.versions import same_version
+
+    if not wanted:
+        return True
+    name, _, version = wanted.partition("@")
+    module = runtime.module(name)
+    return module is not None and (not version or same_version(module.version, version))
+
+
+def _is_named(runtime: Runtime, name: str) -> bool:
+    """Whether a name is that of the Kyma, `namespace/name`, the shoot or the runtime id, as for --remote."""
+    return name in (runtime.name, runtime.ref.path, runtime.shoot, runtime.runtime_id)
+
+
+def _require_runtimes(fleet: Fleet, names: Sequence[str]) -> None:
+    """Raise UnknownNameError for a runtime that the control plane does not have, or that the selector leaves out."""
+    for name in names:
+        if not any(_is_named(runtime, name) for runtime in fleet.runtimes):
+            known = {one for runtime in fleet.runtimes for one in (runtime.name, runtime.shoot) if one}
+            raise UnknownNameError.near("runtime", name, known, hint="`kymatui fleet` lists the runtimes")
