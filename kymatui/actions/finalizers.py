@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kymatui.domain.kubernetes.object_meta import parse_time
+from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION, parse_time
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.deletion.deletion_state import DeletionState, explain_finalizers
 from kymatui.errors import RefusedError
@@ -51,7 +51,8 @@ def blocked_objects(seen: DeletionState, cluster: Cluster) -> tuple[BlockedObjec
 
 
 def _is_held(body: Object) -> bool:
-    return bool(body["metadata"].get("deletionTimestamp") and body["metadata"].get("finalizers"))
+    finalizers = {*(body["metadata"].get("finalizers") or ())} - GARBAGE_COLLECTION
+    return bool(body["metadata"].get("deletionTimestamp") and finalizers)
 
 
 def _held(ref: ObjectRef, body: Object, seen: DeletionState) -> BlockedObject:

@@ -295,6 +295,22 @@ SITUATIONS: list[object] = [
     pytest.param(
         {
             "kymas": [kyma(status=[report("mod", "1.3.1", "Deleting")])],
+            "manifests": [
+                {
+                    **manifest("mod", "1.3.1"),
+                    "status": {"state": "Deleting", "lastOperation": {"operation": "waiting for module crs deletion"}},
+                }
+            ],
+            "workloads": [deployment("mod", "1.3.1")],
+            "resources": [resource("mod", "Ready", deletionTimestamp=stamp(60), finalizers=["foregroundDeletion"])],
+        },
+        (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
+        ("lifecycle-manager is deleting the module: waiting for module crs deletion", Actor.KLM),
+        id="51 its resources are on their way out",
+    ),
+    pytest.param(
+        {
+            "kymas": [kyma(status=[report("mod", "1.3.1", "Deleting")])],
             "workloads": [deployment("mod", "1.3.1")],
             "resources": [resource("mod", "Ready", name="other", namespace="shop")],
         },

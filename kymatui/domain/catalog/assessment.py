@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kymatui.domain.catalog.module_inputs import ModuleInputs
 from kymatui.domain.catalog.rows import CheckedResource
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import OPERATOR, read_meta, read_ref
+from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION, OPERATOR, read_meta, read_ref
 from kymatui.domain.kyma.kymas import ModuleReport
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.domain.kyma.module_templates import StateCheckRule
@@ -95,7 +95,7 @@ def check_resources(
                 klm=evaluate(rules, subject, CheckMode.KLM),
                 strict=evaluate(rules, subject, CheckMode.STRICT),
                 deleting=meta.deleting,
-                finalizers=meta.finalizers,
+                finalizers=tuple(name for name in meta.finalizers if name not in GARBAGE_COLLECTION),
                 message=message,
                 status_state=word,
                 flaws=tuple(dict.fromkeys(reader.flaws)),

@@ -64,10 +64,10 @@ def _deleting(case: ReasonInputs) -> Reason | None:
     said = (case.subject.report.message if case.subject.report else "") or operation
     if case.subject.managed:
         actor = actor_for_state(State.DELETING, operation)
-        if actor is Actor.YOU:
+        if actor is Actor.YOU and case.unseen:  # else the Manifest's message is older than the lists
             text = f"{KLM} waits until you delete the module CRs{f' ({said})' if said else ''}"
             return action_needed(text, Severity.WARNING)
-        return Reason(f"{KLM} is deleting the module{f': {said}' if said else ''}", actor, says_waiting=True)
+        return Reason(f"{KLM} is deleting the module{f': {said}' if said else ''}", Actor.KLM, says_waiting=True)
     return Reason("The module is being deleted", Actor.MANAGER)
 
 

@@ -10,6 +10,8 @@ from typing import Any
 from kymatui.domain.kubernetes.json_reader import Flaw, JsonReader
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 
+GARBAGE_COLLECTION = frozenset({"foregroundDeletion", "orphan"})
+"""Finalizers of Kubernetes' garbage collector, which it removes once the dependent objects are handled."""
 OPERATOR = "operator.kyma-project.io"
 LABEL_MODULE_NAME = f"{OPERATOR}/module-name"
 LABEL_MANAGED_BY = f"{OPERATOR}/managed-by"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kymatui.domain.kubernetes.managed_fields import manager_name
+from kymatui.domain.kubernetes.object_meta import GARBAGE_COLLECTION
 
 
 def finalizer_owners(live: Mapping[str, Any]) -> dict[str, str]:
@@ -21,11 +22,14 @@ def finalizer_owners(live: Mapping[str, Any]) -> dict[str, str]:
 
 
 def deletion_blocker(live: Mapping[str, Any]) -> str:
-    """Return what blocks the deletion of an object, to append to its name."""
+    """Return what blocks the deletion of an object, to append to its name.
+
+    The garbage collector's own finalizers only wait for dependent objects.
+    """
     metadata: Mapping[str, Any] = live.get("metadata") or {}
     if not metadata.get("deletionTimestamp"):
         return ", deletion not started"
-    owners = finalizer_owners(live)
+    owners = {name: owner for name, owner in finalizer_owners(live).items() if name not in GARBAGE_COLLECTION}
     if not owners:
         return ", terminating"
     said = ", ".join(f"{name} (set by {owner})" if owner else name for name, owner in owners.items())

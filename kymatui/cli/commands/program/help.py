@@ -8,6 +8,9 @@ import sys
 from typing import Any
 
 from kymatui import __version__
+from kymatui.cli.command_help import commands_like
+from kymatui.cli.command_table import by_name
+from kymatui.cli.help_topics import TOPICS
 from kymatui.cli.output.printing import document, say
 from kymatui.cli.parser import build_parser
 from kymatui.errors import UnknownNameError, did_you_mean
@@ -22,10 +25,6 @@ class HelpCommand:
         )
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.cli.command_help import commands_like
-        from kymatui.cli.command_table import by_name
-        from kymatui.cli.help_topics import TOPICS
-
         if args.name in TOPICS:
             say(TOPICS[args.name].text())
             return 0
