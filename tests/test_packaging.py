@@ -79,5 +79,6 @@ def test_the_version_and_the_screen_wait_for_no_catalog() -> None:
         "kymatui.domain.catalog",
         "kymatui.domain.catalog.catalog_columns",
         "kymatui.domain.kubernetes",
+        "kymatui.domain.kubernetes.durations",
         "kymatui.domain.kubernetes.terminal_text",
     }

@@ -32,6 +32,9 @@ glossary_markdown  # the page of docs/guide that tests/reference.py writes
 # Pure functions with lifecycle-manager's own answers, held by tests against its behaviour.
 klm_manager_state, modules_condition
 
+# Called by kubectl and by Textual.
+print_completion, get_theme_variable_defaults
+
 # Called by argparse.
 _._check_value
 

@@ -11,9 +11,13 @@ import pytest
 
 from kymatui.cli.command_table import COMMANDS
 from kymatui.cli.main import main
-from kymatui.cli.output.colours import STATE_COLOURS, choose_colours
+from kymatui.cli.output.colours import COLUMNS, STATE_COLOURS, choose_colours
 from kymatui.cli.output.printing import table
+from kymatui.domain.kyma.problems import Severity
 from kymatui.domain.kyma.states import State
+from kymatui.domain.remote.catalog_sync import SyncStatus
+from kymatui.domain.remote.differences import LineVerdict
+from kymatui.domain.remote.watcher_chains import LinkHealth
 from tests.cli.test_help import PARSERS
 
 LISTS = {
@@ -187,6 +191,11 @@ def test_colours_are_for_terminals_that_want_them(
 def test_no_two_states_of_an_installed_module_share_a_colour() -> None:
     installed = [STATE_COLOURS[state] for state in State if state not in (State.NOT_INSTALLED, State.UNMANAGED)]
     assert len(set(installed)) == len(installed)
+    assert set(STATE_COLOURS) == {state.value for state in State}
+    assert set(COLUMNS["SEVERITY"]) == {one.value for one in Severity}
+    assert set(COLUMNS["VERDICT"]) <= {one.value for one in LineVerdict}
+    assert set(COLUMNS["HEALTH"]) == {one.label for one in LinkHealth}
+    assert set(COLUMNS["STATUS"]) <= {one.value for one in SyncStatus}
 
 
 def test_a_url_is_never_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,8 @@ from tests.sandboxes.starting import told_sandbox
 pytestmark = pytest.mark.xdist_group("unseen")  # one sandbox for all of them
 
 CASES = [pytest.param(flow, sort, id=f"{flow.name}-{sort}") for flow, sort in walks()]
-ELSEWHERE = {"plan"}
-"""`plan` asks nothing."""
+ELSEWHERE = {"plan", "edit"}
+"""`plan` asks nothing; `edit` needs an editor, see `test_editing`."""
 
 
 @pytest.fixture(scope="module")
