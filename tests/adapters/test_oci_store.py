@@ -68,3 +68,26 @@ def test_a_pointer_of_a_hostile_index_is_no_path(served: Served, pointer: str) -
         with pytest.raises(RegistryError):
             ask(f"{served.registry.address}/a", pointer)
     assert served.registry.requests == []
+
+
+def test_a_blob_that_cannot_be_mounted_leaves_no_upload_behind(served: Served) -> None:
+    host = served.registry.address
+    store = RegistryArtifacts(insecure=[host])
+    assert not store.mount_blob(f"{host}/b", digest_of(b"one"), f"{host}/a")
+    assert [line.split()[0] for line in served.registry.requests] == ["POST", "DELETE"]
+    assert not store.mount_blob(f"{host}/b", digest_of(b"one"), "elsewhere.example/a")
+    assert not store.mount_blob(f"{host}/b", digest_of(b"one"), f"{host}/b")
+    store.push_blob(f"{host}/a", b"one")
+    assert store.mount_blob(f"{host}/b", digest_of(b"one"), f"{host}/a")
+    assert store.has_blob(f"{host}/b", digest_of(b"one"))
+
+
+def test_a_blob_is_stored_from_chunks_of_any_size(served: Served) -> None:
+    host = served.registry.address
+    store, content = RegistryArtifacts(insecure=[host]), bytes(range(256)) * 100
+    chunks = (content[at : at + 999] for at in range(0, len(content), 999))
+    store.push_chunks(f"{host}/a", digest_of(content), len(content), chunks)
+    assert b"".join(store.blob_chunks(f"{host}/a", digest_of(content), len(content))) == content
+    with pytest.raises(RegistryError):
+        store.push_chunks(f"{host}/a", digest_of(b"other"), 3, iter([b"one"]))
+    assert not store.has_blob(f"{host}/a", digest_of(b"other"))

@@ -236,6 +236,15 @@ def test_content_that_cannot_be_read_is_not_signed(host: str) -> None:
         add(host)
 
 
+def test_more_resources_than_a_module_can_have_are_not_fetched(served: Served) -> None:
+    host = served.registry.address
+    put(host, document(resources=[local(f"r{at}", NOTE) for at in range(2001)]))
+    served.registry.requests.clear()
+    with pytest.raises(SignatureError, match="more than 2000 resources"):
+        add(host)
+    assert len(served.registry.requests) < 10
+
+
 def test_content_with_another_digest_is_not_signed(host: str) -> None:
     resource = local("x", NOTE)
     resource["digest"]["value"] = "0" * 64

@@ -33,6 +33,7 @@ from kymatui.ocm.signatures import ARTIFACT_DIGEST, BLOB_DIGEST
 LARGEST_BLOB: Final = 256 * 1024 * 1024
 LARGEST_BLOBS: Final = 1024 * 1024 * 1024
 MOST_COMPONENTS: Final = 100
+MOST_RESOURCES: Final = 2000
 DEEPEST: Final = 16
 
 
@@ -62,6 +63,7 @@ class ComponentDigests:
         self._skip_images = skip_images
         self._known: dict[ComponentLocation, ComponentDescriptor] = {}
         self._left = LARGEST_BLOBS
+        self._resources_left = MOST_RESOURCES
 
     def complete(self, component: StoredComponent, path: Sequence[ComponentLocation] = ()) -> ComponentDescriptor:
         """Return the descriptor with all digests. Raise SignatureError if one differs from the content."""
@@ -74,6 +76,9 @@ class ComponentDigests:
             raise SignatureError(f"{path[0]} refers to too many components", hint="it was not used")
         self.checked.components.append(f"{where.name}:{where.version}")
         descriptor = component.descriptor
+        self._resources_left -= len(descriptor.resources)
+        if self._resources_left < 0:
+            raise SignatureError(f"{where} has more than {MOST_RESOURCES} resources", hint="it was not used")
         made = replace(
             descriptor,
             resources=tuple(self._resource(one, where) for one in descriptor.resources),
