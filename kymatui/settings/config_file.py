@@ -34,6 +34,7 @@ class Settings:
     mouse: bool = True
     read_only: bool = False
     bell: bool = False
+    notifications: str = "off"
     columns: tuple[str, ...] = COLUMN_NAMES
     sort: str = "name"
     catalogs: tuple[str, ...] = ()

@@ -35,6 +35,13 @@ OPTIONS: tuple[SettingOption, ...] = (
     SettingOption("mouse", "flag", True, "use the mouse", environment="KYMATUI_MOUSE"),
     SettingOption("read_only", "flag", False, "refuse every write", environment="KYMATUI_READ_ONLY"),
     SettingOption("bell", "flag", False, "ring the terminal's bell when a job ends", environment="KYMATUI_BELL"),
+    SettingOption(
+        "notifications",
+        "text",
+        "off",
+        "notify the desktop through the terminal when a module gets worse and another window has the focus",
+        ("off", "osc9", "osc777"),
+    ),
     SettingOption("columns", "texts", COLUMN_NAMES, "columns of the catalog, in order", COLUMN_NAMES),
     SettingOption("sort", "text", "name", "column that sorts the catalog at start", COLUMN_NAMES),
     SettingOption("catalogs", "texts", (), "additional sources of community modules: URLs, files, folders"),

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
+from typing import Final
 
 from kymatui.domain.catalog.rows import Catalog, ModuleRow
 from kymatui.domain.kubernetes.conditions import read_conditions
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.states import State, state_rank
 from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import CATALOG_FEED, FeedState, Object, Snapshot, is_namespaced_feed
 from kymatui.domain.versions.messages import drift_words
 
 MAX_CHANGES = 2000
 """Maximum number of changes in memory; older ones are dropped."""
+
+
+STATE: Final = "state"
+"""What a change of a module's state is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +95,19 @@ class ChangeHistory:
         return facts
 
 
+def changes_since(happenings: Sequence[ModuleChange], last: ModuleChange | None) -> Sequence[ModuleChange]:
+    """Return the changes after `last`, the newest first; all of them if it is None or no longer kept."""
+    return tuple(takewhile(lambda one: one is not last, happenings))
+
+
+def worse_states(changes: Iterable[ModuleChange]) -> Iterator[ModuleChange]:
+    """Yield the changes of a module's state to a worse one that is a problem: Warning or Error."""
+    for one in changes:
+        is_problem = one.what == STATE and one.after in (State.WARNING, State.ERROR)
+        if is_problem and one.before and state_rank(State(one.after)) < state_rank(State(one.before)):
+            yield one
+
+
 def _same(one: Sequence[object], other: Sequence[object]) -> bool:
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
@@ -110,7 +130,7 @@ def _loading(snapshot: Snapshot) -> bool:
 def _facts(row: ModuleRow, objects: Sequence[Object | None]) -> Iterator[tuple[tuple[str, str], _Fact]]:
     """Yield the facts to compare; an absent fact is left out."""
     plain = {
-        "state": str(row.state),
+        STATE: str(row.state),
         "presence": str(row.presence),
         "installed": row.installed,
         "desired": row.desired,

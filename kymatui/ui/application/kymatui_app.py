@@ -14,6 +14,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.settings.config_file import Settings
 from kymatui.settings.options_schema import ACCENTS
+from kymatui.ui.application.announcements import Announcements
 from kymatui.ui.application.navigator import Navigator
 from kymatui.ui.application.screen_registry import HOME
 from kymatui.ui.base.framed_screen import FramedScreen
@@ -97,6 +98,7 @@ class KymatuiApp(FlowApp):
         self._mailbox = Mailbox(self._deliver)
         self._view = self.first_view(connect, self._mailbox)
         self.desk = JobDesk(self, self._mailbox.put)
+        self._announcements = Announcements(self, silent=audit)
         self._interrupted_at = float("-inf")
         self.has_begun = False
 
@@ -171,6 +173,7 @@ class KymatuiApp(FlowApp):
             self.exit(failure.exit_code, return_code=failure.exit_code)
         if self.shown is not None:
             self.shown.catch_up()
+        self._announcements.look(self.view.history)
 
     def _arrive(self, place: ClusterConnection) -> None:
         """Colour the frame in the accent of the context, so that production is recognisable."""
