@@ -82,7 +82,10 @@ def _add_signers(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--signature", metavar="NAME", default="", help="signature to verify, if a module has several")
     group.add_argument(
-        "--issuer", metavar="DN", default="", help="distinguished name that the signer's certificate must have"
+        "--issuer",
+        metavar="DN",
+        default="",
+        help="name that the signer's certificate must have (default: CN with the name of --signature)",
     )
 
 
