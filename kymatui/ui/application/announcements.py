@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kymatui.domain.kubernetes.terminal_text import sanitize
-from kymatui.domain.kyma.states import State
 from kymatui.ui.terminal.terminal_notice import write_notice
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class Announcements:
         """Announce what got worse since the last look at this history."""
         if history is None or not history.happenings:
             return
-        from kymatui.domain.catalog.change_history import changes_since, worse_states
+        from kymatui.domain.catalog.change_history import changes_since, worse_states  # not before the first paint
 
         fresh = changes_since(history.happenings, self._newest.get(id(history)))
         self._newest[id(history)] = history.happenings[0]
@@ -36,6 +35,8 @@ class Announcements:
             self._announce(change)
 
     def _announce(self, change: ModuleChange) -> None:
+        from kymatui.domain.kyma.states import State
+
         app = self._app
         row = app.catalog.row(change.module) if app.catalog is not None else None
         text = sanitize(f"{change.module} is {change.after} (was {change.before})")
