@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from kymatui.cli.command_table import COMMANDS
 from kymatui.cli.main import main
+from kymatui.cli.options.listing import read_again
 from kymatui.cli.output.colours import COLUMNS, STATE_COLOURS, choose_colours
+from kymatui.cli.output.listing import ListPrinter
 from kymatui.cli.output.printing import table
 from kymatui.domain.kyma.problems import Severity
 from kymatui.domain.kyma.states import State
@@ -220,3 +224,32 @@ def test_colours_do_not_reach_a_file_beside_the_terminal(
     assert "\x1b[" in drawn
     say(drawn, sys.stderr)
     assert "\x1b" not in capsys.readouterr().err
+
+
+def test_watching_reads_again_and_prints_what_differs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("kymatui.cli.options.listing._PAUSE", 0.0)
+    monkeypatch.setattr("kymatui.cli.options.listing._SHARE", 0)
+    args = argparse.Namespace(watch=True, timeout=30.0, output="name", sort_by="", no_headers=False)
+    states = iter(["a", "a", "b", "b", "a"])
+    printer = ListPrinter(args)
+    for state in islice(read_again(args, lambda: next(states)), 5):
+        printer.put(state)
+        printer.note("one note")
+    found = capsys.readouterr()
+    assert found.out == "a\nb\na\n"
+    assert found.err == "kymatui: one note\n"
+
+
+@pytest.mark.parametrize("words", ["fleet --context kcp", "matrix --context kcp", "windows --context kcp"])
+def test_a_list_that_takes_too_long_is_an_error(words: str, run: Run) -> None:
+    status, out, err = run(words, "--timeout", "1ns")
+    assert (status, out) == (1, "")
+    assert err.splitlines()[0] == "kymatui: the cluster was not listed within 1e-09 s"
+    assert "--timeout" in err.splitlines()[1]
+
+
+def test_without_watch_it_reads_once() -> None:
+    args = argparse.Namespace(watch=False, timeout=30.0)
+    assert list(read_again(args, lambda: 1)) == [1]
