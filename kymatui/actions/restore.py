@@ -138,10 +138,13 @@ class _Sight:
         return RestoreStep(ref, fate, reason, diff_objects(None, body))
 
     def _of_missing(self, ref: ObjectRef, body: Object) -> tuple[RestoreVerdict, str]:
-        if self.cluster.kind(ref.kind) is None:
+        served = self.cluster.kind(ref.kind)
+        if served is None:
             if ref.kind in self.kinds:
                 return RestoreVerdict.CREATE, "its CRD is created first"
             return RestoreVerdict.BLOCKED, f"the cluster does not serve {ref.kind}: install the module first"
+        if served.namespaced and not ref.namespace:
+            return RestoreVerdict.BLOCKED, f"the backup names no namespace for this {ref.kind.kind}: add it to the file"
         if ref.namespace in self.missing:
             if ref.namespace in self.namespaces:
                 return RestoreVerdict.CREATE, f"namespace {ref.namespace} is created first"

@@ -91,10 +91,17 @@ def test_a_restoration_into_a_namespace_that_nobody_creates(
 ) -> None:
     monkeypatch.setattr("kymatui.actions.restore.USER_ACTION_SECONDS", SECONDS)
     file = tmp_path / "backup.yaml"
-    file.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lost, namespace: nowhere}\n")
+    kept, lost = (
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {namespace}}}\n"
+        for name, namespace in (("kept", "default"), ("lost", "nowhere"))
+    )
+    file.write_text(f"{kept}---\n{lost}")
     status, out, err = run("restore", str(file))
-    assert (status, out) == (3, "0 created, 1 failed\n")
-    assert "1 of 1 object not created: ConfigMap nowhere/lost" in err
+    assert (status, out) == (3, "1 created, 1 failed\n")
+    assert "1 of 2 objects not created: ConfigMap nowhere/lost" in err
+    file.write_text(lost)
+    status, out, err = run("restore", str(file))
+    assert (status, out) == (2, ""), "nothing of it can be created: it is not begun"
 
 
 def test_a_restoration_without_changes_asks_nothing_and_says_so(run: Any, kubeconfig: Path, tmp_path: Path) -> None:

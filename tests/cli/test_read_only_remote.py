@@ -20,6 +20,8 @@ from kymatui.sandbox.fault_client import FaultClient
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.navigation.command_table import ScreenCommand
+from kymatui.ui.panes.catalog_pane import CatalogPane
+from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.compare_screen import CompareScreen
 from kymatui.ui.screens.control_plane_screens import ReportScreen
 from kymatui.ui.screens.fleet_list_screens import FleetListScreen
@@ -31,8 +33,13 @@ from tests.ui.parsing import parse_once
 pytestmark = pytest.mark.xdist_group("fleet")
 
 OF_FLEETS = (FleetScreen, FleetListScreen, CompareScreen, ReportScreen)
+OF_CLUSTERS = {*CatalogScreen.__mro__, *CatalogPane.__mro__}
 SIDES = ("kcp", "skr")
 ROW = "kcp-system/skr"
+
+
+def bindings_of(kind: type[object]) -> list[Binding]:
+    return [binding for binding in vars(kind).get("BINDINGS", ()) if isinstance(binding, Binding)]
 
 
 class FleetWalker(Walker):
@@ -41,12 +48,11 @@ class FleetWalker(Walker):
     def _fresh_key(self, screen: Screen[object]) -> str | None:
         if not isinstance(screen, OF_FLEETS):
             return None
-        own = {binding.action for binding in vars(type(screen)).get("BINDINGS", ()) if isinstance(binding, Binding)} | {
-            "choose"
-        }
+        kinds = [*type(screen).__mro__, *(type(screen.focused).__mro__ if screen.focused is not None else ())]
+        own = {binding.action for kind in kinds if kind not in OF_CLUSTERS for binding in bindings_of(kind)}
         for key, active in cast("Screen[object]", screen).active_bindings.items():
             here = (type(screen).__name__, "", active.binding.action)
-            if active.binding.action in own and here not in self.tried.keys:
+            if active.binding.action in {*own, "choose"} and here not in self.tried.keys:
                 self.tried.keys.add(here)
                 return key
         return None

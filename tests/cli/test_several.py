@@ -169,7 +169,7 @@ def test_several_modules_are_installed_and_deleted_as_one_plan(
     assert (status, err.splitlines()[0]) == (64, 'kymatui: no module "nonsense" in kcp')
     status, out, err = run("upgrade", both[0], "0.15.0", "--yes")
     assert (status, out) == (64, "")
-    assert err.splitlines()[1:] == ["  hint: for a version, run `kymatui upgrade registry-proxy --version 0.15.0`"]
+    assert err.splitlines()[1:] == ["  hint: run `kymatui upgrade registry-proxy --version 0.15.0`"]
     assert run("install", both[0], "--version", "9.9.9", "--yes")[0] == 64, "a version that is not offered"
     assert run("install", *both, "--version", "1.0.0", "--yes")[0] == 64
     status, out, err = run("install", *both, "--yes")

@@ -51,7 +51,10 @@ def grant(kubeconfig: Path, hidden: str) -> Path:
 def read(path: Path, capsys: pytest.CaptureFixture[str], command: str) -> tuple[int, dict[str, Any], str]:
     status = main(["--kubeconfig", str(path), "--context", "kcp", command, "-o", "json"])
     said = capsys.readouterr()
-    return status, json.loads(said.out) if said.out else {}, said.err
+    found = json.loads(said.out) if said.out else {}
+    if "runtimes" in found:  # the order is by what is known of them
+        found["runtimes"].sort(key=lambda runtime: str(runtime["name"]))
+    return status, found, said.err
 
 
 def strange(found: Any, whole: Any, place: str = "") -> Iterator[str]:

@@ -25,7 +25,7 @@ from kymatui.adapters.sessions.cluster.cluster_target import read_cluster_target
 from kymatui.cli.command_table import COMMANDS, by_name
 from kymatui.cli.main import main
 from kymatui.cli.output.printing import say
-from tests.cli.intruding import FLOWS, MODULE, NEW, Flow, Meeting, Stage, interrupted, run, told
+from tests.cli.intruding import FLOWS, MODULE, NEW, Flow, Meeting, Stage, interrupted, restoring, run, told
 from tests.sandboxes.starting import told_sandbox
 
 pytestmark = pytest.mark.xdist_group("intruding")  # one sandbox for all of them
@@ -160,7 +160,7 @@ def words_of(name: str, stage: Stage) -> list[str]:
         "upgrade": stage.installing("2", "upgrade")[:-3],
         "apply": ["apply", str(stage.folder / f"{stage.name}.json")],
         "delete": ["delete", stage.name, "-n", stage.name, "--no-backup"],
-        "restore": ["restore", str(stage.source("2"))],
+        "restore": restoring(stage)[:2],
     }[name]
 
 
@@ -246,7 +246,8 @@ def test_the_first_line_of_every_plan_and_every_question_name_the_cluster(
             asked = run(line)
             assert (asked.status, asked.out) == (2, ""), (name, asked)
             assert asked.err.splitlines()[0] == target.line, (name, asked)
-            assert f" in {target.name}? " in asked.err.splitlines()[-1], (name, asked)
+            of_kyma = target.of_kyma(["kyma-system/default"]) if "\nKyma: " in asked.err else target
+            assert f" in {of_kyma.name}? " in asked.err.splitlines()[-1], (name, asked)
 
 
 def test_progress_goes_to_standard_error_and_the_answer_alone_to_standard_output(stage: Stage) -> None:

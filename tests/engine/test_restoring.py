@@ -78,6 +78,7 @@ def test_what_would_come_of_each_object_is_seen_before_and_then_comes(place: Pla
         make.definition(place.group, "Thing"),
         make.custom("nobody.example", "Nothing", "n", place.namespace),
         make.config_map("lost", "nowhere"),
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "nameless"}},
         make.config_map("missing", place.namespace, a="1"),
         make.config_map("there", place.namespace, a="1"),
         make.config_map("held", place.namespace),
@@ -89,6 +90,10 @@ def test_what_would_come_of_each_object_is_seen_before_and_then_comes(place: Pla
         "t": (RestoreVerdict.CREATE, "its CRD is created first"),
         "n": (RestoreVerdict.BLOCKED, "the cluster does not serve Nothing.v1.nobody.example: install the module first"),
         "lost": (RestoreVerdict.BLOCKED, "namespace nowhere does not exist"),
+        "nameless": (
+            RestoreVerdict.BLOCKED,
+            "the backup names no namespace for this ConfigMap: add it to the file",
+        ),
         "missing": (RestoreVerdict.CREATE, ""),
         "there": (RestoreVerdict.THERE, "already exists, differs from the backup; not changed"),
         "held": (RestoreVerdict.BLOCKED, "it is still being deleted; kymatui waits for that"),
@@ -105,7 +110,7 @@ def test_what_would_come_of_each_object_is_seen_before_and_then_comes(place: Pla
     ended = restore(wanted, place.cluster, plan_restore(wanted, place.cluster))
     assert {ref.name for ref in ended.made} == {f"things.{place.group}", "t", "missing", "s"}
     assert [ref.name for ref in ended.there] == ["there"]
-    assert {ref.name for ref, _ in ended.failed} == {"n", "lost", "held"}
+    assert {ref.name for ref, _ in ended.failed} == {"n", "lost", "nameless", "held"}
     assert "still being deleted" in next(reason for ref, reason in ended.failed if ref == held)
 
 

@@ -340,7 +340,7 @@ def by_commands(sandbox: ReadySandbox, cluster: Cluster) -> None:
         ("manifest cache --version 1.0.0 --yes", 2, "1.1.0"),
         ("install cache --yes", 2, "1.1.0"),
         ("manifest cache queue --version 1.0.0 --yes", 64, "1.1.0"),
-        ("manifest queue nonsense --yes", 2, "1.1.0"),
+        ("manifest queue nonsense --yes", 64, "1.1.0"),
         ("manifest cache queue --yes -o json", 0, "1.1.0"),
         ("manifest cache queue --yes", 0, "1.1.0"),
         ("delete cache queue --yes", 0, ""),

@@ -7,7 +7,6 @@ What fails keeps nothing else from going on, and the end says what is done and w
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -55,7 +54,7 @@ def carry_out_installs(
     """`everything` says that nobody named them one by one, and `left_out` what is not among them. The exit status."""
     args = place.args
     if not everything:
-        _refuse_unknown_names(verb, legs)
+        _refuse_unknown_names(legs)
     results: InstallResults = OneInstall(place.target, args)
     if everything or len(legs) != 1:
         results = SeveralInstalls(place.target, args, place.cluster.name, verb, everything, left_out)
@@ -72,13 +71,10 @@ def carry_out_installs(
     return results.end(_run(place, legs, results))
 
 
-def _refuse_unknown_names(verb: str, legs: Sequence[InstallLeg]) -> None:
-    """Raise UnknownNameError for the first name that no module has; helm takes versions there, kymatui does not."""
+def _refuse_unknown_names(legs: Sequence[InstallLeg]) -> None:
+    """Raise UnknownNameError for the first name that no module has."""
     for leg in legs:
         if isinstance(leg.error, UnknownNameError):
-            if len(legs) > 1 and re.fullmatch(r"v?\d+(\.\d+)+.*", leg.name):
-                hint = f"for a version, run `kymatui {verb} {legs[0].name} --version {leg.name}`"
-                raise UnknownNameError(str(leg.error), hint=hint)
             raise leg.error
 
 

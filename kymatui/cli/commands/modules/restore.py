@@ -119,7 +119,7 @@ class _Restoration:
             say(f"warning: {stranger}", sys.stderr)
         module = self._heading.module
         is_first = needs_module(self._place.catalog, module, by_klm=self._heading.by_klm)
-        hint = f"run `kymatui enable {module}`, then restore again" if is_first else "install the module first"
+        hint = f"run `kymatui enable {module}`, then restore again" if is_first else ""
         refusal = "" if self._heading.by_klm and not is_first else restore_refusal(plan)  # else it is being installed
         if is_first and not refusal:
             say(f"lifecycle-manager installed {module}: run `kymatui enable {module}` first", sys.stderr)
