@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import calendar
+import time
 from typing import Any
 
 import pytest
@@ -123,6 +125,13 @@ async def test_the_screens_above_the_fleet_and_above_a_runtime(monkeypatch: pyte
         await typed(pilot, app, "windows")
         assert len(table(app).rows) == 1
         assert "the next window starts 2026-11-21 21:00 UTC" in text(app, "#reason")
+        await pilot.press("escape")
+        began, begins = time.monotonic(), calendar.timegm((2026, 11, 21, 21, 0, 0))
+        app.clock = lambda: begins - 1.5 + time.monotonic() - began
+        await typed(pilot, app, "windows")
+        assert table(app).rows[0].cells["in"].text in ("1s", "0s")
+        await until(pilot, lambda: table(app).rows[0].cells["in"].text == "open")
+        assert "the window is open until 2026-11-22 00:00 UTC" in text(app, "#reason")
         await pilot.press("escape")
         await typed(pilot, app, "watchers")
         assert isinstance(app.screen, WatchersScreen)

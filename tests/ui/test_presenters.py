@@ -17,7 +17,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.change_history import ModuleChange
 from kymatui.domain.catalog.object_tree import build_tree
 from kymatui.domain.catalog.rows import ModuleRow as Module
-from kymatui.domain.kubernetes.durations import format_duration
+from kymatui.domain.kubernetes.durations import format_duration, next_text
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.modules.state_checks import CheckMode
 from kymatui.domain.modules.status_paths import evaluate_path
@@ -327,6 +327,14 @@ def test_a_filter_that_hides_everything_is_told_from_nothing() -> None:
 )
 def test_spans_are_short(seconds: float, words: str) -> None:
     assert format_duration(seconds) == words
+
+
+@given(st.integers(1, 40 * 86400))
+def test_the_text_of_a_remaining_time_stays_until_the_next_and_changes_then(left: int) -> None:
+    until = next_text(left)
+    assert until >= 0.1
+    assert format_duration(left - until + 0.01) == format_duration(left)
+    assert format_duration(left - until - 1) != format_duration(left)
 
 
 # any table

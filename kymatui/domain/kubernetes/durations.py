@@ -18,6 +18,12 @@ def format_duration(seconds: float) -> str:
     return f"{seconds}s"
 
 
+def next_text(seconds: float) -> float:
+    """Return the seconds after which the text of a remaining duration changes; at least a tenth of a second."""
+    size = next((size for size, least in ((86400, 1), (3600, 1), (60, 2)) if seconds >= size * least), 1)
+    return max(seconds % size, 0.1)
+
+
 def parse_duration(text: str) -> float | None:
     """Return the seconds of a Go duration ("1h30m"), None if it is invalid or longer than Go's 292 years."""
     parts = _PART.findall(text)

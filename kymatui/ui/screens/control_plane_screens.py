@@ -161,6 +161,7 @@ class WindowsScreen(ReportScreen):
     def __init__(self) -> None:
         super().__init__()
         self._later: Timer | None = None
+        self._outdated: Timer | None = None
 
     def show_catalog(self) -> None:
         """Read the windows now and then, since thousands are too slow for every change."""
@@ -174,6 +175,19 @@ class WindowsScreen(ReportScreen):
     def _show_late(self) -> None:
         self._later = None
         super().show_catalog()
+
+    def _take(self, found: ReportTable | KymatuiError) -> None:
+        """Read again when the first time on the screen is out of date."""
+        super()._take(found)
+        if self._outdated is not None:
+            self._outdated.stop()
+        if isinstance(found, ReportTable) and found.valid_until < float("inf"):
+            self._outdated = self.set_timer(max(found.valid_until - self.kymatui.clock(), 0.1), self._show_again)
+
+    def _show_again(self) -> None:
+        """Leave a screen below others alone: it reads again when it comes back."""
+        if self.is_current:
+            self.show_catalog()
 
     def reader(self) -> Callable[[], ReportTable] | None:
         now = self.kymatui.clock()

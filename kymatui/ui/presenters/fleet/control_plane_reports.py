@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kymatui.domain.fleet.maintenance import DowntimeUpgrade, Maintenance, UpgradeStatus
-from kymatui.domain.kubernetes.durations import format_duration
+from kymatui.domain.kubernetes.durations import format_duration, next_text
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.remote.catalog_sync import SyncEntry, SyncPlan, SyncStatus
@@ -23,11 +23,15 @@ _SEPARATOR: Final = "\0"
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """Lines, the counts above them, and the whole text of each line by its key."""
+    """Lines, the counts above them, and the whole text of each line by its key.
+
+    `valid_until`, in seconds of the Unix clock, is when the first text is out of date.
+    """
 
     rows: tuple[Row, ...] = ()
     counts: str = ""
     sentences: Mapping[str, str] = field(default_factory=dict)
+    valid_until: float = float("inf")
 
 
 def report_subject(row_key: str) -> str:
@@ -123,7 +127,13 @@ def windows_report(found: Sequence[Maintenance], notes: Iterable[str], now: floa
     waiting = sum(bool(one.upgrades) for one in found)
     more = "+" if any(one.unknown is not None for one in found) else ""
     counts = f"{waiting}{more} of {format_count(len(found), 'runtime')} with upgrades that need downtime"
-    return ReportTable(tuple(rows), "   ".join(sanitize(text) for text in (counts, *notes)), sentences)
+    until = min((_valid_until(one.window, now) for one in found if one.window is not None), default=float("inf"))
+    return ReportTable(tuple(rows), "   ".join(sanitize(text) for text in (counts, *notes)), sentences, until)
+
+
+def _valid_until(window: MaintenanceWindow, now: float) -> float:
+    """Return when the time to a window reads differently, or when the open window ends."""
+    return now + next_text(window.begin - now) if now < window.begin else window.end
 
 
 def _window_row(one: Maintenance, upgrade: DowntimeUpgrade | None, now: float) -> Row:
