@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.sandbox.world.modules.module_manifest import manifest_objects
+from kymatui.sandbox.world.modules.sample_modules import module_named
 from tests.cli import unseen_manifests
 from tests.cli.intruding import Stage
 from tests.cli.unseen import Walk, walk, walks
@@ -14,17 +20,16 @@ from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
 pytestmark = pytest.mark.xdist_group("unseen-elsewhere")  # two sandboxes for all of them
 
-REMOTE = [
-    pytest.param(flow, sort, id=f"{flow.name}-{sort}")
-    for flow, sort in walks()
-    if flow.name != "adopt"  # the runtime has nothing that is to be adopted
-]
+TEMPLATE = GroupVersionKind("operator.kyma-project.io", "v1beta2", "ModuleTemplate")
+KEPT = ("name", "namespace", "labels", "annotations")
+REMOTE = [pytest.param(flow, sort, id=f"{flow.name}-{sort}") for flow, sort in walks()]
 MANIFESTS = [pytest.param(flow, sort, id=f"{flow.name}-{sort}") for flow, sort in unseen_manifests.walks()]
 
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[ReadySandbox]:
     with ready_sandbox("kcp", "skr", empty=False, settled=True) as running:
+        install_by_hand(running.kubeconfig)
         yield running
 
 
@@ -33,6 +38,17 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ReadySandbo
     with ready_sandbox("own") as running:
         folder = tmp_path_factory.mktemp("manifests")
         yield running, unseen_manifests.new_stage(running.kubeconfig, folder, running.registry)
+
+
+def install_by_hand(kubeconfig: Path) -> None:
+    """Put docker-registry and its templates on the runtime, as kubectl does."""
+    control, runtime = (open_cluster(SessionOptions(str(kubeconfig), side)) for side in ("kcp", "skr"))
+    module = module_named("docker-registry")
+    templates = [template for template in control.list(TEMPLATE, "default") if module.name in read_ref(template).name]
+    for body in [*templates, *manifest_objects(module, module.versions[0])]:
+        body["metadata"] = {key: body["metadata"][key] for key in KEPT if key in body["metadata"]}
+        runtime.apply(body, manager="kubectl")
+        runtime.forget_kinds()
 
 
 @pytest.fixture(autouse=True)

@@ -168,13 +168,9 @@ class WindowsScreen(ReportScreen):
         if self._later is not None:
             return
         if self.fleet_app.runtime_key is None and self._told is not None:
-            self._later = self.set_timer(PAUSE, self._show_late)
+            self._later = self.set_timer(PAUSE, self._show_now)
         else:
             super().show_catalog()
-
-    def _show_late(self) -> None:
-        self._later = None
-        super().show_catalog()
 
     def _take(self, found: ReportTable | KymatuiError) -> None:
         """Read again when the first time on the screen is out of date."""
@@ -182,12 +178,14 @@ class WindowsScreen(ReportScreen):
         if self._outdated is not None:
             self._outdated.stop()
         if isinstance(found, ReportTable) and found.valid_until < float("inf"):
-            self._outdated = self.set_timer(max(found.valid_until - self.kymatui.clock(), 0.1), self._show_again)
+            soonest = 0.1 if self.fleet_app.runtime_key is not None else PAUSE
+            self._outdated = self.set_timer(max(found.valid_until - self.kymatui.clock(), soonest), self._show_now)
 
-    def _show_again(self) -> None:
+    def _show_now(self) -> None:
         """Leave a screen below others alone: it reads again when it comes back."""
+        self._later = None
         if self.is_current:
-            self.show_catalog()
+            super().show_catalog()
 
     def reader(self) -> Callable[[], ReportTable] | None:
         now = self.kymatui.clock()
