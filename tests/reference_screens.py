@@ -33,7 +33,7 @@ from kymatui.ui.panes.resources_pane import ResourcesPane
 from kymatui.ui.panes.runtimes_pane import RuntimesPane
 from kymatui.ui.panes.table_pane import TablePane
 from kymatui.ui.panes.versions_pane import VersionsPane
-from kymatui.ui.presenters.catalog import catalog_columns, change_rows, problem_rows
+from kymatui.ui.presenters.catalog import catalog_columns, change_rows, context_rows, problem_rows
 from kymatui.ui.presenters.fleet import control_plane_reports, fleet_reports, runtime_comparison, runtime_rows
 from kymatui.ui.presenters.module import event_rows, object_tree, state_check_lines, version_rows
 from kymatui.ui.presenters.plans import deletion_stages, job_rows
@@ -41,6 +41,7 @@ from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.changes_screen import ChangesScreen
 from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
 from kymatui.ui.screens.compare_screen import CompareScreen
+from kymatui.ui.screens.contexts_screen import ContextsScreen
 from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
 from kymatui.ui.screens.deletion_screen import DeletionScreen
 from kymatui.ui.screens.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
@@ -105,6 +106,14 @@ CLUSTER: Final = (
         kind="changes",
         columns=change_rows.COLUMNS,
         picture="changes",
+    ),
+    Page(
+        ContextsScreen,
+        "The contexts of the kubeconfig, recently used first; `enter` switches to one. Impersonation, `--read-only` "
+        "and `--audit` of the command line stay in force, and so do accent and read_only of the configuration. Active "
+        "jobs are stopped after their current steps, once you confirm that.",
+        kind="ctx",
+        columns=context_rows.COLUMNS,
     ),
     Page(
         JobsScreen,

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kymatui.adapters.kube.auth.connection import list_contexts
+from kymatui.adapters.kube.auth.context_list import list_contexts
 from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
 from kymatui.cli.command_table import COMMANDS, by_name
 from kymatui.cli.commands.program import screen
@@ -250,7 +250,7 @@ def test_a_context_that_is_read_only_by_configuration_refuses_in_the_same_way(
     monkeypatch.setenv("KYMATUI_CONFIG", str(tmp_path / "config.toml"))
     assert main(world.words(name)) == 4
     assert seen == []
-    (context,) = list_contexts(str(world.kubeconfig))[0]
+    (context,) = [one.name for one in list_contexts(str(world.kubeconfig))]
     expected = refusal(name, f"context {context} is read-only (configuration file)")
     assert capsys.readouterr().err.splitlines()[0] == expected
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from kymatui.ui.application.copy_commands import commands as copying
 from kymatui.ui.application.module_commands import commands as acting
 from kymatui.ui.application.module_commands import target_modules
+from kymatui.ui.flows.context_switch import PREVIOUS
+from kymatui.ui.flows.context_switch import USAGE as CONTEXT_USAGE
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.navigation.history import LOGS, ScreenStep
+from kymatui.ui.navigation.history import CONTEXTS, LOGS, ScreenStep
 from kymatui.ui.terminal.file_saving import save_file
 from kymatui.ui.terminal.themes import THEMES
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -60,8 +62,23 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
         ("jobs", "list running and finished jobs", "job"),
     ):
         yield ScreenCommand(kind, text, partial(_place, app, kind), aliases=(alias,))
+    yield ScreenCommand(
+        CONTEXTS,
+        "list the contexts of the kubeconfig, or switch to one; - is the one before",
+        lambda words: _context(app, words),
+        aliases=("context", "contexts"),
+        usage=CONTEXT_USAGE,
+        arguments=lambda: (*app.contexts.names, PREVIOUS),
+    )
     yield ScreenCommand("back", "return to the previous view", lambda _: app.ways.back())
     yield ScreenCommand("forward", "move forward in history", lambda _: app.ways.forward())
+
+
+def _context(app: FlowApp, words: Sequence[str]) -> None:
+    if words:
+        app.desk.flow(app.contexts.switch(words[0]))
+    else:
+        app.ways.open(ScreenStep(CONTEXTS))
 
 
 def _place(app: FlowApp, kind: str, words: Sequence[str]) -> None:
@@ -149,7 +166,7 @@ def _program(app: FlowApp) -> Iterator[ScreenCommand]:
     yield ScreenCommand(
         "theme", "change the colours", lambda words: _theme(app, words), usage="theme NAME", arguments=lambda: names
     )
-    yield ScreenCommand("refresh", "read the cluster again", lambda _: app.action_reconnect())
+    yield ScreenCommand("refresh", "read the cluster and the kubeconfig again", lambda _: app.action_reconnect())
     yield ScreenCommand("help", "list all keys and commands", lambda _: _help(app))
     yield ScreenCommand("quit", "quit kymatui", lambda _: app.leave(), aliases=("q", "q!"))
 

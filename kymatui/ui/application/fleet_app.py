@@ -49,15 +49,13 @@ class FleetApp(KymatuiApp, FleetFlowApp):
     HOME: ClassVar[ScreenStep] = FLEET
 
     def __init__(self, connect: Callable[[], FleetSource], *, allow_fleet_writes: bool = False, **options: Any) -> None:
-        self._connect_fleet = connect
         self.may_edit_fleet = allow_fleet_writes
-        super().__init__(_nobody, **options)
-        self.runtimes = RuntimeViews(self._mailbox, self.clock, busy=self._is_busy)
-        self._went_straight = False
+        super().__init__(connect, **options)  # type: ignore[arg-type]  # `first_view` takes it
 
     def first_view(self, connect: Callable[[], Any], mailbox: Mailbox) -> ClusterView:
-        del connect
-        self.fleet_view = FleetView(self._connect_fleet, mailbox, self.clock)
+        self.runtimes = RuntimeViews(mailbox, self.clock, busy=self._is_busy)
+        self.fleet_view = FleetView(connect, mailbox, self.clock, self.runtimes.close)
+        self._went_straight = False
         return self.fleet_view
 
     def get_default_screen(self) -> Any:
@@ -98,10 +96,6 @@ class FleetApp(KymatuiApp, FleetFlowApp):
             return self.fleet_view
         return self.runtimes.of(key, source)
 
-    def on_unmount(self) -> None:
-        self.runtimes.close()
-        super().on_unmount()
-
     def _deliver(self, values: Mapping[str, object]) -> None:
         for place in self.runtimes.deliver(values):
             self.desk.beside(self.look_back(place))
@@ -140,7 +134,8 @@ class FleetApp(KymatuiApp, FleetFlowApp):
             from kymatui.ui.presenters.fleet.runtime_rows import count_runtimes as counted  # not before the first paint
 
             counts = counted(seen.picture, feeds.values())
-            return replace(facts, counts=counts, banner=connection_banner(self.view.connection, self.view.failure))
+            banner = connection_banner(self.view.connection, self.view.failure)
+            return replace(facts, counts=counts, banner=facts.banner or banner)
         feed = self.runtime_feed
         if feed is not None and feed.state is FeedState.FAILED:
             words = f"▲ cannot read the runtime: {sanitize(feed.message)}; the data is from its control plane"
@@ -223,7 +218,3 @@ class FleetApp(KymatuiApp, FleetFlowApp):
             return
         self.ways.climb_to(0)
         self.look_at((found.ref.namespace, found.name))
-
-
-def _nobody() -> Any:
-    raise AssertionError("a fleet has no cluster of its own")

@@ -23,6 +23,7 @@ from kymatui.ui.connection.cluster_link import ClusterConnection, ClusterSession
 from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import connection_banner
 from kymatui.ui.connection.mailbox import Mailbox
+from kymatui.ui.flows.context_switch import ContextSwitch
 from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.flows.job_controller import JOBS, JobDesk
 from kymatui.ui.navigation.command_table import ScreenCommand
@@ -38,8 +39,8 @@ from kymatui.ui.widgets.top_line import FrameFacts
 if TYPE_CHECKING:
     from textual.command import Provider
 
+    from kymatui.composition.sessions.contexts import KubeContexts
     from kymatui.domain.catalog.rows import Catalog
-    from kymatui.domain.plans.cluster_target import ClusterTarget
 
 
 _PALETTE_LINES = 10
@@ -61,7 +62,7 @@ class KymatuiApp(FlowApp):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "Quit", id="app.quit"),
-        Binding("ctrl+r", "reconnect", "Read the cluster again", show=False, id="app.refresh"),
+        Binding("ctrl+r", "reconnect", "Read the cluster and the kubeconfig again", show=False, id="app.refresh"),
         Binding("ctrl+p", "command_palette", "Command palette", show=False, id="app.palette"),
         Binding("ctrl+c", "interrupt", "Quit (press twice)", show=False, id="app.interrupt", priority=True),
     ]
@@ -70,6 +71,9 @@ class KymatuiApp(FlowApp):
 
     HOME: ClassVar[ScreenStep] = HOME
     """What leads to the first screen."""
+
+    _mailbox: Mailbox
+    _view: ClusterView
 
     def __init__(
         self,
@@ -80,6 +84,7 @@ class KymatuiApp(FlowApp):
         read_only: bool = False,
         audit: bool = False,
         settings: Settings | None = None,
+        contexts: KubeContexts | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__()
@@ -93,20 +98,45 @@ class KymatuiApp(FlowApp):
         self.ways: Navigator = Navigator(self, self.HOME)
         self.fatal: KymatuiError | None = None
         self.problems: list[str] = []
-        self._place, self._namespace, self.read_only = context, namespace, read_only or audit
         self._audit = audit
-        self._mailbox = Mailbox(self._deliver)
-        self._view = self.first_view(connect, self._mailbox)
-        self.desk = JobDesk(self, self._mailbox.put)
-        self._announcements = Announcements(self, silent=audit)
         self._interrupted_at = float("-inf")
         self.has_begun = False
-
-    @property
-    def flow_target(self) -> ClusterTarget | None:
-        return self.desk.target
+        self.open_context(connect, ClusterConnection(context, namespace, read_only or audit))
+        self.contexts = ContextSwitch(
+            self,
+            contexts,
+            lambda: self.desk,
+            self.open_context,
+            lambda: self.ways.restart(self.HOME, self.get_default_screen),
+        )
 
     # displayed cluster
+
+    def open_context(
+        self, connect: Callable[[], ClusterSession], place: ClusterConnection, *, again: bool = False
+    ) -> None:
+        """Start with a context; its connection, jobs and announcements are its own.
+
+        `again` is the same context with another session: what is displayed stays until its first reading.
+        """
+        left = (self._mailbox, self._view, self.desk) if self.has_begun else None
+        self._place, self._namespace, self.read_only = place.context, place.namespace, place.read_only
+        self._mailbox = Mailbox(self._deliver)
+        self._view = self.first_view(connect, self._mailbox)
+        if left is None or not again or left[2].is_closed:
+            self.desk = JobDesk(self, lambda key, value: self._mailbox.put(key, value))  # noqa: PLW0108 (it changes)
+        if left is None or not again:
+            self._announcements = Announcements(self, silent=self._audit)
+        if left is not None:
+            mailbox, view, desk = left
+            if again:
+                self._view.continue_from(view)
+            mailbox.close()
+            if desk is not self.desk:
+                desk.close()  # so that it publishes nothing to the next context
+            desk.when_idle(view.close)
+            self._mailbox.open()
+            self._view.start()
 
     def first_view(self, connect: Callable[[], ClusterSession], mailbox: Mailbox) -> ClusterView:
         """Return the view of the cluster that the app starts with."""
@@ -168,7 +198,7 @@ class KymatuiApp(FlowApp):
             self.desk.deliver(jobs)
         if place is not None:
             self._arrive(place)
-        if isinstance(failure, ConfigurationError):  # a retry cannot help: print the error on the terminal
+        if isinstance(failure, ConfigurationError) and not self.contexts.previous:  # nothing to return to: print it
             self.fatal = failure
             self.exit(failure.exit_code, return_code=failure.exit_code)
         if self.shown is not None:
@@ -179,6 +209,7 @@ class KymatuiApp(FlowApp):
         """Colour the frame in the accent of the context, so that production is recognisable."""
         self._place = place.context
         self._namespace, self.read_only = place.namespace, place.read_only
+        self.desk.beside(self.contexts.arrived(place))
         self.desk.beside(self.look_back(place))
         accent = self.settings.context(place.context).accent
         for name in ACCENTS:
@@ -207,7 +238,8 @@ class KymatuiApp(FlowApp):
             tone=connection.tone,
             counts=counts,
             sign=SIGNS.get(connection.tone, ""),
-            banner=connection_banner(connection, self.view.failure) if self.catalog is not None else "",
+            banner=self.contexts.way_back(connection)
+            or (connection_banner(connection, self.view.failure) if self.catalog is not None else ""),
             jobs=format_count(going, "job") if going else "",
             manager=charge.word if charge is not None else "",
             manager_short=charge.short if charge is not None else "",
@@ -262,7 +294,9 @@ class KymatuiApp(FlowApp):
             super().action_command_palette()
 
     def action_reconnect(self) -> None:
+        """Query the server now, through another session if the kubeconfig changed."""
         self.view.retry()
+        self.desk.beside(self.contexts.reload())
         screen: object = self.shown
         if isinstance(screen, AsksAgain):
             screen.ask_again()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kymatui.ui.application.screen_registry import screen_for
@@ -20,6 +21,7 @@ class Navigator:
     def __init__(self, app: App[int], home: ScreenStep) -> None:
         self._app = app
         self.visits = VisitHistory((home,))
+        self._restarts = 0
 
     @property
     def framed(self) -> list[FramedScreen]:
@@ -73,6 +75,19 @@ class Navigator:
         """Close screens down to the catalog that the screens are about."""
         places = [number for number, screen in enumerate(self.framed) if screen.step.kind == "modules"]
         self.climb_to(places[-1] if places else 0)
+
+    def restart(self, home: ScreenStep, first: Callable[[], Screen[Any]]) -> None:
+        """Replace all screens by a new first one; forget the history."""
+        for _ in self.framed[1:]:
+            self._app.pop_screen()
+        before, after = f"context {self._restarts}", f"context {self._restarts + 1}"
+        self._restarts += 1
+        # The first screen of a stack cannot be replaced; a mode of Textual is another stack.
+        self._app.add_mode(after, first)
+        self._app.switch_mode(after)
+        if self._restarts > 1:
+            self._app.remove_mode(before)
+        self.visits = VisitHistory((home,))
 
     def back(self) -> None:
         self._restore(self.visits.go(-1))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kymatui.ui.navigation.history import ScreenStep
+from kymatui.ui.navigation.history import CONTEXTS, ScreenStep, object_reference
+from kymatui.ui.navigation.keymaps import KeyScope, key_scope
+from kymatui.ui.screens.catalog_screen import CatalogScreen
 
 if TYPE_CHECKING:
     from kymatui.ui.base.framed_screen import FramedScreen
-    from kymatui.ui.navigation.keymaps import KeyScope
 
 HOME = ScreenStep("modules")
-KINDS = ("modules", "module", "object", "logs", "channels", "problems", "changes", "jobs", "job", "delete")
+KINDS = ("modules", "module", "object", "logs", "channels", "problems", "changes", "jobs", "job", "delete", CONTEXTS)
 
 
 def key_scopes(app: type) -> Iterator[KeyScope]:
@@ -27,13 +28,12 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.logs.log_text import LogText
     from kymatui.ui.logs.logs_pane import LogsPane
     from kymatui.ui.logs.logs_screen import LogsScreen
-    from kymatui.ui.navigation.keymaps import key_scope
     from kymatui.ui.panes.catalog_pane import CatalogPane
     from kymatui.ui.panes.runtimes_pane import RuntimesPane, RuntimeTable
-    from kymatui.ui.screens.catalog_screen import CatalogScreen
     from kymatui.ui.screens.changes_screen import ChangesScreen
     from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
     from kymatui.ui.screens.compare_screen import CompareScreen
+    from kymatui.ui.screens.contexts_screen import ContextsScreen
     from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
     from kymatui.ui.screens.deletion_screen import DeletionScreen
     from kymatui.ui.screens.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
@@ -54,6 +54,7 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
         JobsScreen,
         JobScreen,
         DeletionScreen,
+        ContextsScreen,
     ):
         yield key_scope(app, screen, LiveTable)
     yield key_scope(app, ObjectScreen, Document)
@@ -81,8 +82,6 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
 def screen_for(step: ScreenStep) -> FramedScreen:
     """Return a new screen for the step; a step without a screen is a defect."""
     if step.kind == "modules":
-        from kymatui.ui.screens.catalog_screen import CatalogScreen
-
         return CatalogScreen(step.about, step.tab)
     if step.kind in ("matrix", "waits", "recent"):
         from kymatui.ui.screens.fleet_list_screens import RecentChangesScreen, VersionMatrixScreen, WaitingScreen
@@ -127,7 +126,6 @@ def screen_for(step: ScreenStep) -> FramedScreen:
 
         return DeletionScreen(step.about)
     if step.kind == "object":
-        from kymatui.ui.navigation.history import object_reference
         from kymatui.ui.screens.object_screen import ObjectScreen
 
         return ObjectScreen(object_reference(step), step.tab)
@@ -135,6 +133,10 @@ def screen_for(step: ScreenStep) -> FramedScreen:
         from kymatui.ui.logs.logs_screen import LogsScreen
 
         return LogsScreen(step)
+    if step.kind == CONTEXTS:
+        from kymatui.ui.screens.contexts_screen import ContextsScreen
+
+        return ContextsScreen()
     if step.kind == "changes":
         from kymatui.ui.screens.changes_screen import ChangesScreen
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from kymatui.domain.snapshot.snapshots import Feed, FeedState
 from kymatui.errors import KymatuiError
 from kymatui.ui.connection.cluster_link import (
     CATALOG,
@@ -71,6 +73,13 @@ class ClusterView:
         """Return the Kymas from the side where they are edited."""
         return self.snapshot.kymas if self.snapshot is not None else ()
 
+    def continue_from(self, before: ClusterView) -> None:
+        """Display what another view of the same cluster has, as loading, until the first reading of this one."""
+        self.catalog, self.history, self.charge = before.catalog, before.history, before.charge
+        if before.snapshot is not None:
+            feeds = {name: Feed(FeedState.SYNCING) for name in before.snapshot.feeds}
+            self.snapshot, self.locations = replace(before.snapshot, feeds=feeds), before.locations
+
     def start(self) -> None:
         """Start the connection in a thread."""
         self.link.start()
@@ -90,8 +99,8 @@ class ClusterView:
         from kymatui.domain.snapshot.object_index import index_objects
         from kymatui.domain.snapshot.read_cache import ReadCache
 
-        if self._memory is None or self.history is None:
-            self._memory, self.history = ReadCache(), ChangeHistory()
+        self._memory = self._memory or ReadCache()
+        self.history = self.history or ChangeHistory()
         found = build_catalog(snapshot, self._clock(), memory=self._memory)
         self.locations = index_objects(snapshot, self._memory)
         self.history.see(found, snapshot, self.locations, self._clock())

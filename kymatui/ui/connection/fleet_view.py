@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, Feed, FeedState, Object
@@ -89,8 +89,15 @@ class FleetLink(ConnectionLink[FleetSource]):
 class FleetView(ClusterView):
     """View of the control plane: a fleet without a catalog."""
 
-    def __init__(self, connect: Callable[[], FleetSource], mailbox: Mailbox, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        connect: Callable[[], FleetSource],
+        mailbox: Mailbox,
+        clock: Callable[[], float],
+        close_runtimes: Callable[[], None],
+    ) -> None:
         super().__init__(_no_cluster, mailbox, clock)
+        self._close_runtimes = close_runtimes
         self.seen: FleetReading | None = None
         self.fleet_link = FleetLink(connect, self._hole, clock)
 
@@ -101,7 +108,13 @@ class FleetView(ClusterView):
         self.fleet_link.retry()
 
     def close(self) -> None:
+        self._close_runtimes()
         self.fleet_link.close()
+
+    def continue_from(self, before: ClusterView) -> None:
+        super().continue_from(before)
+        if isinstance(before, FleetView):
+            self.seen = before.seen and replace(before.seen, picture=_loading(before.seen.picture))
 
     def deliver(self, values: Mapping[str, object]) -> tuple[ClusterConnection | None, KymatuiError | None]:
         place, failure = super().deliver(values)
@@ -121,6 +134,10 @@ class FleetView(ClusterView):
         return describe_connection(
             self.seen.picture.feeds if self.seen is not None else {}, self._clock(), self.failure
         )
+
+
+def _loading(picture: FleetSnapshot) -> FleetSnapshot:
+    return replace(picture, feeds={name: Feed(FeedState.SYNCING) for name in picture.feeds})
 
 
 def _no_cluster() -> ClusterSession:

@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+    from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.snapshot.snapshots import Feed
     from kymatui.ui.base.framed_screen import FramedScreen
     from kymatui.ui.connection.fleet_view import FleetReading, FleetView, RuntimeViews
+    from kymatui.ui.flows.context_switch import ContextSwitch
     from kymatui.ui.flows.job_controller import JobDesk
 
 
@@ -21,9 +23,14 @@ class FlowApp(ScreenApp):
 
     if TYPE_CHECKING:
         desk: JobDesk
+        contexts: ContextSwitch
 
         @property
         def shown(self) -> FramedScreen | None: ...
+
+    @property
+    def flow_target(self) -> ClusterTarget | None:
+        return self.desk.target
 
 
 class FleetFlowApp(FlowApp):

@@ -16,6 +16,7 @@ A KymatuiError that a flow raises is reported and added to the list of problems.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,6 +38,7 @@ JobRestart = Callable[[], Coroutine[Any, Any, None]]
 
 JOBS = "jobs"
 _PATIENCE = 10.0  # seconds for running steps when the user quits
+_LONGEST = 3600.0  # seconds that a step can take; its session stays open for it
 
 
 class JobDesk:
@@ -52,6 +54,7 @@ class JobDesk:
         self._flow_target: ClusterTarget | None = None
         self._targets: dict[int, ClusterTarget] = {}
         self.jobs: tuple[Job, ...] = ()
+        self.is_closed = False
 
     # jobs
 
@@ -187,27 +190,48 @@ class JobDesk:
 
     async def leave(self, status: int = 0) -> None:
         """Quit the program; with active jobs only once confirmed and after the current steps."""
-        if self.going:
-            from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
-            from kymatui.ui.presenters.plans.job_rows import cancel_consequences
+        if await self.stop("Quit and stop {}?"):
+            self._app.exit(status)
 
-            words = "\n\n".join(f"#{job.number} {job.title}\n{cancel_consequences(job)}" for job in self.going)
-            count = len(self.going)
-            title = f"Quit and stop {format_count(count, 'job')}?"
-            if not await self._app.push_screen_wait(
-                ConfirmScreen(title, words, alarming=True, targets=self.targets(*self.going))
-            ):
-                return
-            self._app.notify("stopping after the current steps", timeout=_PATIENCE)
-            self.close()
-            await self.aside(self._rest)
-        self._app.exit(status)
+    async def stop(self, question: str) -> bool:
+        """Stop the active jobs once the user confirms the question, which names them as `{}`; return whether they did.
+
+        Waits some seconds for the current steps. Journals keep the jobs open, so that they are offered again.
+        """
+        if not self.going:
+            return True
+        from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
+        from kymatui.ui.presenters.plans.job_rows import cancel_consequences
+
+        words = "\n\n".join(f"#{job.number} {job.title}\n{cancel_consequences(job)}" for job in self.going)
+        title = question.format(format_count(len(self.going), "job"))
+        if not await self._app.push_screen_wait(
+            ConfirmScreen(title, words, alarming=True, targets=self.targets(*self.going))
+        ):
+            return False
+        self._app.notify("stopping after the current steps", timeout=_PATIENCE)
+        self.close()
+        await self.aside(self._rest)
+        return True
+
+    def when_idle(self, call: Callable[[], None]) -> None:
+        """Call at once where no job is in a step, else in a thread after the last step has ended."""
+        if self._runner is None or self._runner.wait(0):
+            call()
+        else:
+            threading.Thread(target=self._after_last_step, args=(call,), name="jobs-end", daemon=True).start()
+
+    def _after_last_step(self, call: Callable[[], None]) -> None:
+        if self._runner is not None:
+            self._runner.wait(_LONGEST)
+        call()
 
     def _rest(self) -> None:
         if self._runner is not None:
             self._runner.wait(_PATIENCE)
 
     def close(self) -> None:
-        """Stop all jobs when the program ends."""
+        """Stop all jobs when the program ends, or leaves their cluster."""
+        self.is_closed = True
         if self._runner is not None:
             self._runner.close()

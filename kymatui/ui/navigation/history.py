@@ -9,6 +9,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 _KEPT = 100
 _OBJECT = "object"
 LOGS = "logs"
+CONTEXTS = "ctx"
 YAML, DESCRIBE = "yaml", "describe"
 """The tabs of an object's screen."""
 
@@ -32,6 +33,8 @@ class ScreenStep:
             return f"logs {about.name if about is not None else self.about}"
         if self.kind == "modules":
             return self.about.rpartition("/")[2] or self.kind
+        if self.kind == CONTEXTS:
+            return "contexts"
         if self.kind == "delete":
             return f"delete {self.about}"
         return f"#{self.about}" if self.kind == "job" else self.about or self.kind

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.auth.connection import connect, list_contexts
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.auth.context_list import connection_facts, list_contexts
 from kymatui.adapters.kube.auth.kubeconfig import read_kubeconfig
 from kymatui.errors import ConfigurationError, UnknownNameError
 
@@ -45,7 +46,71 @@ def test_of_several_files_the_first_that_says_something_wins(tmp_path: Path) -> 
     both = environment(one, tmp_path / "missing", two, three)
     assert connect(context="a", environment=both).endpoint.server == "https://one.example"
     assert connect(environment=both).context == "b"
-    assert list_contexts(environment=both) == (("a", "b"), "b")
+    assert [(one.name, one.is_current) for one in list_contexts(environment=both)] == [("a", False), ("b", True)]
+
+
+def test_contexts_are_listed_with_the_problem_of_those_that_cannot_be_used(tmp_path: Path) -> None:
+    good, broken = config("good", context={"namespace": "apps"}), config("broken", server="ftp://x.example")
+    lost = {"name": "lost", "context": {"cluster": "gone", "user": "good"}}
+    file = write(tmp_path / "config", {**good, **{key: good[key] + broken[key] for key in ("clusters", "users")}})
+    write(file, {**json.loads(file.read_text()), "contexts": [*good["contexts"], *broken["contexts"], lost]})
+    found = {one.name: one for one in list_contexts(str(file))}
+    assert list(found) == ["broken", "good", "lost"]
+    one = found["good"]
+    assert (one.cluster, one.user, one.server, one.namespace) == ("good", "good", "https://x.example", "apps")
+    assert (one.is_current, one.problem) == (True, "")
+    assert "is not an http or https address" in found["broken"].problem
+    assert "points to the cluster 'gone', which does not exist" in found["lost"].problem
+
+
+SECRET = "s3cr3t-t0k3n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (config(), config(), ()),
+        (config(), config(server="https://y.example"), ("server https://x.example → https://y.example",)),
+        (config(user={"token": "old"}), config(user={"token": SECRET}), ("token",)),
+        (
+            config(user={"username": "u", "password": "old"}),
+            config(user={"username": "u", "password": SECRET}),
+            ("user name and password",),
+        ),
+        (
+            config(user={"token": "t"}),
+            config(
+                user={"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "login", "args": [SECRET]}}
+            ),
+            ("authentication a token → the plugin login", "token", "plugin"),
+        ),
+        (config(context={"namespace": "a"}), config(context={"namespace": "b"}), ("namespace a → b",)),
+        (
+            config(cluster={"insecure-skip-tls-verify": False}),
+            config(cluster={"certificate-authority-data": base64.b64encode(b"AUTHORITY").decode()}),
+            ("certificate authority",),
+        ),
+        (config(), config(cluster={"proxy-url": f"http://me:{SECRET}@proxy.example"}), ("proxy",)),
+    ],
+    ids=["nothing", "server", "token", "password", "plugin", "namespace", "authority", "proxy"],
+)
+def test_what_changed_in_a_context_is_named_without_its_secrets(
+    before: Json, after: Json, expected: tuple[str, ...], tmp_path: Path
+) -> None:
+    file = write(tmp_path / "config", before)
+    past = connection_facts(str(file), "x")
+    write(file, after)
+    now = connection_facts(str(file), "x")
+    assert now.changes_since(past) == expected
+    assert SECRET not in repr(now)
+
+
+def test_a_token_file_with_another_token_is_a_change(tmp_path: Path) -> None:
+    write(tmp_path / "token", "old")
+    file = write(tmp_path / "config", config(user={"tokenFile": "token"}))
+    past = connection_facts(str(file), "x")
+    write(tmp_path / "token", SECRET)
+    assert connection_facts(str(file), "x").changes_since(past) == ("token",)
 
 
 def test_a_context_may_point_into_another_file(tmp_path: Path) -> None:

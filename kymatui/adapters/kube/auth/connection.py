@@ -109,12 +109,6 @@ def _reader(
     return make
 
 
-def list_contexts(kubeconfig: str = "", environment: Mapping[str, str] | None = None) -> tuple[tuple[str, ...], str]:
-    """Return the names of all contexts and the current context ("" if there is none)."""
-    config = read_kubeconfig(kubeconfig, environment)
-    return (tuple(sorted(config.contexts)), config.current) if config is not None else ((), "")
-
-
 def in_cluster(namespace: str = "") -> Connection | None:
     """Return the connection of the pod's service account, as the official client does; None outside pods."""
     load_requests()
@@ -146,4 +140,4 @@ def in_cluster(namespace: str = "") -> Connection | None:
     )
 
 
-__all__ = ["ClusterKey", "Connection", "connect", "in_cluster", "list_contexts"]
+__all__ = ["ClusterKey", "Connection", "connect", "in_cluster"]

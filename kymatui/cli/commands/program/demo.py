@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
+from kymatui.composition.sessions.contexts import KubeContexts
 from kymatui.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,13 +73,16 @@ def _show(args: argparse.Namespace) -> int:
     fleet = _is_fleet(args)
 
     def connect() -> CatalogSession | RemoteSession:
-        path = Path(folder, "kubeconfig")
-        sandbox = running.enter_context(start_sandbox(kubeconfig=path, clusters=_clusters(args), fleet=args.fleet))
-        chosen = _on(options, sandbox.kubeconfig)
+        running.enter_context(start_sandbox(kubeconfig=path, clusters=_clusters(args), fleet=args.fleet))
+        return opened(_on(options, path))
+
+    def opened(chosen: SessionOptions) -> CatalogSession | RemoteSession:
         return open_remote(RemoteOptions(chosen)) if fleet else open_configured_session(chosen, settings)
 
     with TemporaryDirectory(prefix="kymatui-demo-", ignore_cleanup_errors=True) as folder, ExitStack() as running:
-        return show(args, settings, connect, replace(options, context=_clusters(args)[0]), fleet=fleet)
+        path = Path(folder, "kubeconfig")
+        contexts = KubeContexts(lambda: _on(options, path), settings, opened)
+        return show(args, settings, connect, replace(options, context=_clusters(args)[0]), contexts, fleet=fleet)
 
 
 def _clusters(args: argparse.Namespace) -> tuple[str, ...]:

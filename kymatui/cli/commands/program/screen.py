@@ -19,6 +19,7 @@ from kymatui.cli.session_arguments import (
     remote_options_of,
     session_options_of,
 )
+from kymatui.composition.sessions.contexts import KubeContexts
 from kymatui.errors import KymatuiError, UsageError
 from kymatui.settings.config_file import Settings
 from kymatui.settings.options_schema import THEME_NAMES
@@ -60,7 +61,14 @@ def run(args: argparse.Namespace) -> int:
     if getattr(args, "remote", None) is not None or is_remote(args):
         return _show_fleet(args)
     options, settings = session_options_of(args)
-    return show(args, settings, lambda: _connected(args, options, settings), options)
+
+    def connect() -> CatalogSession:
+        return _connected(args, options, settings)
+
+    contexts = KubeContexts(
+        lambda: options, settings, lambda chosen: open_configured_session(chosen, settings), reopen=connect
+    )
+    return show(args, settings, connect, options, contexts)
 
 
 def _connected(args: argparse.Namespace, options: SessionOptions, settings: Settings) -> CatalogSession:
@@ -75,13 +83,28 @@ def _connected(args: argparse.Namespace, options: SessionOptions, settings: Sett
 
 def _show_fleet(args: argparse.Namespace) -> int:
     options, settings = remote_options_of(args)
-    return show(args, settings, lambda: _connected_fleet(args, options), options.control, fleet=True)
+    forced, _ = session_options_of(args)
+
+    def connect() -> RemoteSession:
+        return _connected_fleet(args, options)
+
+    contexts = KubeContexts(
+        lambda: replace(options.control, read_only=forced.read_only),
+        settings,
+        lambda chosen: _open_fleet(replace(options, control=chosen, runtime="", by_hand=None)),
+        reopen=connect,
+    )
+    return show(args, settings, connect, options.control, contexts, fleet=True)
+
+
+def _open_fleet(options: RemoteOptions) -> RemoteSession:
+    from kymatui.adapters.sessions.control_plane.remote_session import open_remote
+
+    return open_remote(options)
 
 
 def _connected_fleet(args: argparse.Namespace, options: RemoteOptions) -> RemoteSession:
-    from kymatui.adapters.sessions.control_plane.remote_session import open_remote
-
-    session = open_remote(options)
+    session = _open_fleet(options)
     try:
         require_namespace(session.cluster, args)
     except KymatuiError:
@@ -95,6 +118,7 @@ def show(
     settings: Settings,
     connect: Callable[[], CatalogSession | RemoteSession],
     options: SessionOptions,
+    contexts: KubeContexts,
     *,
     fleet: bool = False,
 ) -> int:
@@ -132,12 +156,13 @@ def show(
             read_only=options.read_only,
             audit=bool(getattr(args, "audit", None)),
             settings=settings,
+            contexts=contexts,
         )
     result = app.run(mouse=settings.mouse and not getattr(args, "no_mouse", False))
     if app.fatal is not None:
         raise app.fatal
     status = app.return_code or result or 0
-    if not status:
+    if not status and not app.contexts.previous:
         _require_success(opened, app.view.failure)
     return status
 

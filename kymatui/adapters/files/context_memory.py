@@ -1,0 +1,80 @@
+"""What the screen remembers of each context on this machine: its last use.
+
+One small JSON file for each context in the user's state folder. A file that cannot be used counts as missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from kymatui.adapters.files.user_files import write_private_file
+
+_LARGEST: Final = 64 * 1024
+"""Bytes of a file that are read."""
+_MOST_CONTEXTS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedContext:
+    """One context; `used` in Unix seconds, 0 for never."""
+
+    name: str
+    used: float = 0.0
+
+
+class ContextMemory:
+    """Files below `folder`, by default the user's state folder."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._given = folder
+
+    @property
+    def _folder(self) -> Path:
+        if self._given is not None:
+            return self._given
+        import platformdirs  # takes its time to load, and no first paint waits for it
+
+        return Path(platformdirs.user_state_dir("kymatui")) / "contexts"
+
+    def of(self, name: str) -> RememberedContext:
+        """Return what is remembered of a context."""
+        found = _read(self._path(name))
+        return found if found is not None and found.name == name else RememberedContext(name)
+
+    def used(self) -> dict[str, float]:
+        """Return when each context was used last, by name."""
+        try:
+            paths = sorted(self._folder.glob("*.json"))[:_MOST_CONTEXTS]
+        except OSError:
+            return {}
+        return {one.name: one.used for path in paths if (one := _read(path)) is not None}
+
+    def note_use(self, name: str, now: float) -> None:
+        """Record that a context is used. Raise ConfigurationError if the file cannot be written."""
+        self._write(replace(self.of(name), used=now))
+
+    def _write(self, one: RememberedContext) -> None:
+        body = {"context": one.name, "used": one.used}
+        write_private_file(self._path(one.name), json.dumps(body, indent=1).encode())
+
+    def _path(self, name: str) -> Path:
+        readable = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:80] or "_"
+        return self._folder / f"{readable}-{hashlib.sha256(name.encode()).hexdigest()[:12]}.json"
+
+
+def _read(path: Path) -> RememberedContext | None:
+    try:
+        with path.open("rb") as file:
+            body: Any = json.loads(file.read(_LARGEST))
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(body, dict) or not isinstance(body.get("context"), str):
+        return None
+    used = body.get("used")
+    moment = float(used) if isinstance(used, int | float) and 0 <= used < 1e12 else 0.0
+    return RememberedContext(body["context"], moment)

@@ -1,0 +1,144 @@
+"""Another context without leaving the program, and the same one again after its kubeconfig changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.errors import ConfigurationError, KymatuiError
+from kymatui.ui.connection.cluster_link import ClusterConnection
+from kymatui.ui.navigation.command_table import unknown_name
+
+if TYPE_CHECKING:
+    from kymatui.composition.sessions.contexts import ContextEntry, KubeContexts
+    from kymatui.ui.base.screen_app import ScreenApp
+    from kymatui.ui.connection.connection_status import ConnectionStatus
+    from kymatui.ui.flows.job_controller import JobDesk
+
+PREVIOUS = "-"
+"""What returns to the context before, as in `cd -`."""
+USAGE = "ctx [NAME|-]"
+
+
+class OpenContext(Protocol):
+    """Replaces the session of the app; `again` keeps what is displayed until the first reading of the new one."""
+
+    def __call__(self, connect: Callable[[], Any], place: ClusterConnection, *, again: bool = False) -> None: ...
+
+
+class ContextSwitch:
+    """Owner of the open context: `switch` to another one, `reload` after a change on disk.
+
+    Jobs write to the session that they started with. Active ones are stopped first, and that session is closed once
+    their current steps have ended.
+    """
+
+    def __init__(
+        self,
+        app: ScreenApp,
+        contexts: KubeContexts | None,
+        desk: Callable[[], JobDesk],
+        open_context: OpenContext,
+        restart: Callable[[], None],
+    ) -> None:
+        """Take `restart`, which replaces all screens by a new first one."""
+        self._app, self._contexts, self._desk = app, contexts, desk
+        self._open_context, self._restart = open_context, restart
+        self._here = ""
+        self.previous = ""
+        """The context before the open one; "" for the first."""
+        self.names: Sequence[str] = ()
+        """All contexts as far as they are known, for completion."""
+
+    @property
+    def here(self) -> str:
+        """Return the open context; "" before it is known."""
+        return self._here
+
+    async def entries(self) -> Sequence[ContextEntry]:
+        """Return all contexts, the recently used first. Raise ConfigurationError."""
+        contexts = self._required()
+        found = await self._desk().aside(contexts.listed)
+        self.names = [one.name for one in found]
+        return found
+
+    def _required(self) -> KubeContexts:
+        if self._contexts is None:
+            raise ConfigurationError("this session has no kubeconfig with other contexts")
+        return self._contexts
+
+    async def switch(self, name: str) -> None:
+        """Close the open context and open another one; leave marks, history and jobs behind."""
+        contexts, desk = self._required(), self._desk()
+        name = self.previous if name == PREVIOUS else name
+        if not name:
+            self._app.problem(f"no earlier context; type `:{USAGE}`")
+            return
+        if name == self._here:
+            self._app.notify(f"{sanitize(name)} is already open", markup=False, timeout=3)
+            return
+        try:
+            if name not in (known := [one.name for one in await self.entries()]):
+                self._app.problem(sanitize(unknown_name("context", name, known, USAGE)))
+                return
+            await desk.aside(lambda: contexts.check(name))
+            if not await desk.stop(f"Switch to {name} and stop {{}}?"):
+                return
+            session = await desk.aside(lambda: contexts.open(name))
+        except KymatuiError as error:
+            raise _with_stay(error, self._here) from error
+        self.previous, self._here = self._here, name
+        self._app.workers.cancel_group(self._app, "beside")  # what it still reports is about the context before
+        self._open_context(lambda: session, _place(session))
+        self._restart()
+        self._app.notify(f"context {sanitize(name)}; `:ctx -` returns to {sanitize(self.previous)}", markup=False)
+
+    async def arrived(self, place: ClusterConnection) -> None:
+        """Record that a context is open."""
+        self._here = place.context
+        if self._contexts is not None:
+            contexts, now = self._contexts, self._app.clock()
+            await self._desk().aside(lambda: contexts.arrived(place.context, now))
+            await self.entries()
+
+    async def reload(self) -> None:
+        """Open the context again if its kubeconfig changed on disk; report what changed."""
+        if self._contexts is None or not self._here:
+            return
+        contexts, desk, here = self._contexts, self._desk(), self._here
+        try:
+            changed = await desk.aside(lambda: contexts.changes(here))
+        except KymatuiError as error:
+            raise _with_stay(error, here) from error
+        if changed and desk.busy:
+            self._app.problem("the kubeconfig changed; close the open question, then press ctrl-r again")
+        elif changed:
+            desk.flow(self._reconnect(changed))
+
+    async def _reconnect(self, changed: Sequence[str]) -> None:
+        contexts, desk, here = self._required(), self._desk(), self._here
+        if not await desk.stop("Reconnect with the changed kubeconfig and stop {}?"):
+            return
+        try:
+            session = await desk.aside(contexts.open_again)
+        except KymatuiError as error:
+            raise _with_stay(error, here) from error
+        self._open_context(lambda: session, _place(session), again=True)
+        self._app.notify(sanitize(f"reconnected; the kubeconfig changed: {', '.join(changed)}"), markup=False)
+
+    def way_back(self, connection: ConnectionStatus) -> str:
+        """Return how to leave a context that does not answer; "" where it does, or is the first."""
+        if not self.previous or connection.word != "offline":
+            return ""
+        return sanitize(f"▲ {self._here} does not answer; `:ctx -` returns to {self.previous}")
+
+
+def _place(session: Any) -> ClusterConnection:
+    return ClusterConnection(session.name, session.namespace, session.read_only, session.title)
+
+
+def _with_stay(error: KymatuiError, here: str) -> KymatuiError:
+    """Return the error with the context that stays open."""
+    error.hint = "; ".join(filter(None, (error.hint, f"{here} stays open" if here else "")))
+    return error

@@ -1,0 +1,61 @@
+"""Contexts of the kubeconfig as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from kymatui.domain.kubernetes.durations import format_duration
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.ui.presenters.catalog.catalog_rows import ABSENT
+from kymatui.ui.terminal.glyphs import SIGNS
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+
+if TYPE_CHECKING:
+    from kymatui.composition.sessions.contexts import ContextEntry
+
+COLUMNS = (
+    Column("name", "CONTEXT", 20, flex=3),
+    Column("status", "STATUS", 10),
+    Column("mode", "MODE", 9),
+    Column("cluster", "CLUSTER", 14, flex=2, priority=1),
+    Column("user", "USER", 14, flex=2, priority=2),
+    Column("namespace", "NAMESPACE", 12, flex=1, priority=4),
+    Column("accent", "ACCENT", 7, priority=5),
+    Column("used", "USED", 5, priority=3, right=True),
+)
+
+
+def context_rows(entries: Iterable[ContextEntry], here: str, now: float) -> list[Row]:
+    """Return one row per context in the given order; `here` is the open one."""
+    return [_row(one, here, now) for one in entries]
+
+
+def _row(one: ContextEntry, here: str, now: float) -> Row:
+    cells = {
+        "name": Cell(sanitize(one.name), "strong"),
+        "status": _status(one, here),
+        "mode": Cell("read-only", "ready") if one.read_only else Cell("RW", "warning"),
+        "cluster": Cell(sanitize(one.cluster)),
+        "user": Cell(sanitize(one.user) or ABSENT, "" if one.user else "muted"),
+        "namespace": Cell(sanitize(one.namespace) or ABSENT, "" if one.namespace else "muted"),
+        "accent": Cell(one.accent or ABSENT, "" if one.accent else "muted"),
+        "used": Cell(format_duration(now - one.used), "muted", -one.used, one.used) if one.used else Cell(""),
+    }
+    return Row(one.name, cells, labels={"server": one.server})
+
+
+def _status(one: ContextEntry, here: str) -> Cell:
+    if one.name == here:
+        return Cell(f"{SIGNS['ready']} open", "ready")
+    if one.problem:
+        return Cell(f"{SIGNS['error']} unusable", "error")
+    return Cell("default" if one.is_current else "", "muted")
+
+
+def explain_context(entry: ContextEntry | None) -> str:
+    """Return the line under the table: the server of a context, or why it cannot be used."""
+    if entry is None:
+        return ""
+    return sanitize(entry.problem or f"server {entry.server}")

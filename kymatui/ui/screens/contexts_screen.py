@@ -1,0 +1,78 @@
+"""Contexts of the kubeconfig, the recently used first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.errors import KymatuiError
+from kymatui.ui.base.list_screen import ListScreen
+from kymatui.ui.flows.flow_app import flow_app
+from kymatui.ui.navigation.history import CONTEXTS, ScreenStep
+from kymatui.ui.presenters.catalog.context_rows import COLUMNS, context_rows, explain_context
+from kymatui.ui.viewmodels.sorting import SortOrder
+from kymatui.ui.widgets.live_table import LiveTable
+from kymatui.ui.widgets.row_table import RowTable
+from kymatui.ui.widgets.status_line import StatusLine
+
+if TYPE_CHECKING:
+    from kymatui.composition.sessions.contexts import ContextEntry
+
+
+class ContextsScreen(ListScreen):
+    """Table of contexts; Enter switches to one."""
+
+    name_in_help: ClassVar[str] = "Contexts"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: Sequence[ContextEntry] = ()
+
+    @property
+    def step(self) -> ScreenStep:
+        return ScreenStep(CONTEXTS)
+
+    def body(self) -> ComposeResult:
+        yield LiveTable(COLUMNS, id="contexts", sort=SortOrder(""), copied="name")
+        yield Static(Content("Reading the kubeconfig …"), id="nothing", classes="nothing")
+        yield StatusLine(id="reason")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.ask_again()
+
+    def ask_again(self) -> None:
+        """Read the kubeconfig again."""
+        self.run_worker(self._read(), exclusive=True)
+
+    async def _read(self) -> None:
+        said = "No contexts in the kubeconfig."
+        try:
+            self._entries = await flow_app(self).contexts.entries()
+        except KymatuiError as error:
+            self._entries, said = (), sanitize(f"{error}. {error.hint}" if error.hint else str(error))
+        self.query_one("#nothing", Static).update(Content(said))
+        self.show_catalog()
+
+    def show_catalog(self) -> None:
+        if self.query(LiveTable):
+            app = flow_app(self)
+            self.main_widget().show(context_rows(self._entries, app.contexts.here, app.clock()))
+            self.set_class(not self._entries, "-empty")
+
+    @on(RowTable.Highlighted)
+    def _highlighted(self) -> None:
+        key = self.main_widget().cursor_key
+        found = next((one for one in self._entries if one.name == key), None)
+        self.query_one(StatusLine).say(Content(explain_context(found)))
+
+    @on(RowTable.Chosen)
+    def _chosen(self, event: RowTable.Chosen) -> None:
+        app = flow_app(self)
+        app.desk.flow(app.contexts.switch(event.key))
