@@ -102,9 +102,9 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui edit --kyma --remote RUNTIME",
     ),
     "install": (
-        "kymatui install registry-proxy --dry-run",
-        "kymatui install registry-proxy --version 0.14.0",
+        "kymatui install registry-proxy --version 0.14.0 --dry-run",
         "kymatui install shop --chart oci://registry.example/charts/shop -n shop --set replicas=2",
+        "kymatui install --component reg.example/modules//kyma-project.io/module/sample:1.0.0  # without a template",
         "kymatui install registry-proxy --force  # repair: overwrite fields of other managers",
     ),
     "upgrade": (

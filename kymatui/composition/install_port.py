@@ -12,6 +12,7 @@ from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
 from kymatui.domain.snapshot.read_cache import ReadCache
 
 if TYPE_CHECKING:
+    from kymatui.actions.bundle.ports import ArtifactStore
     from kymatui.actions.modules.module_sources import ModuleSource
     from kymatui.actions.modules.signatures import SignatureOptions
     from kymatui.actions.session import Session
@@ -42,6 +43,11 @@ class SessionInstallPort:
     @property
     def insecure(self) -> tuple[str, ...]:
         return self._fetch.insecure
+
+    def artifacts(self, layout: str) -> ArtifactStore:
+        from kymatui.composition.bundles import open_layout, open_registries
+
+        return open_layout(layout) if layout else open_registries(self._fetch)
 
     def snapshot(self) -> Snapshot:
         return self._session.snapshot()

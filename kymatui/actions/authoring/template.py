@@ -46,16 +46,25 @@ def component_templates(
     if legacy and not channels:
         raise UsageError("--legacy needs a channel", hint="templates of the older generation are of one channel")
     found = require_component(store, location)
-    template = _carried(store, found) or _derived(store, found)
+    template = module_template(store, found)
     if legacy:
         document = with_context(found.document, found.location, scheme)
         return [legacy_template(template, document, channel) for channel in channels]
     return [template, *([release_meta(location.name, location.version, channels)] if channels else [])]
 
 
-def _carried(store: ArtifactStore, found: StoredComponent) -> Object | None:
+def module_template(store: ArtifactStore, found: StoredComponent, *, signed: bool = False) -> Object:
+    """Return the ModuleTemplate of a component: the one that it carries, else one from its descriptor.
+
+    With `signed`, every resource that is read needs a digest in the descriptor, whose signature the caller verified.
+    Raise RegistryError, SignatureError and SourceError.
+    """
+    return _carried(store, found, signed=signed) or _derived(store, found, signed=signed)
+
+
+def _carried(store: ArtifactStore, found: StoredComponent, *, signed: bool) -> Object | None:
     """Return the template among the resources, None in components of older tools."""
-    content = _content(store, found, MODULE_TEMPLATE)
+    content = _content(store, found, MODULE_TEMPLATE, signed=signed)
     if content is None:
         return None
     where = f"{found.location}: resource {MODULE_TEMPLATE}"
@@ -65,11 +74,11 @@ def _carried(store: ArtifactStore, found: StoredComponent) -> Object | None:
     return objects[0]
 
 
-def _derived(store: ArtifactStore, found: StoredComponent) -> Object:
+def _derived(store: ArtifactStore, found: StoredComponent, *, signed: bool) -> Object:
     """Return a template with what a descriptor knows: names, flags, sources and default CR."""
     descriptor = found.descriptor
     name = descriptor.name.rpartition("/")[2]
-    content = _content(store, found, DEFAULT_CR)
+    content = _content(store, found, DEFAULT_CR, signed=signed)
     custom_resource = read_default_cr(content, str(found.location)) if content is not None else None
     sources = [one.access.get("repoUrl") for one in descriptor.sources if one.access]
     labels = {label: "true" for label in (BETA, INTERNAL) if descriptor.label(label) == "true"}
@@ -90,14 +99,14 @@ def _derived(store: ArtifactStore, found: StoredComponent) -> Object:
     return {"apiVersion": API_VERSION, "kind": "ModuleTemplate", "metadata": metadata, "spec": spec}
 
 
-def _content(store: ArtifactStore, found: StoredComponent, name: str) -> bytes | None:
+def _content(store: ArtifactStore, found: StoredComponent, name: str, *, signed: bool) -> bytes | None:
     """Return the text of a local blob, checked against the digest in the descriptor; None without such a resource."""
     resource = found.descriptor.resource(name)
     if resource is None or access_kind(resource.access) != "localBlob":
         return None
     digest, media_type = _text(resource, "localReference"), _text(resource, "mediaType")
     content = store.blob(found.location.repository, digest, LARGEST_TEMPLATE)
-    if resource.digest is not None and not resource.digest.is_excluded:
+    if signed or (resource.digest is not None and not resource.digest.is_excluded):
         check_content(resource, content)
     return raw_manifest(content, f"{found.location}: resource {name}", archive=media_type.endswith(TAR_TYPES))
 

@@ -9,6 +9,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kymatui.actions.modules.adopt import newer_version
+from kymatui.actions.modules.component_install import COMPONENT, newest_component
 from kymatui.actions.modules.install import InstallControls, InstallLeg, run_install
 from kymatui.actions.modules.install_plan import Adoption, InstallPort, InstallRequest, install_intent, plan_install
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed, release_values
@@ -125,6 +126,8 @@ class InstallAction:
                 return self._adopting_upgrade(module, standing)
             if standing.known.adopting:
                 return _cut_off_adoption(standing.known)
+            if standing.known.origin.kind == COMPONENT:
+                return self._component_upgrade(standing.known)
             wanted = (
                 self._chart_upgrade(standing.known)
                 if standing.known.chart
@@ -149,7 +152,7 @@ class InstallAction:
 
     def all_upgrades(self) -> InstallSelection:
         """The same of everything that kymatui has installed, whether the catalog knows of it or not."""
-        found = survey_upgrades(self._port.cluster, self._port.snapshot(), self._port.blobs)
+        found = survey_upgrades(self._port.cluster, self._port.snapshot(), self._port.blobs, self._port.artifacts)
         ways = {(one.name, one.known.namespace if one.known is not None else ""): one for one in found.outdated}
 
         def choice(key: tuple[str, str]) -> InstallRequest:
@@ -171,6 +174,14 @@ class InstallAction:
         if standing.refusals:
             raise RefusedError(standing.refusals[0])
         return standing
+
+    def _component_upgrade(self, known: Inventory) -> InstallRequest:
+        """Raise RefusedError where the place that it came from has nothing newer, or cannot be asked."""
+        source = newest_component(known, self._port.artifacts)
+        is_same = source.component is None or same_version(source.component.version, known.version)
+        if is_same and known.finished:
+            raise RefusedError("up to date")
+        return InstallRequest(known.name, source, known.namespace)
 
     def _chart_upgrade(self, known: Inventory) -> InstallRequest:
         """Raises RefusedError where nobody can be asked; without a version where there is no newer one."""

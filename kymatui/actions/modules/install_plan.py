@@ -13,7 +13,9 @@ from enum import Enum
 from threading import Event
 from typing import Any, Protocol
 
+from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.modules.adopt import adopt_intent
+from kymatui.actions.modules.component_install import read_component
 from kymatui.actions.modules.module_sources import ModuleSource, catalog_bundle, load_bundle
 from kymatui.actions.modules.signatures import SignatureOptions, refuse_unsigned_kind, signed_module
 from kymatui.actions.unknown_names import unknown_module
@@ -89,6 +91,10 @@ class InstallPort(Protocol):
 
     @property
     def memory(self) -> ReadCache: ...
+
+    def artifacts(self, layout: str) -> ArtifactStore:
+        """Return all registries as one store, or the OCI image layout in a folder."""
+        ...
 
     def snapshot(self) -> Snapshot: ...
 
@@ -175,6 +181,13 @@ def _present(port: InstallPort, request: InstallRequest) -> InstallRequest:
 
 def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[GroupVersionKind, ...]]:
     name, source, signers = request.module, request.source, request.signers
+    if source.is_catalog or source.component is not None:
+        _refuse_chart_options(source)
+    if source.component is not None:
+        source.require_one()
+        store = port.artifacts(source.layout)
+        found = read_component(name, request.namespace, source, store, port.cluster, signers)
+        return _with_document(found.bundle, request), found.associated
     if not source.is_catalog:
         chart = None
         if signers is not None:
@@ -182,8 +195,6 @@ def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[G
             chart = port.signed_chart(source, signers)
         place = request.namespace or "default"
         return load_bundle(name, place, source, port.blobs, port.cluster, chart=chart, values=request.document), ()
-    if source.has_values or source.repository:
-        raise UsageError("values and --repo need a chart", hint="name the chart with --chart")
     shelf = _shelf(port)
     choice = choose_template(shelf, name, source.version, request.namespace)
     if isinstance(choice, str):
@@ -196,9 +207,16 @@ def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[G
         made = signed_module(choice, signers, port.blobs, port.insecure)
     else:
         made = catalog_bundle(choice, port.blobs)
-    if request.document is not None:
-        made = replace(made, resource=request.document)
-    return made, choice.template.associated
+    return _with_document(made, request), choice.template.associated
+
+
+def _refuse_chart_options(source: ModuleSource) -> None:
+    if source.has_values or source.repository:
+        raise UsageError("values and --repo need a chart", hint="name the chart with --chart")
+
+
+def _with_document(bundle: Bundle, request: InstallRequest) -> Bundle:
+    return bundle if request.document is None else replace(bundle, resource=request.document)
 
 
 def read_catalog(port: InstallPort) -> Catalog:

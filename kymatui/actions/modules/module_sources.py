@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kymatui.engine.cluster.ports import Blobs, Cluster
     from kymatui.engine.inventory.inventory import Inventory
     from kymatui.engine.sources.chart_source import LoadedChart
+    from kymatui.ocm.component_location import ComponentLocation
 
 _CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 _SECRET = GroupVersionKind("", "v1", "Secret")
@@ -26,14 +27,17 @@ _OWN = "app.kubernetes.io/managed-by=kymatui"
 
 @dataclass(frozen=True, slots=True)
 class ModuleSource:
-    """What is installed, where that is not a template of the catalog: at most one of file, chart and kustomization.
+    """The source, where that is not a template of the catalog: at most one of file, chart, kustomization and component.
 
+    component     a component version in a registry, or in the OCI image layout of the folder `layout`
     keeps_values  the values of the chart's installation stay, beneath those that are given here
     """
 
     file: str = ""
     chart: str = ""
     kustomization: str = ""
+    component: ComponentLocation | None = None
+    layout: str = ""
     repository: str = ""
     version: str = ""
     value_files: tuple[str, ...] = ()
@@ -45,7 +49,16 @@ class ModuleSource:
     @property
     def is_catalog(self) -> bool:
         """Whether the catalog says what is installed."""
-        return not (self.file or self.chart or self.kustomization)
+        return not self._named
+
+    @property
+    def _named(self) -> tuple[object, ...]:
+        return tuple(one for one in (self.file, self.chart, self.kustomization, self.component) if one)
+
+    def require_one(self) -> None:
+        """Raise ConfigurationError unless exactly one source is named."""
+        if len(self._named) != 1:
+            raise ConfigurationError("exactly one source is needed: a file, a chart, a kustomization or a component")
 
     @property
     def has_values(self) -> bool:
@@ -67,9 +80,7 @@ def load_bundle(
 
     Raises ConfigurationError, RegistryError and HelmError.
     """
-    given = [word for word in (source.file, source.chart, source.kustomization) if word]
-    if len(given) != 1:
-        raise ConfigurationError("exactly one source is needed: a file, a chart or a kustomization")
+    source.require_one()
     if source.chart:
         from kymatui.engine.sources import chart_source
 

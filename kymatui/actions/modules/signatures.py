@@ -6,7 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kymatui.domain.kyma.versions import same_version
+from kymatui.engine.sources.component_source import ModuleComponent, Trust
 from kymatui.errors import ConfigurationError, UsageError
+from kymatui.ocm import DescriptorError, Keys, SignatureError, read_descriptor
+from kymatui.ocm.module_layers import repository
 
 if TYPE_CHECKING:
     from kymatui.actions.modules.module_sources import ModuleSource
@@ -14,6 +18,7 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.direct_install import InstallChoice
     from kymatui.engine.bundles.bundle import Bundle
     from kymatui.engine.cluster.ports import Blobs
+    from kymatui.engine.sources.render_target import RenderTarget
     from kymatui.ocm import ComponentDescriptor
 
 
@@ -39,7 +44,7 @@ def refuse_unsigned_kind(source: ModuleSource) -> None:
     if source.file or source.kustomization:
         raise UsageError(
             f"{source.file or source.kustomization} has no signature to verify",
-            hint="use --verify only with charts and modules of the catalog",
+            hint="use --verify only with charts, components and modules of the catalog",
         )
 
 
@@ -51,10 +56,17 @@ def signed_module(
     Raises SignatureError before anything is fetched where the component is not signed by whom it has to be, and before
     anything is used where a layer is another one.
     """
-    from kymatui.engine.sources.component_source import ModuleComponent, Trust
-    from kymatui.ocm import Keys, SignatureError
-    from kymatui.ocm.module_layers import repository
+    trust = read_trust(signers)
+    template = choice.template
+    descriptor = _component(template)
+    host = repository(descriptor).partition("/")[0]
+    module = ModuleComponent(descriptor, blobs, insecure=host in insecure, trust=trust)
+    made = only_bundle(module, choice.namespace, str(template.ref))
+    return replace(made, name=template.module, version=template.version)
 
+
+def read_trust(signers: SignatureOptions) -> Trust:
+    """Return whom a module's component has to be signed by. Raise UsageError without a key or root certificates."""
     if not (signers.public_key or signers.roots):
         raise UsageError(
             "a key or root certificates are required to verify a module",
@@ -62,23 +74,20 @@ def signed_module(
         )
     key = read_signer_file(signers.public_key, "--public-key") if signers.public_key else b""
     roots = read_signer_file(signers.roots, "--ca-cert") if signers.roots else b""
-    template = choice.template
-    descriptor = _component(template)
-    trust = Trust(Keys(key, roots), signers.signature, signers.issuer)
-    host = repository(descriptor).partition("/")[0]
-    module = ModuleComponent(descriptor, blobs, insecure=host in insecure, trust=trust)
-    found = module.bundles(namespace=choice.namespace)
+    return Trust(Keys(key, roots), signers.signature, signers.issuer)
+
+
+def only_bundle(module: ModuleComponent, namespace: str, where: str, target: RenderTarget | None = None) -> Bundle:
+    """Return the bundle of a component. Raise ConfigurationError for several charts of the first generation."""
+    found = module.bundles(namespace=namespace, target=target)
     if len(found) != 1:
         names = ", ".join(one.name for one in found)
-        raise SignatureError(f"{template.ref} has {len(found)} parts ({names}), so it cannot be installed directly")
-    return replace(found[0], name=template.module, version=template.version)
+        raise ConfigurationError(f"{where} has {len(found)} parts ({names}), so it cannot be installed directly")
+    return found[0]
 
 
 def _component(template: ModuleTemplate) -> ComponentDescriptor:
     """The descriptor of a template, which has to be of the module and the version that are offered."""
-    from kymatui.domain.kyma.versions import same_version
-    from kymatui.ocm import DescriptorError, SignatureError, read_descriptor
-
     document = (template.raw.get("spec") or {}).get("descriptor")
     if not document:
         raise SignatureError(f"{template.ref} is not signed: it has no component descriptor", hint="not installed")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kymatui.actions.modules.adopt import adoptable
+from kymatui.actions.modules.component_install import COMPONENT, newest_component
 from kymatui.actions.modules.module_sources import ModuleSource
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kyma.versions import newest_above, same_version
@@ -18,6 +19,9 @@ from kymatui.engine.inventory.inventory import InventoryState
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kymatui.actions.bundle.ports import ArtifactStore
     from kymatui.domain.kyma.template_index import TemplateIndex
     from kymatui.domain.snapshot.snapshots import Snapshot
     from kymatui.engine.cluster.ports import Blobs, Cluster
@@ -40,7 +44,8 @@ class OutdatedModule:
     @property
     def version(self) -> str:
         """The version that it would be upgraded to."""
-        return self.source.version
+        component = self.source.component
+        return component.version if component is not None else self.source.version
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +67,15 @@ class UpgradeSurvey:
 
 
 def survey_upgrades(
-    cluster: Cluster, snapshot: Snapshot, blobs: Blobs, *, devel: bool = False, direct: bool = False
+    cluster: Cluster,
+    snapshot: Snapshot,
+    blobs: Blobs,
+    artifacts: Callable[[str], ArtifactStore],
+    *,
+    devel: bool = False,
+    direct: bool = False,
 ) -> UpgradeSurvey:
-    """Asks the catalog for modules, and for charts the places where they came from, some side by side.
+    """Asks the catalog for modules, and for charts and components the places where they came from, some side by side.
 
     `devel` takes pre-releases, too; without it they count for what is one already. `direct` also adopts what
     lifecycle-manager could manage.
@@ -73,7 +84,10 @@ def survey_upgrades(
 
     shelf = index_cluster(snapshot).shelf
     installed = list_installed(cluster)
-    found = [_of_catalog(one, shelf, devel=devel) for one in installed]
+    components = [one for one in installed if one.origin.kind == COMPONENT]
+    found = [_of_catalog(one, shelf, devel=devel) for one in installed if one not in components]
+    cancel = threading.Event()
+    found += run_for_each(components, lambda one: _of_component(one, artifacts, devel=devel), cancel, _WIDTH)
     try:
         charts = _releases(cluster)
         taken = frozenset(one.name for one in (*installed, *charts))
@@ -90,7 +104,7 @@ def survey_upgrades(
     except ForbiddenError as error:
         found.append(SkippedUpgrade("Helm releases", "", "", f"unknown: {error}"))
     else:
-        found += run_for_each(charts, lambda one: _of_chart(one, blobs, devel=devel), threading.Event(), _WIDTH)
+        found += run_for_each(charts, lambda one: _of_chart(one, blobs, devel=devel), cancel, _WIDTH)
     return UpgradeSurvey(
         tuple(one for one in found if isinstance(one, OutdatedModule)),
         tuple(one for one in found if isinstance(one, SkippedUpgrade)),
@@ -123,6 +137,18 @@ def _of_chart(known: Inventory, blobs: Blobs, *, devel: bool) -> OutdatedModule 
     except KymatuiError as error:
         return _left_out(known, str(error), "--chart …")
     return OutdatedModule(known.name, source, known) if not same_version(source.version, known.version) else None
+
+
+def _of_component(
+    known: Inventory, artifacts: Callable[[str], ArtifactStore], *, devel: bool
+) -> OutdatedModule | SkippedUpgrade | None:
+    try:
+        source = newest_component(known, artifacts, devel=devel)
+    except KymatuiError as error:
+        return _left_out(known, str(error), "--component …")
+    version = source.component.version if source.component is not None else ""
+    is_newest = same_version(version, known.version) and known.state is not InventoryState.PENDING
+    return OutdatedModule(known.name, source, known) if not is_newest else None
 
 
 def newest_source(known: Inventory, blobs: Blobs, *, version: str = "", devel: bool = False) -> ModuleSource:

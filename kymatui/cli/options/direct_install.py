@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.cli.durations import add_duration
+from kymatui.cli.options.artifact_places import component_source
 from kymatui.cli.options.confirmation import no_changes_on_interrupt
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
@@ -55,6 +56,12 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         default="",
         help="install a kustomization: a folder, or archive[//FOLDER] as a file or an https:// URL",
+    )
+    group.add_argument(
+        "--component",
+        metavar="REF",
+        default="",
+        help="install a module from a component: HOST[:PORT][/PATH]//COMPONENT:VERSION, or layout:DIR//…",
     )
     group.add_argument(
         "-f", "--values", action="append", default=[], metavar="FILE", help="values file for the chart; repeatable"
@@ -173,10 +180,13 @@ class CommandContext:
         from kymatui.actions.modules.module_sources import ModuleSource
 
         args = self.args
+        component, layout = component_source(args.component) if args.component else (None, "")
         return ModuleSource(
             file=args.file,
             chart=args.chart,
             kustomization=args.kustomize,
+            component=component,
+            layout=layout,
             repository=args.repo,
             version=args.version,
             value_files=tuple(args.values),

@@ -10,8 +10,8 @@ from typing import Final
 
 from kymatui.actions.artifacts.add_layers import AddRequest, add_layers, parse_pairs
 from kymatui.actions.bundle.ports import ModuleSources
-from kymatui.cli.commands.bundle.registry_options import image_location
 from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.registry_options import image_location
 from kymatui.cli.output.printing import say
 from kymatui.cli.output.transfers import transfer_line
 from kymatui.composition.bundles import open_registries, open_sources

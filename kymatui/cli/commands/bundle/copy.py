@@ -9,9 +9,9 @@ from dataclasses import replace
 from kymatui.actions.artifacts.blob_transfer import Place
 from kymatui.actions.artifacts.copy import CopyOptions, CopyResult, copy_component, copy_image
 from kymatui.actions.bundle.ports import ArtifactStore
-from kymatui.cli.commands.bundle.artifact_places import ArtifactPlace, PlaceKind, artifact_place
-from kymatui.cli.commands.bundle.registry_options import add_mapping
+from kymatui.cli.options.artifact_places import ArtifactPlace, PlaceKind, artifact_place
 from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import say
 from kymatui.cli.output.transfers import transfer_line
 from kymatui.composition.bundles import open_archive_layout, open_layout, open_registries

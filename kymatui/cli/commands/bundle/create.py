@@ -7,8 +7,8 @@ import os
 
 from kymatui.actions.authoring.create import CreateRequest, create_module
 from kymatui.actions.authoring.module_build import BuildRequest
-from kymatui.cli.commands.bundle.registry_options import add_mapping
 from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import say
 from kymatui.composition.bundles import open_destination, open_sources
 from kymatui.errors import ConfigurationError, UsageError

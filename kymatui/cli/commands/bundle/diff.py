@@ -7,8 +7,8 @@ import json
 from typing import Any, Final
 
 from kymatui.actions.artifacts.diff import ComponentDiff, diff_components
-from kymatui.cli.commands.bundle.registry_options import add_mapping, located_component
 from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.registry_options import add_mapping, located_component
 from kymatui.cli.output.printing import document, say
 from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize

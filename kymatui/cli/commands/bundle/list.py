@@ -6,8 +6,8 @@ import argparse
 from contextlib import ExitStack
 
 from kymatui.actions.artifacts.show import list_tags, list_versions
-from kymatui.cli.commands.bundle.registry_options import add_mapping
 from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.registry_options import add_mapping
 from kymatui.cli.output.printing import document, say
 from kymatui.composition.bundles import layout_names, open_registries
 from kymatui.domain.kubernetes.image_references import parse_image

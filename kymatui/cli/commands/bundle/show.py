@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from kymatui.actions.artifacts.show import ShownComponent, component_json, show_component
-from kymatui.cli.commands.bundle.registry_options import add_component, add_mapping, located_component
 from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
 from kymatui.cli.output.printing import document, say, table
 from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import sanitize

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from kymatui.actions.authoring.template import component_templates
-from kymatui.cli.commands.bundle.registry_options import add_component, add_mapping, located_component
 from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
 from kymatui.cli.output.printing import say
 from kymatui.composition.bundles import open_registries, open_sources
 from kymatui.engine.authoring.module_template import to_yaml

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from kymatui.cli.commands.bundle.registry_options import add_component, add_mapping, component_location
+from kymatui.cli.options.registry_options import add_component, add_mapping, component_location
 from kymatui.cli.output.printing import say
 from kymatui.errors import UsageError
 

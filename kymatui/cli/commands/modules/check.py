@@ -138,7 +138,7 @@ def _unfinished(known: Inventory | None) -> str:
 def _pin_version(place: CommandContext, args: argparse.Namespace) -> Inventory | None:
     """What is installed is compared with its own version, not with the newest; what that is."""
     known = find_installed_as(place, args.name)
-    if known is not None and not args.version and not args.file and not args.kustomize:
+    if known is not None and not (args.version or args.file or args.kustomize or args.component):
         args.version = known.version
     return known
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kymatui.cli.commands.modules.install_run import install_modules, refuse_words_for_one
 from kymatui.cli.commands.modules.upgrade import recorded_source, upgrade_all
+from kymatui.cli.options.artifact_places import component_source
 from kymatui.cli.options.direct_install import add_intent, add_running, add_source, open_context
 from kymatui.cli.options.unknown_names import refuse_versions
 from kymatui.errors import UsageError
@@ -19,9 +20,9 @@ class InstallCommand:
     upgrade: bool = False
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        several = "*" if self.upgrade else "+"
         what = "module or release; several names make one plan"
-        parser.add_argument("names", metavar="NAME", nargs=several, help=what)
+        what += " (default: the module of --component)"
+        parser.add_argument("names", metavar="NAME", nargs="*", help=what)
         parser.set_defaults(devel=False, creates_namespace=not self.upgrade)
         if self.upgrade:
             parser.add_argument("--all", action="store_true", help="upgrade everything that is outdated, in one plan")
@@ -41,10 +42,14 @@ class InstallCommand:
 
         every = self.upgrade and args.all
         names = list(dict.fromkeys(args.names))
-        if every == bool(names):
+        if args.component and not names and not every:
+            names = [component_source(args.component)[0].name.rpartition("/")[2]]
+        if self.upgrade and every == bool(names):
             raise UsageError(
                 "use either module names or --all", hint="run `kymatui upgrade NAME` or `kymatui upgrade --all`"
             )
+        if not names and not every:
+            raise UsageError("no module or release is named", hint="run `kymatui install NAME`")
         refuse_words_for_one(args, names)
         refuse_versions(names, f"run `kymatui {'upgrade' if self.upgrade else 'install'} NAME --version VERSION`")
         with open_context(args, once=args.dry_run) as place:

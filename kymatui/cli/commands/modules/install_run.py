@@ -25,7 +25,7 @@ from kymatui.errors import CancelledError, OutdatedError, UnknownNameError, Usag
 
 def refuse_words_for_one(args: argparse.Namespace, names: Sequence[str]) -> None:
     """Raises UsageError where a source is named, which several modules cannot have in common."""
-    given = ("version", "file", "chart", "repo", "kustomize", "values", "set", "set_string", "set_json")
+    given = ("version", "file", "chart", "repo", "kustomize", "component", "values", "set", "set_string", "set_json")
     if len(names) != 1 and (said := next((word for word in given if getattr(args, word)), "")):
         raise UsageError(
             f"--{said.replace('_', '-')} works with one module only", hint="run the command once for each module"

@@ -23,7 +23,14 @@ def upgrade_all(place: CommandContext) -> int:
     from kymatui.cli.commands.modules.install_run import carry_out_installs
 
     args = place.args
-    found = survey_upgrades(place.cluster, place.session.snapshot(), place.blobs, devel=args.devel, direct=args.direct)
+    found = survey_upgrades(
+        place.cluster,
+        place.session.snapshot(),
+        place.blobs,
+        place.port.artifacts,
+        devel=args.devel,
+        direct=args.direct,
+    )
     for one in found.left_out:
         where = f" in {one.namespace}" if one.namespace else ""
         say(f"skipped: {one.name} {one.version}".rstrip() + f"{where}: {one.reason}", sys.stderr)
@@ -55,6 +62,7 @@ def find_installed_as(place: CommandContext, name: str) -> Inventory | None:
 
 def recorded_source(place: CommandContext, name: str) -> tuple[ModuleSource, str]:
     """Where the upgrade of one module comes from, and its namespace, by what the words say and what is written down."""
+    from kymatui.actions.modules.component_install import COMPONENT, newest_component
     from kymatui.actions.modules.upgrade import newest_source
 
     source, args = place.source, place.args
@@ -64,10 +72,13 @@ def recorded_source(place: CommandContext, name: str) -> tuple[ModuleSource, str
         known = None
     if not source.is_catalog or source.repository:
         return source, place.namespace or (known.namespace if known is not None else "")
-    if known is None or not known.chart:
+    if known is None or not (known.chart or known.origin.kind == COMPONENT):
         return source, place.namespace
+    version, devel = source.version, getattr(args, "devel", False)
     try:
-        found = newest_source(known, place.blobs, version=source.version, devel=getattr(args, "devel", False))
+        if not known.chart:
+            return newest_component(known, place.port.artifacts, version=version, devel=devel), known.namespace
+        found = newest_source(known, place.blobs, version=version, devel=devel)
     except RefusedError as error:
         raise RefusedError(f"{name}: {error}", hint=error.hint) from error
     return replace(source, chart=found.chart, repository=found.repository, version=found.version), known.namespace

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kymatui.cli.commands.bundle.registry_options import component_location, image_location
+from kymatui.cli.options.registry_options import component_location, image_location
 from kymatui.errors import UsageError
 from kymatui.ocm.component_location import ComponentLocation, NameMapping, check_name
 from kymatui.ocm.errors import DescriptorError
@@ -66,3 +66,19 @@ def _local(kind: PlaceKind, text: str, mapping: str) -> ArtifactPlace:
     except DescriptorError:
         return ArtifactPlace(kind, text, path, image=(known, tag))
     return ArtifactPlace(kind, text, path, component=component_location(name, mapping))
+
+
+def component_source(text: str) -> tuple[ComponentLocation, str]:
+    """Return the component to install, and the folder of its image layout, "" in a registry. Raises UsageError."""
+    place = artifact_place(text)
+    if place.kind is PlaceKind.ARCHIVE:
+        raise UsageError(
+            f"{text} is an archive, which cannot be installed",
+            hint=f"run `kymatui bundle copy {text} layout:DIR//…`, then install from the layout",
+        )
+    if place.component is None or not (place.component.base or place.path):
+        raise UsageError(
+            f"{text!r} is not a component in a registry or layout",
+            hint="write HOST[:PORT][/PATH]//COMPONENT:VERSION, or layout:DIR//COMPONENT:VERSION",
+        )
+    return place.component, place.path

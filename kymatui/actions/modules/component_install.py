@@ -1,0 +1,135 @@
+"""Modules from a component in a registry or an image layout: template, layers and newer versions.
+
+The template is the one that `kymatui bundle template` prints; what is installed comes from the layers beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kymatui.actions.authoring.template import module_template
+from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
+from kymatui.actions.modules.module_sources import ModuleSource, find_installed
+from kymatui.actions.modules.signatures import SignatureOptions, only_bundle, read_trust
+from kymatui.domain.kubernetes.object_meta import MalformedObject
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
+from kymatui.domain.kyma.manifests import default_resource, default_resource_body
+from kymatui.domain.kyma.module_templates import read_template
+from kymatui.domain.kyma.versions import newest_above
+from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.inventory.inventory import Inventory
+from kymatui.engine.sources.component_source import ModuleComponent
+from kymatui.engine.sources.render_target import chart_target
+from kymatui.errors import RefusedError, RegistryError, UsageError
+from kymatui.ocm.component_location import ComponentLocation, parse_location
+from kymatui.ocm.errors import DescriptorError
+from kymatui.ocm.module_layers import repository
+
+COMPONENT: Final = "component"
+"""The kind of an origin that is a component version."""
+LARGEST_LAYER: Final = 32 * 1024 * 1024
+_LAYOUT: Final = "layout:"
+
+
+@dataclass(frozen=True, slots=True)
+class InstallableComponent:
+    """What a component installs, and the kinds whose objects its users create."""
+
+    bundle: Bundle
+    associated: tuple[GroupVersionKind, ...]
+
+
+def read_component(
+    name: str,
+    namespace: str,
+    source: ModuleSource,
+    store: ArtifactStore,
+    cluster: Cluster,
+    signers: SignatureOptions | None,
+) -> InstallableComponent:
+    """Return what a component installs; with `signers`, nothing of it is read before its signature is verified.
+
+    Raise UsageError if it is another module than `name`, RegistryError, DescriptorError, SignatureError, SourceError
+    and HelmError.
+    """
+    location = source.component
+    assert location is not None
+    if source.version:
+        raise UsageError(f"{location} has a version already", hint="leave out --version")
+    trust = read_trust(signers) if signers is not None else None
+    found = require_component(store, location)
+    base = location.base or "layout"  # the layers are where the descriptor is, whatever place it names
+    blobs = _StoredLayers(store, found, repository(found.descriptor, base))
+    component = ModuleComponent(found.descriptor, blobs, registry=base, trust=trust)
+    template = read_template(module_template(store, found, signed=trust is not None))
+    if isinstance(template, MalformedObject):
+        raise RegistryError(f"{location}: its template is unusable: {template.reason}")
+    if template.module != name:
+        raise UsageError(f"{location} is module {template.module}, not {name}", hint=f"use the name {template.module}")
+    manager = template.manager.namespace if template.manager is not None else ""
+    place = namespace or manager or KYMA_NAMESPACE
+    target = None
+    if component.layers.charts:
+        known = find_installed(cluster, name, place)
+        target = chart_target(cluster, installed=known is not None, revision=(known.revision if known else 0) + 1)
+    made = only_bundle(component, place, str(location), target)
+    resource = made.resource
+    if template.data:
+        resource = default_resource_body(template.data, default_resource(template.data, name))
+    origin = Origin(COMPONENT, _address(location, source.layout), location.version, found.digest)
+    bundle = replace(made, name=name, version=location.version, resource=resource, origin=origin)
+    return InstallableComponent(bundle, template.associated)
+
+
+class _StoredLayers:
+    """Implements `Blobs` for the layers of one component; it fetches nothing else."""
+
+    def __init__(self, store: ArtifactStore, found: StoredComponent, named: str) -> None:
+        self._store, self._where, self._named = store, found.location, named
+
+    def layer(self, repository: str, digest: str, *, insecure: bool = False) -> bytes:
+        local = repository == self._named or not self._where.base
+        return self._store.blob(self._where.repository if local else repository, digest, LARGEST_LAYER)
+
+    def chart(self, reference: str, *, repository: str = "", version: str = "") -> bytes:
+        raise RegistryError(f"chart {reference} is not in {self._where}")
+
+    def chart_versions(self, reference: str, *, repository: str = "") -> tuple[str, ...]:
+        raise RegistryError(f"chart {reference} is not in {self._where}")
+
+    def url(self, address: str) -> bytes:
+        raise RegistryError(f"{address} is not in {self._where}")
+
+
+def newest_component(
+    known: Inventory, artifacts: Callable[[str], ArtifactStore], *, version: str = "", devel: bool = False
+) -> ModuleSource:
+    """Return the source of `version`, or of the newest one in the place that an installation came from.
+
+    Without a newer version it is the installed one. Raise RefusedError for a folder of the machine that installed it,
+    RegistryError if the registry does not answer.
+    """
+    address = known.origin.address
+    if address.startswith(_LAYOUT):
+        raise RefusedError(
+            f"it came from {address}, a folder of the machine that installed it",
+            hint=f"run `kymatui upgrade {known.name} --component REFERENCE`",
+        )
+    try:
+        location = parse_location(address)
+    except DescriptorError as error:
+        raise RefusedError(f"its recorded source cannot be read: {error}") from error
+    wanted = version
+    if not version:
+        offered = component_versions(artifacts(""), location)
+        wanted = newest_above(known.version, offered, devel=devel) or known.version
+    return ModuleSource(component=replace(location, version=wanted))
+
+
+def _address(location: ComponentLocation, layout: str) -> str:
+    return f"{_LAYOUT}{layout}//{location}" if layout else str(location)
