@@ -168,7 +168,13 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "watchers": ("kymatui watchers", "kymatui watchers RUNTIME -o json"),
     "operator": (
         "kymatui operator                        # until interrupted; a second one waits for the Lease",
-        "kymatui operator --workers 8 --resync 10m",
+        "kymatui operator run --registry https://registry.example.org/modules --workers 8",
+        "kymatui operator run --controllers manifest --resync 10m",
+    ),
+    "operator run": (
+        "kymatui operator run --registry https://registry.example.org/modules",
+        "kymatui operator run --single-cluster --registry http://localhost:5000 --interval 10s",
+        "kymatui operator run --restricted-modules billing,audit --maintenance-policy policy.json",
     ),
     "reconcile": (
         "kymatui reconcile manifest keda -n kcp-system",

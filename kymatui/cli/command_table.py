@@ -208,8 +208,8 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ),
     CommandEntry(
         "operator",
-        "reconcile all Manifests until interrupted",
-        "kymatui.cli.commands.program.operator:OPERATOR",
+        "install what Kymas and Manifests request, until interrupted",
+        "kymatui.cli.commands.program.operator_run:OPERATOR",
         writes,
     ),
     CommandEntry(

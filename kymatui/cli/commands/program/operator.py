@@ -1,10 +1,9 @@
-"""`kymatui reconcile manifest NAME` and `kymatui operator`: the Manifest controller, once or until it is stopped."""
+"""`kymatui reconcile manifest NAME`: the Manifest controller, until one Manifest needs nothing more."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import signal
 import sys
 import threading
 import time
@@ -20,9 +19,7 @@ from kymatui.cli.parser import add_cluster_options
 from kymatui.errors import (
     ClusterError,
     ConfigurationError,
-    KymatuiError,
     PartlyDoneError,
-    RefusedError,
     UnknownNameError,
     UsageError,
 )
@@ -44,7 +41,7 @@ class ReconcileCommand:
             help="name of the Manifest; -n sets its namespace (default: the context's, else kcp-system)",
         )
         add_duration(parser, "--timeout", "5m", "limit of the whole wait")
-        _configure(parser)
+        configure_fetching(parser)
 
     def run(self, args: argparse.Namespace) -> int:
         from kymatui.domain.kubernetes.refs import ObjectRef
@@ -67,37 +64,10 @@ class ReconcileCommand:
         return 0
 
 
-class OperatorCommand:
-    """All Manifests of a cluster, until it is stopped."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument(
-            "--workers", type=int, default=4, metavar="N", help="Manifests reconciled in parallel (default: 4)"
-        )
-        add_duration(parser, "--resync", "30m", "interval for reconciling an unchanged Manifest")
-        _configure(parser)
-
-    def run(self, args: argparse.Namespace) -> int:
-        from kymatui.engine.controllers.manifest.controller import ManifestController
-
-        if args.workers < 1:
-            raise UsageError("--workers must be greater than 0")
-        site, _ = _site(args)
-        stop = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
-        target = _say_target(site, "")
-        if args.output != "table":
-            say(plan_document(target, {"outcome": "started"}, args.output))
-        say(f"kymatui: reconciling the Manifests of {site.home.name}", sys.stderr)
-        ManifestController(site, _told, tell=_say, workers=args.workers, resync=args.resync).run(stop)
-        return 0
+RECONCILE = ReconcileCommand()
 
 
-RECONCILE, OPERATOR = ReconcileCommand(), OperatorCommand()
-
-
-def _configure(parser: argparse.ArgumentParser) -> None:
+def configure_fetching(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", choices=("table", "json", "yaml"), default="table", help="output format (default: table)"
     )
@@ -168,13 +138,3 @@ def _turns(site: ReconcileContext, ref: ObjectRef, timeout: float) -> str:
                 f"{ref} is not finished within {timeout:g} s; {words}", hint="run the same command again to continue"
             )
         time.sleep(1.0)
-
-
-def _say(words: str) -> None:
-    say(f"{time.strftime('%H:%M:%S')} {words}", sys.stderr)
-
-
-def _told(ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:
-    when = f"; retry in {seconds:.0f} s" if seconds is not None else ""
-    mark = "skipped" if isinstance(error, RefusedError) else "failed"
-    say(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {error}{when}", sys.stderr)

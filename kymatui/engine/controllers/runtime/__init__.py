@@ -1,1 +1,1 @@
-"""Controller basics: work queue, workers, dependency watches; independent of Manifests."""
+"""The basics of controllers: queue, workers, watches, intervals, runtime clients, the group; no rules of any kind."""

@@ -1,0 +1,201 @@
+"""`kymatui operator`: the controllers of a control plane, until they are stopped."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from kymatui.cli.commands.program.operator import configure_fetching
+from kymatui.cli.output.plan_header import plan_document
+from kymatui.cli.output.printing import say
+from kymatui.cli.session_arguments import session_options_of
+from kymatui.composition.manifest_controller import FetchOptions, site_target
+from kymatui.composition.operator import (
+    CONTROLLERS,
+    OperatorOptions,
+    operator_context,
+    operator_group,
+    read_windows,
+    refuse_lifecycle_manager,
+)
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.controller_flags import parse_duration
+from kymatui.engine.controllers.runtime.controller_group import GroupReports
+from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnknownNameError, UsageError
+
+_INTERVALS: Final = {
+    "kyma": ("success", "busy", "warning", "error"),
+    "manifest": ("success", "busy", "warning", "error"),
+    "mandatory-module": ("success",),
+    "watcher": ("success",),
+}
+"""The options that lifecycle-manager has, too: --CONTROLLER-requeue-STATE-interval."""
+_BY_CONTROLLER: Final = {"mandatory-module": "mandatory"}
+_DEFAULTS: Final = {"mandatory": RequeueIntervals(success=30.0), "watcher": RequeueIntervals(success=60.0)}
+
+
+class OperatorCommand:
+    """All Kymas, Manifests and modules of a control plane, until it is stopped."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None:
+        _configure_run(parser)
+        actions = parser.add_subparsers(title="subcommands", metavar="[SUBCOMMAND]", dest="action")
+        text = "reconcile until interrupted; the same as `kymatui operator`"
+        run = actions.add_parser("run", help=text, description=f"{text[:1].upper()}{text[1:]}.")
+        _configure_run(run)
+        for action in run._actions:
+            action.default = argparse.SUPPRESS  # an absent option must not undo one before `run`
+
+    def run(self, args: argparse.Namespace) -> int:
+        options, fetch = _operator_options(args), FetchOptions(tuple(args.insecure_registry), args.registry_ca)
+        session, _ = session_options_of(args)
+        context = operator_context(options, GroupReports(_told, _say), session, fetch)
+        stop = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        target = site_target(context.site, "")
+        say(target.line, sys.stderr)
+        refuse_lifecycle_manager(context)
+        if args.output != "table":
+            say(plan_document(target, {"outcome": "started"}, args.output))
+        names = ", ".join(options.controllers or CONTROLLERS)
+        say(f"kymatui: reconciling {context.site.home.name}; controllers: {names}", sys.stderr)
+        operator_group(context).run(stop)
+        return 0
+
+
+OPERATOR = OperatorCommand()
+
+
+def _configure_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--controllers",
+        default="",
+        metavar="NAMES",
+        help=f"controllers to run, separated by commas (default: {','.join(CONTROLLERS)})",
+    )
+    parser.add_argument(
+        "--registry",
+        default="",
+        metavar="URL",
+        help="registry of the modules' components: http://HOST:PORT or https://HOST[/PATH]",
+    )
+    parser.add_argument(
+        "--restricted-modules",
+        default="",
+        metavar="NAMES",
+        help="modules that only Kymas with a matching kymaSelector get, separated by commas",
+    )
+    parser.add_argument(
+        "--maintenance-policy",
+        default="",
+        metavar="FILE",
+        help="JSON file with the maintenance windows of updates with downtime",
+    )
+    parser.add_argument(
+        "--single-cluster", action="store_true", help="the control plane is also the only runtime; no access Secrets"
+    )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        default=4,
+        metavar="N",
+        help="objects that each controller reconciles in parallel (default: 4)",
+    )
+    parser.add_argument(
+        "--resync",
+        type=float,
+        default=1800.0,
+        metavar="SECONDS",
+        help="interval for reconciling an unchanged Manifest that no Kyma owns (default: 1800)",
+    )
+    configure_fetching(parser)
+    group = parser.add_argument_group("intervals")
+    group.add_argument(
+        "--interval",
+        default="",
+        metavar="DURATION",
+        help="value for all of the following intervals, e.g. 1s",
+    )
+    for name, states in _INTERVALS.items():
+        defaults = _DEFAULTS.get(_BY_CONTROLLER.get(name, name), RequeueIntervals())
+        for state in states:
+            group.add_argument(
+                f"--{name}-requeue-{state}-interval",
+                default="",
+                metavar="DURATION",
+                help=f"(default: {getattr(defaults, state):g}s)",
+            )
+
+
+def _operator_options(args: argparse.Namespace) -> OperatorOptions:
+    """Return the options of a command line. Raise UsageError, ConfigurationError."""
+    if args.workers < 1 or args.resync <= 0:
+        raise UsageError("--workers and --resync must be greater than 0")
+    if args.registry and not args.registry.startswith(("http://", "https://")):
+        raise UsageError("--registry must begin with http:// or https://", hint=f"try https://{args.registry}")
+    folder = Path(args.kustomizations) if args.kustomizations else None
+    if folder is not None and not folder.is_dir():
+        raise ConfigurationError(f"--kustomizations {folder} is not a folder")
+    names = _names(args.controllers)
+    for name in names:
+        if name not in CONTROLLERS:
+            raise UnknownNameError.near("controller", name, CONTROLLERS, hint=f"valid: {', '.join(CONTROLLERS)}")
+    return OperatorOptions(
+        controllers=names,
+        namespace=args.namespace or "",
+        registry=args.registry.rstrip("/"),
+        restricted=frozenset(_names(args.restricted_modules)),
+        windows=read_windows(Path(args.maintenance_policy)) if args.maintenance_policy else None,
+        single_cluster=args.single_cluster,
+        intervals=_intervals(args),
+        workers=args.workers,
+        resync=args.resync,
+        folder=folder,
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (name.strip() for name in text.split(","))))
+
+
+def _intervals(args: argparse.Namespace) -> dict[str, RequeueIntervals]:
+    """Return the intervals of each controller: `--interval`, then the controller's own options."""
+    every = _seconds("--interval", args.interval)
+    found = {}
+    for name, states in _INTERVALS.items():
+        controller = _BY_CONTROLLER.get(name, name)
+        known = _DEFAULTS.get(controller, RequeueIntervals()) if every is None else RequeueIntervals.every(every)
+        for state in states:
+            option = f"--{name}-requeue-{state}-interval"
+            seconds = _seconds(option, getattr(args, option[2:].replace("-", "_")))
+            if seconds is not None:
+                known = known.with_interval(state, seconds)
+        found[controller] = known
+    return found
+
+
+def _seconds(option: str, text: str) -> float | None:
+    """Return the seconds of a duration, None if the option is absent. Raise UsageError."""
+    if not text:
+        return None
+    seconds = parse_duration(text)
+    if not seconds:
+        raise UsageError(f'{option} must be a duration greater than 0, not "{text}"', hint="e.g. 500ms, 30s, 1h30m")
+    return seconds
+
+
+def _say(words: str) -> None:
+    say(f"{time.strftime('%H:%M:%S')} {words}", sys.stderr)
+
+
+def _told(ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:
+    when = f"; retry in {seconds:.0f} s" if seconds is not None else ""
+    mark = "skipped" if isinstance(error, RefusedError) else "failed"
+    say(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {error}{when}", sys.stderr)

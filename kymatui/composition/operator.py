@@ -1,0 +1,111 @@
+"""The operator: controllers of a control plane, from the options of its command line."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.composition.manifest_controller import FetchOptions, manifest_controller_context
+from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
+from kymatui.domain.kyma.maintenance_windows import UnreadablePolicy, WindowPolicy, read_policy
+from kymatui.engine.controllers.manifest.controller import RESYNC, ManifestController
+from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
+from kymatui.engine.controllers.runtime.controller import OperatorController
+from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports
+from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager
+from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.engine.controllers.runtime.workers import WORKERS
+from kymatui.errors import ConfigurationError
+
+CONTROL_PLANE_NAMESPACE: Final = "kcp-system"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorOptions:
+    """The options of an operator.
+
+    controllers     names from `CONTROLLERS`; empty: all
+    namespace       the namespace of Kymas, Manifests and the catalog; "": kcp-system, of one cluster kyma-system
+    registry        `http://HOST:PORT` or `https://HOST` with the modules' components; "": as templates say
+    restricted      modules that only Kymas with a matching selector get
+    windows         the maintenance policy; None: none is configured
+    single_cluster  whether the control plane is its own and only runtime
+    intervals       requeue intervals by controller; the defaults for others
+    resync          seconds until an unchanged Manifest of a person is reconciled again
+    folder          folder of kustomizations that Manifests may name by path
+    """
+
+    controllers: tuple[str, ...] = ()
+    namespace: str = ""
+    registry: str = ""
+    restricted: frozenset[str] = frozenset()
+    windows: WindowPolicy | None = None
+    single_cluster: bool = False
+    intervals: Mapping[str, RequeueIntervals] = field(default_factory=dict)
+    workers: int = WORKERS
+    resync: float = RESYNC
+    folder: Path | None = None
+
+    @property
+    def kyma_namespace(self) -> str:
+        return self.namespace or (KYMA_NAMESPACE if self.single_cluster else CONTROL_PLANE_NAMESPACE)
+
+    def intervals_of(self, controller: str) -> RequeueIntervals:
+        return self.intervals.get(controller, RequeueIntervals())
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorContext:
+    """What controllers are built from; `site` has the control plane, clock, registries and runtimes."""
+
+    options: OperatorOptions
+    site: ReconcileContext
+    reports: GroupReports
+
+
+def _manifest(context: OperatorContext) -> OperatorController:
+    options = context.options
+    return ManifestController(context.site, context.reports.told, workers=options.workers, resync=options.resync)
+
+
+CONTROLLERS: Final[Mapping[str, Callable[[OperatorContext], OperatorController]]] = {"manifest": _manifest}
+"""The controllers of the operator by name, in the order in which they start."""
+
+
+def operator_context(
+    options: OperatorOptions, reports: GroupReports, session: SessionOptions, fetch: FetchOptions
+) -> OperatorContext:
+    """Return the context of an operator. Nothing is sent. Raise ConfigurationError."""
+    host = options.registry.removeprefix("http://").partition("/")[0]
+    insecure = (*fetch.insecure, host) if options.registry.startswith("http://") else fetch.insecure
+    site = manifest_controller_context(session, FetchOptions(insecure, fetch.ca), folder=options.folder)
+    return OperatorContext(options, site, reports)
+
+
+def operator_group(context: OperatorContext) -> ControllerGroup:
+    """Return the chosen controllers, ready to run."""
+    options, site = context.options, context.site
+    chosen = [build(context) for name, build in CONTROLLERS.items() if name in (options.controllers or CONTROLLERS)]
+    return ControllerGroup(site.home, site.clock, chosen, context.reports, limits=site.limits)
+
+
+def refuse_lifecycle_manager(context: OperatorContext) -> None:
+    """Raise RefusedError if a lifecycle-manager works on the control plane."""
+    namespaces = (context.options.kyma_namespace, CONTROL_PLANE_NAMESPACE, KYMA_NAMESPACE)
+    site = context.site
+    require_no_lifecycle_manager(site.home, namespaces, site.clock.now(), threading.Event())
+
+
+def read_windows(path: Path) -> WindowPolicy:
+    """Return the maintenance policy of a file. Raise ConfigurationError that names file and fault."""
+    try:
+        found = read_policy(path.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(f"--maintenance-policy {path} cannot be read: {error.strerror}") from error
+    if isinstance(found, UnreadablePolicy):
+        raise ConfigurationError(f"--maintenance-policy {path} is invalid: {found.reason}")
+    return found

@@ -1,0 +1,73 @@
+"""What a controller is: the kinds that it watches on the control plane, and the reconciliation of one object."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.errors import KymatuiError
+
+Wake = Callable[[ObjectRef], None]
+"""A function that queues an object for reconciliation now, from any thread."""
+
+Told = Callable[[ObjectRef, KymatuiError, float | None], None]
+"""A function that gets each failure, with the seconds until the next try; None if there is none."""
+
+
+def itself(ref: ObjectRef) -> Iterable[ObjectRef]:
+    """Return the changed object as the one to reconcile."""
+    return (ref,)
+
+
+@dataclass(frozen=True, slots=True)
+class KindWatch:
+    """A watched kind of the control plane, in one namespace or ("") in all.
+
+    keys      the objects to reconcile after a change of one object of this kind
+    listed    whether all its objects are reconciled at the start
+    required  whether the controller waits until the cluster serves the kind
+    spread    seconds for each key, over which many keys are spread at random, up to 5 minutes
+    """
+
+    kind: GroupVersionKind
+    keys: Callable[[ObjectRef], Iterable[ObjectRef]] = itself
+    namespace: str = ""
+    listed: bool = False
+    required: bool = True
+    spread: float = 0.0
+
+
+class OperatorController(Protocol):
+    """A controller of one kind; a ControllerGroup runs it.
+
+    `reconcile` does what is possible now and returns the seconds until the next time, None for `resync`. Its
+    KymatuiErrors are retried with increasing delays; a RefusedError is reported, and the object waits for `resync`.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def workers(self) -> int: ...
+
+    @property
+    def intervals(self) -> RequeueIntervals: ...
+
+    @property
+    def resync(self) -> float: ...
+
+    def watches(self) -> Sequence[KindWatch]: ...
+
+    def begin(self, wake: Wake) -> None:
+        """Prepare; `wake` serves watches of the controller's own, such as those of runtimes."""
+        ...
+
+    def end(self) -> None:
+        """Close what `begin` and reconciliations opened; `begin` may follow again."""
+        ...
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None: ...
