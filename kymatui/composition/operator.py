@@ -19,6 +19,7 @@ from kymatui.engine.controllers.runtime.controller_group import ControllerGroup,
 from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.workers import WORKERS
+from kymatui.engine.controllers.watcher.watcher_controller import WatcherController
 from kymatui.errors import ConfigurationError
 
 CONTROL_PLANE_NAMESPACE: Final = "kcp-system"
@@ -72,7 +73,15 @@ def _manifest(context: OperatorContext) -> OperatorController:
     return ManifestController(context.site, context.reports.told, workers=options.workers, resync=options.resync)
 
 
-CONTROLLERS: Final[Mapping[str, Callable[[OperatorContext], OperatorController]]] = {"manifest": _manifest}
+def _watcher(context: OperatorContext) -> OperatorController:
+    site, options = context.site, context.options
+    return WatcherController(site.home, site.clock, options.kyma_namespace, options.intervals_of("watcher"))
+
+
+CONTROLLERS: Final[Mapping[str, Callable[[OperatorContext], OperatorController]]] = {
+    "manifest": _manifest,
+    "watcher": _watcher,
+}
 """The controllers of the operator by name, in the order in which they start."""
 
 

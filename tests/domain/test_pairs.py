@@ -315,13 +315,22 @@ def test_a_release_meta_comes_with_the_channels_that_are_for_the_kyma(world: Wor
     assert lines, "now fast should be there, too"
 
 
+def test_the_label_of_older_versions_withholds_no_template_with_a_version(world: World) -> None:
+    """lifecycle-manager removed the label `sync` in March 2025."""
+    name = world.templates[0]["metadata"]["name"]
+    for raw in (*world.templates, *world.copies):
+        if raw["metadata"]["name"] == name:
+            raw["metadata"]["labels"].update(labels(sync="false"))
+    assert world.line(name, "presence").verdict is LineVerdict.SAME
+
+
 @pytest.mark.parametrize(
     ("objects", "why"),
     [
         ([control_template("x-y-z", "1.0.0", labelled=labels(internal="true"))], "internal"),
         ([control_template("warden", "1.0.0", mandatory=True)], "mandatory"),
         ([control_template("keda", "0.5.0")], "no channel of this runtime has this version"),
-        ([control_template("keda", "0.5.0", labelled=labels(sync="FALSE"))], "sync"),
+        ([old_template("keda-fast", "keda", "fast", "1", namespace=CONTROL, labelled=labels(sync="FALSE"))], "sync"),
     ],
 )
 def test_13_what_is_not_for_the_runtime_is_not_missed(world: World, objects: list[Json], why: str) -> None:

@@ -69,6 +69,8 @@ class SyncEntry:
     original: Object | None = None
     copy: Object | None = None
     channels: tuple[ChannelSync, ...] = ()
+    is_old: bool = False
+    """Whether it is an old-style template, which only older lifecycle-managers sync."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ def exclusion_reason(template: ModuleTemplate, kyma: Kyma) -> str:
         return f"template has label {LABEL_INTERNAL}, the Kyma does not"
     if template.mandatory:
         return "mandatory: the control plane installs it, without a copy in the runtime"
-    if not template.synced:
+    if not template.synced and template.generation is TemplateGeneration.OLD:  # current versions ignore the label
         return f"label {LABEL_SYNC} is false"
     return ""
 
@@ -177,8 +179,11 @@ def _meta_entry(meta: ReleaseMeta, channels: tuple[ChannelSync, ...], why: str) 
 
 def _template_entry(template: ModuleTemplate, kyma: Kyma, kept: Mapping[tuple[str, str], Sequence[str]]) -> SyncEntry:
     wanted, why = _template_wanted(template, kyma, kept)
-    standing = SyncStatus.OLD if wanted and template.generation is TemplateGeneration.OLD else SyncStatus.UNKNOWN
-    return SyncEntry(template.ref, template.module, template.version, wanted, why, standing, template.raw)
+    is_old = template.generation is TemplateGeneration.OLD
+    standing = SyncStatus.OLD if wanted and is_old else SyncStatus.UNKNOWN
+    return SyncEntry(
+        template.ref, template.module, template.version, wanted, why, standing, template.raw, is_old=is_old
+    )
 
 
 def _template_wanted(

@@ -15,15 +15,23 @@ from typing import Any
 
 from kymatui.domain.kubernetes.conditions import find_condition
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
-from kymatui.domain.kubernetes.object_meta import MalformedObject, read_ref
+from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.watchers import Watcher, read_watcher
+from kymatui.domain.remote.watcher_routes import (
+    OPERATIONS,
+    TLS_SECRET,
+    WEBHOOK,
+    InvalidRoute,
+    event_path,
+    gateway_hosts,
+    qualified_name,
+    select_gateways,
+    service_host,
+    watched_resource,
+    webhook_path,
+)
 from kymatui.domain.snapshot.snapshots import Object
-
-WEBHOOK = "skr-webhook"
-TLS_SECRET = "skr-webhook-tls"  # noqa: S105 (a name)
-_OPERATIONS = ("CREATE", "UPDATE", "DELETE")
 
 
 class LinkHealth(StrEnum):
@@ -133,18 +141,18 @@ def _watcher_link(watcher: Watcher) -> ChainLink:
 
 
 def _control_links(watcher: Watcher, control: ControlPlaneObjects) -> Iterator[ChainLink]:
-    gateways = _selected(watcher, control.gateways)
-    if isinstance(gateways, str):
-        yield ChainLink("Gateway", "", LinkHealth.BROKEN, gateways)
-    elif gateways is None:
+    gateways = select_gateways(watcher, control.gateways or ())
+    if isinstance(gateways, InvalidRoute):
+        yield ChainLink("Gateway", "", LinkHealth.BROKEN, gateways.reason)
+    elif control.gateways is None:
         yield _unknown("Gateway", control.why)
     else:
-        hosts = [host for gateway in gateways for host in _hosts(gateway)]
-        names = ", ".join(_name(gateway) for gateway in gateways)
+        names = ", ".join(qualified_name(gateway) for gateway in gateways)
         none = "no Gateway matches the Watcher's selector"
-        without = [f"{_name(gateway)} has no host" for gateway in gateways if not _hosts(gateway)]
-        yield _link("Gateway", names, without if hosts or gateways else [none])
-    yield _virtual_service(watcher, control, gateways if isinstance(gateways, list) else None)
+        without = [f"{qualified_name(gateway)} has no host" for gateway in gateways if not gateway_hosts(gateway)]
+        yield _link("Gateway", names, without if gateways else [none])
+    known = None if control.gateways is None or isinstance(gateways, InvalidRoute) else gateways
+    yield _virtual_service(watcher, control, known)
     yield _service(watcher, control)
 
 
@@ -152,31 +160,11 @@ def _unknown(what: str, why: Mapping[str, str], name: str = "") -> ChainLink:
     return ChainLink(what, name, LinkHealth.UNKNOWN, why.get(what, "cannot be read"))
 
 
-def _selected(watcher: Watcher, gateways: Sequence[Object] | None) -> list[Object] | str | None:
-    """Return the selected Gateways, or the fault of the selector."""
-    selector = read_selector(watcher.gateway_selector or {})
-    if isinstance(selector, InvalidSelector):
-        return f"the Watcher's gateway selector is invalid: {selector.reason}"
-    if gateways is None:
-        return None
-    return [raw for raw in gateways if selector.matches(JsonReader(raw).child("metadata").labels("labels"))]
-
-
-def _hosts(gateway: Object) -> list[str]:
-    servers = JsonReader(gateway).child("spec").children("servers")
-    return [host for server in servers for host in server.texts("hosts")]
-
-
-def _name(raw: Object) -> str:
-    ref = read_ref(raw)
-    return f"{ref.namespace}/{ref.name}"
-
-
 def _virtual_service(watcher: Watcher, control: ControlPlaneObjects, gateways: list[Object] | None) -> ChainLink:
     name = f"{watcher.meta.namespace}/{watcher.meta.name}"
     if control.virtual_services is None:
         return _unknown("VirtualService", control.why, name)
-    found = next((raw for raw in control.virtual_services if _name(raw) == name), None)
+    found = next((raw for raw in control.virtual_services if qualified_name(raw) == name), None)
     if found is None:
         return ChainLink("VirtualService", name, LinkHealth.BROKEN, "not found; lifecycle-manager creates it")
     return _link("VirtualService", name, list(_route_faults(watcher, found, gateways)))
@@ -185,17 +173,18 @@ def _virtual_service(watcher: Watcher, control: ControlPlaneObjects, gateways: l
 def _route_faults(watcher: Watcher, raw: Object, gateways: list[Object] | None) -> Iterator[str]:
     spec = JsonReader(raw).child("spec")
     if gateways is not None:
-        wanted, hosts = {_name(gateway) for gateway in gateways}, {h for g in gateways for h in _hosts(g)}
+        wanted = {qualified_name(gateway) for gateway in gateways}
+        hosts = {host for gateway in gateways for host in gateway_hosts(gateway)}
         if set(spec.texts("gateways")) != wanted:
             yield f"gateways are {_listed(spec.texts('gateways'))}, expected {_listed(sorted(wanted))}"
         if set(spec.texts("hosts")) != hosts:
             yield f"hosts are {_listed(spec.texts('hosts'))}, expected {_listed(sorted(hosts))}"
-    prefix = f"/v2/{watcher.manager}/event"
+    prefix = event_path(watcher.manager)
     routes = [route for route in spec.children("http") if prefix in _prefixes(route)]
     if not routes:
         yield f"no route for {prefix}"
         return
-    wanted_target = f"{watcher.service}.{watcher.service_namespace}.svc.cluster.local:{watcher.port}"
+    wanted_target = f"{service_host(watcher)}:{watcher.port}"
     targets = [_target(one.child("destination")) for route in routes for one in route.children("route")]
     if wanted_target not in targets:
         yield f"the route for {prefix} leads to {_listed(targets)}, expected {wanted_target}"
@@ -220,7 +209,7 @@ def _service(watcher: Watcher, control: ControlPlaneObjects) -> ChainLink:
     name = f"{watcher.service_namespace}/{watcher.service}"
     if control.services is None:
         return _unknown("Service", control.why, name)
-    found = next((raw for raw in control.services if _name(raw) == name), None)
+    found = next((raw for raw in control.services if qualified_name(raw) == name), None)
     if found is None:
         return ChainLink("Service", name, LinkHealth.BROKEN, "not found: events from runtimes are lost")
     ports = [port.integer("port") for port in JsonReader(found).child("spec").children("ports")]
@@ -255,7 +244,7 @@ def _hook_faults(watcher: Watcher, hook: JsonReader) -> Iterator[str]:
     client = hook.child("clientConfig")
     service = client.child("service")
     place = (service.text("namespace"), service.text("name"), service.text("path"))
-    wanted = (KYMA_NAMESPACE, WEBHOOK, f"/validate/{watcher.manager}")
+    wanted = (KYMA_NAMESPACE, WEBHOOK, webhook_path(watcher.manager))
     if place != wanted:
         yield f"the webhook calls {_place(place)}, expected {_place(wanted)}"
     if not client.text("caBundle"):
@@ -263,9 +252,9 @@ def _hook_faults(watcher: Watcher, hook: JsonReader) -> Iterator[str]:
     labels = hook.child("objectSelector").labels("matchLabels")
     if labels != dict(watcher.labels_to_watch):
         yield f"objectSelector is {_pairs(labels)}, expected {_pairs(watcher.labels_to_watch)}"
-    resource = f"{watcher.resource}/status" if watcher.field == "status" else watcher.resource
+    resource = watched_resource(watcher)
     if not any(_covers(rule, watcher, resource) for rule in hook.children("rules")):
-        yield f"no rule for {_listed(_OPERATIONS)} of {resource} in {watcher.group}/{watcher.version}"
+        yield f"no rule for {_listed(OPERATIONS)} of {resource} in {watcher.group}/{watcher.version}"
     if hook.text("failurePolicy") != "Ignore":
         policy = hook.text("failurePolicy") or "Fail"
         yield f"failurePolicy is {policy}: while the webhook is down, the API server rejects changes of watched objects"
@@ -288,7 +277,7 @@ def _covers(rule: JsonReader, watcher: Watcher, resource: str) -> bool:
         has("apiGroups", watcher.group)
         and has("apiVersions", watcher.version)
         and resource in rule.texts("resources")
-        and ("*" in operations or operations >= set(_OPERATIONS))
+        and ("*" in operations or operations >= set(OPERATIONS))
     )
 
 

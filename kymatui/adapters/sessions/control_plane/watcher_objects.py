@@ -10,7 +10,8 @@ from kymatui.adapters.sessions.feeds.watched_kinds import WatchedKind
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
-from kymatui.domain.remote.watcher_chains import TLS_SECRET, WEBHOOK, ControlPlaneObjects, RuntimeObjects
+from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, RuntimeObjects
+from kymatui.domain.remote.watcher_routes import TLS_SECRET, WEBHOOK
 from kymatui.errors import ClusterError, NotFoundError
 
 if TYPE_CHECKING:
