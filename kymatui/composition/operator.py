@@ -95,11 +95,11 @@ def operator_context(
     return OperatorContext(options, site, reports)
 
 
-def operator_group(context: OperatorContext) -> ControllerGroup:
-    """Return the chosen controllers, ready to run."""
+def operator_group(context: OperatorContext, *more: OperatorController) -> ControllerGroup:
+    """Return the chosen controllers and `more`, ready to run."""
     options, site = context.options, context.site
     chosen = [build(context) for name, build in CONTROLLERS.items() if name in (options.controllers or CONTROLLERS)]
-    return ControllerGroup(site.home, site.clock, chosen, context.reports, limits=site.limits)
+    return ControllerGroup(site.home, site.clock, [*chosen, *more], context.reports, limits=site.limits)
 
 
 def refuse_lifecycle_manager(context: OperatorContext) -> None:

@@ -6,7 +6,6 @@ import argparse
 import signal
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Final
 
@@ -23,11 +22,16 @@ from kymatui.composition.operator import (
     read_windows,
     refuse_lifecycle_manager,
 )
-from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.composition.operator_ports import monitoring_port
 from kymatui.domain.kyma.controller_flags import parse_duration
+from kymatui.engine.controllers.monitoring.health import Monitoring
+from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
+from kymatui.engine.controllers.monitoring.operator_log import LogFormat, OperatorLog
+from kymatui.engine.controllers.monitoring.operator_metrics import METRICS, WINDOWS_READ, ReconcileMetrics
+from kymatui.engine.controllers.monitoring.state_metrics import StateMetrics
 from kymatui.engine.controllers.runtime.controller_group import GroupReports
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
-from kymatui.errors import ConfigurationError, KymatuiError, RefusedError, UnknownNameError, UsageError
+from kymatui.errors import ConfigurationError, UnknownNameError, UsageError
 
 _INTERVALS: Final = {
     "kyma": ("success", "busy", "warning", "error"),
@@ -55,18 +59,30 @@ class OperatorCommand:
     def run(self, args: argparse.Namespace) -> int:
         options, fetch = _operator_options(args), FetchOptions(tuple(args.insecure_registry), args.registry_ca)
         session, _ = session_options_of(args)
-        context = operator_context(options, GroupReports(_told, _say), session, fetch)
+        log = OperatorLog(lambda line: say(line, sys.stderr), LogFormat(args.log_format))
+        registry = MetricRegistry(METRICS)
+        reports = GroupReports(log.told, log.tell, ReconcileMetrics(registry).finished)
+        context = operator_context(options, reports, session, fetch)
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
         target = site_target(context.site, "")
-        say(target.line, sys.stderr)
-        refuse_lifecycle_manager(context)
-        if args.output != "table":
-            say(plan_document(target, {"outcome": "started"}, args.output))
-        names = ", ".join(options.controllers or CONTROLLERS)
-        say(f"kymatui: reconciling {context.site.home.name}; controllers: {names}", sys.stderr)
-        operator_group(context).run(stop)
+        log.head(target.line)
+        monitoring = Monitoring(registry)
+        if options.windows is not None:
+            registry.set(WINDOWS_READ, 1)
+        with monitoring_port(args.metrics, monitoring) as port:
+            refuse_lifecycle_manager(context)
+            if args.output != "table":
+                say(plan_document(target, {"outcome": "started"}, args.output))
+            names = ", ".join(options.controllers or CONTROLLERS)
+            log.head(f"kymatui: reconciling {context.site.home.name}; controllers: {names}")
+            more = [StateMetrics(context.site.home, options.kyma_namespace, registry)] if port else []
+            if port:
+                log.head(f"kymatui: metrics and probes on port {port}")
+            group = operator_group(context, *more)
+            monitoring.started()
+            group.run(stop)
         return 0
 
 
@@ -114,6 +130,18 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
         default=1800.0,
         metavar="SECONDS",
         help="interval for reconciling an unchanged Manifest that no Kyma owns (default: 1800)",
+    )
+    parser.add_argument(
+        "--metrics",
+        default="",
+        metavar="ADDRESS",
+        help="serve /metrics, /healthz and /readyz on [HOST]:PORT, e.g. :8080 (default: not served)",
+    )
+    parser.add_argument(
+        "--log-format",
+        choices=[str(form) for form in LogFormat],
+        default=str(LogFormat.TEXT),
+        help="format of the log on standard error; json has object and reconcile id (default: text)",
     )
     configure_fetching(parser)
     group = parser.add_argument_group("intervals")
@@ -189,13 +217,3 @@ def _seconds(option: str, text: str) -> float | None:
     if not seconds:
         raise UsageError(f'{option} must be a duration greater than 0, not "{text}"', hint="e.g. 500ms, 30s, 1h30m")
     return seconds
-
-
-def _say(words: str) -> None:
-    say(f"{time.strftime('%H:%M:%S')} {words}", sys.stderr)
-
-
-def _told(ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:
-    when = f"; retry in {seconds:.0f} s" if seconds is not None else ""
-    mark = "skipped" if isinstance(error, RefusedError) else "failed"
-    say(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {error}{when}", sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +16,12 @@ from kymatui.engine.cluster.ports import Clock, Cluster
 from kymatui.engine.cluster.retries import RetryingCluster, is_outcome_unknown
 from kymatui.engine.controllers.runtime.controller import KindWatch, OperatorController, Told
 from kymatui.engine.controllers.runtime.dependency_watches import WatchThread
+from kymatui.engine.controllers.runtime.reconcile_reports import (
+    Finished,
+    ReconcileResult,
+    Reconciliation,
+    begin_reconciliation,
+)
 from kymatui.engine.controllers.runtime.work_queue import WorkQueue
 from kymatui.engine.controllers.runtime.workers import Workers
 from kymatui.engine.jobs.identity import own_identity
@@ -31,10 +38,11 @@ _WIDEST: Final = 300.0  # seconds over which keys are spread at most
 
 @dataclass(frozen=True, slots=True)
 class GroupReports:
-    """The receivers of a group's reports: failures of single objects, and sentences about the group."""
+    """The receivers of a group's reports: failures, sentences about the group, and every reconciliation."""
 
     told: Told
     tell: Callable[[str], None] = lambda words: None
+    finished: Finished = lambda one: None
 
 
 class ControllerGroup:
@@ -60,6 +68,12 @@ class ControllerGroup:
         self._limits = limits or RunLimits(gone=5.0)
         self._lease_seconds = lease
         self._led = False
+        self._running: list[_RunningController] = []
+
+    def wake(self, ref: ObjectRef) -> bool:
+        """Reconcile an object of the control plane now; return whether a controller takes it."""
+        taken = [one.wake(ref) for one in list(self._running)]
+        return True in taken
 
     def run(self, cancel: threading.Event) -> None:
         """Run until `cancel` is set.
@@ -109,6 +123,7 @@ class ControllerGroup:
 
     def _work(self, stopped: threading.Event) -> None:
         waiting, running = list(self._controllers), list[_RunningController]()
+        self._running = running
         said: set[str] = set()
         due = 0.0
         try:
@@ -119,6 +134,7 @@ class ControllerGroup:
                     self._led = True
                 stopped.wait(_LOOK)
         finally:
+            self._running = []
             for one in running:
                 one.stop()
             for one in running:
@@ -138,7 +154,7 @@ class ControllerGroup:
                 kinds = ", ".join(missing)
                 self._reports.tell(f"controller {controller.name} waits: {self._home.name} does not serve {kinds}")
             return False
-        started = _RunningController(self._home, controller, self._reports.told)
+        started = _RunningController(self._home, controller, self._reports)
         running.append(started)  # before its first request, so that a failure there closes its watches
         started.start(stopped)
         return True
@@ -147,10 +163,10 @@ class ControllerGroup:
 class _RunningController:
     """A controller with its queue, its workers and its watches."""
 
-    def __init__(self, home: Cluster, controller: OperatorController, told: Told) -> None:
+    def __init__(self, home: Cluster, controller: OperatorController, reports: GroupReports) -> None:
         self._home = home
         self._controller = controller
-        self._told = told
+        self._told, self._finished = reports.told, reports.finished
         intervals = controller.intervals
         self._queue: WorkQueue[ObjectRef] = WorkQueue(first_delay=intervals.first, longest_delay=intervals.most)
         self._workers = Workers(controller.name, self._queue, self._reconcile, self._failed, workers=controller.workers)
@@ -172,6 +188,14 @@ class _RunningController:
         self._controller.begin(self._queue.add)
         self._workers.start()
 
+    def wake(self, ref: ObjectRef) -> bool:
+        """Queue an object if it is of the controller's own kind."""
+        watches = [one for one in self._controller.watches() if one.kind == ref.kind]
+        keys = {key for one in watches for key in one.keys(ref)}
+        if ref in keys:
+            self._queue.add(ref)
+        return ref in keys
+
     def stop(self) -> None:
         self._workers.stop()
         for stream in self._streams:
@@ -192,11 +216,25 @@ class _RunningController:
             self._queue.add_after(key, width * JITTER_RANDOM.random())
 
     def _reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        name, start = self._controller.name, time.monotonic()
+        number = begin_reconciliation(name)
+
+        def finish(result: ReconcileResult, error: KymatuiError | None = None) -> None:
+            self._finished(Reconciliation(name, ref, result, time.monotonic() - start, number, error))
+
         try:
             again = self._controller.reconcile(ref, cancel)
         except RefusedError as error:
+            finish(ReconcileResult.SUCCESS, error)
             self._told(ref, error, None)
             again = None
+        except CancelledError:
+            raise
+        except KymatuiError as error:
+            finish(ReconcileResult.ERROR, error)
+            raise
+        else:
+            finish(ReconcileResult.SUCCESS if again is None else ReconcileResult.REQUEUE)
         return again if again is not None else self._controller.resync * (1 + JITTER_RANDOM.random())
 
     def _failed(self, ref: ObjectRef, error: KymatuiError, seconds: float) -> None:

@@ -1,0 +1,66 @@
+"""The operator's log: lines for people, or one JSON object a line with the object and the reconcile id."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.controllers.runtime.reconcile_reports import current_reconciliation
+from kymatui.errors import KymatuiError, RefusedError
+
+
+class LogFormat(StrEnum):
+    """The formats of the log."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class OperatorLog:
+    """Writes the reports of a ControllerGroup; `write` gets each line, from any thread."""
+
+    def __init__(self, write: Callable[[str], None], form: LogFormat = LogFormat.TEXT) -> None:
+        self._write = write
+        self._form = form
+
+    def tell(self, words: str) -> None:
+        """Write a sentence about the operator."""
+        if self._form is LogFormat.JSON:
+            self._json("info", words)
+        else:
+            self._write(f"{time.strftime('%H:%M:%S')} {words}")
+
+    def head(self, words: str) -> None:
+        """Write a line of the start, for people without the time."""
+        if self._form is LogFormat.JSON:
+            self._json("info", words)
+        else:
+            self._write(words)
+
+    def told(self, ref: ObjectRef, error: KymatuiError, seconds: float | None) -> None:
+        """Write a failure; `seconds` until the next try, None if there is none."""
+        skipped = isinstance(error, RefusedError)
+        mark = "skipped" if skipped else "failed"
+        if self._form is not LogFormat.JSON:
+            when = f"; retry in {seconds:.0f} s" if seconds is not None else ""
+            self._write(f"{time.strftime('%H:%M:%S')} {ref} {mark}: {error}{when}")
+            return
+        controller, number = current_reconciliation()
+        more: dict[str, Any] = {
+            "controller": controller,
+            "reconcileID": number,
+            "object": {"kind": ref.kind.kind, "namespace": ref.namespace, "name": ref.name},
+            "error": str(error),
+        }
+        if seconds is not None:
+            more["retrySeconds"] = round(seconds, 1)
+        self._json("info" if skipped else "error", f"reconciliation {mark}", **more)
+
+    def _json(self, level: str, words: str, **more: Any) -> None:
+        moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._write(json.dumps({"date": moment, "level": level, "msg": words, **more}, ensure_ascii=False))
