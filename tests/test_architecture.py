@@ -143,7 +143,6 @@ SMALL_FOLDERS = {
     "domain": "the glossary, which explains the words of all folders",
     "engine": "the public library, which calls all folders",
     "engine/controllers/catalog": "the copies on runtimes; what they should be is decided in domain/remote",
-    "engine/controllers/watcher": "routes of events on the control plane",
     "engine/deletion": "the steps of a deletion; stores and plans are shared with applying",
     "helm/semver": "Masterminds/semver, a library of its own",
     "sandbox": "the server and its command; the rest is in its folders",

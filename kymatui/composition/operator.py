@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,7 @@ from kymatui.domain.kyma.maintenance_windows import UnreadablePolicy, WindowPoli
 from kymatui.engine.controllers.manifest.controller import RESYNC, ManifestController
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
 from kymatui.engine.controllers.runtime.controller import OperatorController
-from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports
+from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports, GroupService
 from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.workers import WORKERS
@@ -95,11 +95,15 @@ def operator_context(
     return OperatorContext(options, site, reports)
 
 
-def operator_group(context: OperatorContext, *more: OperatorController) -> ControllerGroup:
+def operator_group(
+    context: OperatorContext, *more: OperatorController, services: Sequence[GroupService] = ()
+) -> ControllerGroup:
     """Return the chosen controllers and `more`, ready to run."""
     options, site = context.options, context.site
     chosen = [build(context) for name, build in CONTROLLERS.items() if name in (options.controllers or CONTROLLERS)]
-    return ControllerGroup(site.home, site.clock, [*chosen, *more], context.reports, limits=site.limits)
+    return ControllerGroup(
+        site.home, site.clock, [*chosen, *more], context.reports, limits=site.limits, services=services
+    )
 
 
 def refuse_lifecycle_manager(context: OperatorContext) -> None:

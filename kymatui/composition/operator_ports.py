@@ -1,12 +1,23 @@
-"""The ports that the operator opens: metrics and probes."""
+"""The ports that the operator opens: metrics and probes, and the events of runtimes."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import ipaddress
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
-from kymatui.adapters.http.http_service import HttpService, ServedReply, ServedRequest
+from kymatui.adapters.http.http_service import HttpService, OversizedBody, ServedReply, ServedRequest, parse_address
+from kymatui.adapters.http.server_tls import ServerTls, TlsFiles, read_authorities
+from kymatui.composition.operator import OperatorContext
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.controllers.monitoring.health import Monitoring
+from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
+from kymatui.engine.controllers.watcher.event_listener import EventListener, EventRequest, ListenerTrust, Network
+from kymatui.engine.controllers.watcher.event_targets import EventTargets
+from kymatui.engine.controllers.watcher.runtime_events import BODY_LIMIT, FORWARDED
+from kymatui.errors import ConfigurationError, UsageError
 
 
 @contextlib.contextmanager
@@ -26,3 +37,88 @@ def monitoring_port(address: str, monitoring: Monitoring) -> Iterator[int]:
         yield service.port
     finally:
         service.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerOptions:
+    """The options of the listener.
+
+    gateways     the networks whose forwarded certificates are believed, separated by commas
+    certificate  file with the server's certificate; "" without TLS
+    key          file with its key
+    authorities  file with the authorities of client certificates; "" leaves forwarded ones to the gateway's check
+    """
+
+    address: str
+    gateways: str = ""
+    certificate: str = ""
+    key: str = ""
+    authorities: str = ""
+
+
+class ListenerPort:
+    """Implements `GroupService`: the port is open only while this replica holds the Lease."""
+
+    def __init__(self, options: ListenerOptions, context: OperatorContext, registry: MetricRegistry) -> None:
+        """Raise UsageError, ConfigurationError for options that leave senders unproved or cannot be used."""
+        parse_address(options.address)
+        self._options, self._registry = options, registry
+        self._context = context
+        self._tls = _tls(options)
+        authorities = read_authorities(Path(options.authorities)) if options.authorities else ()
+        self._trust = ListenerTrust(_networks(options.gateways), authorities)
+        if self._tls is None and not self._trust.gateways:
+            raise UsageError(
+                "--listener cannot prove who sends events",
+                hint="give --listener-gateways, or --listener-cert, --listener-key and --listener-ca",
+            )
+        self._service: HttpService | None = None
+        self._listener: EventListener | None = None
+
+    @property
+    def port(self) -> int:
+        """Return the open port, 0 while closed."""
+        return self._service.port if self._service is not None else 0
+
+    def begin(self, wake: Callable[[ObjectRef], bool]) -> None:
+        site = self._context.site
+        targets = EventTargets(site.home, self._context.options.kyma_namespace)
+        listener = EventListener(self._trust, targets, wake, self._registry, site.clock)
+
+        def answer(request: ServedRequest) -> ServedReply:
+            body = None if isinstance(request.body, OversizedBody) else request.body
+            forwarded = request.headers.get(FORWARDED, ())
+            asked = EventRequest(request.method, request.path, request.peer, body, forwarded, request.certificate)
+            found = listener.answer(asked)
+            return ServedReply(found.status, f"{found.reason}\n" if found.reason else "")
+
+        tls = self._tls.context if self._tls is not None else None
+        self._listener = listener
+        self._service = HttpService(self._options.address, answer, limit=BODY_LIMIT, tls=tls)
+        self._service.start()
+
+    def end(self) -> None:
+        if self._listener is not None:
+            self._listener.stop()
+        if self._service is not None:
+            self._service.stop()
+        self._listener = self._service = None
+
+
+def _tls(options: ListenerOptions) -> ServerTls | None:
+    if not options.certificate and not options.key:
+        return None
+    if not (options.certificate and options.key and options.authorities):
+        raise UsageError("--listener-cert needs --listener-key and --listener-ca, and the other way round")
+    files = TlsFiles(Path(options.certificate), Path(options.key), Path(options.authorities))
+    return ServerTls(files, optional=bool(options.gateways))
+
+
+def _networks(text: str) -> tuple[Network, ...]:
+    found = []
+    for part in filter(None, (one.strip() for one in text.split(","))):
+        try:
+            found.append(ipaddress.ip_network(part))
+        except ValueError as error:
+            raise ConfigurationError(f"--listener-gateways: {error}", hint="e.g. 10.0.0.7 or 10.1.0.0/16") from error
+    return tuple(found)

@@ -51,6 +51,10 @@ Handle = Callable[[ServedRequest], ServedReply]
 """A function that answers a request, from any thread. It is called without a body if that is over the limit."""
 
 
+TlsContext = Callable[[], ssl.SSLContext]
+"""A function that returns the context for the next connection."""
+
+
 class OversizedBody(bytes):
     """The body of a request whose announced length is over the limit."""
 
@@ -58,7 +62,7 @@ class OversizedBody(bytes):
 class HttpService:
     """A server on one address, from `start` to `stop`, in threads of its own."""
 
-    def __init__(self, address: str, handle: Handle, *, limit: int = 0, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, address: str, handle: Handle, *, limit: int = 0, tls: TlsContext | None = None) -> None:
         """`address` is [HOST]:PORT; bodies over `limit` bytes are not read. Raise ConfigurationError."""
         host, port = parse_address(address)
         self._handle, self._limit, self._tls = handle, limit, tls
@@ -96,9 +100,7 @@ class _Server(HTTPServer):
     allow_reuse_address = True
     daemon_threads = True
 
-    def __init__(
-        self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], tls: ssl.SSLContext | None
-    ) -> None:
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], tls: TlsContext | None) -> None:
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, handler)
         self._tls = tls
@@ -112,7 +114,7 @@ class _Server(HTTPServer):
         try:
             request.settimeout(SECONDS)
             if self._tls is not None:
-                request = self._tls.wrap_socket(request, server_side=True)
+                request = self._tls().wrap_socket(request, server_side=True)
             self.finish_request(request, client_address)
         except (OSError, ValueError):  # the client went away, or spoke no TLS
             pass

@@ -16,7 +16,7 @@ from kymatui.engine.controllers.monitoring.operator_log import LogFormat, Operat
 from kymatui.engine.controllers.monitoring.operator_metrics import METRICS, ReconcileMetrics
 from kymatui.engine.controllers.monitoring.state_metrics import KYMA, MANIFEST, RELEASE_META, StateMetrics
 from kymatui.engine.controllers.runtime.reconcile_reports import (
-    ReconcileResult,
+    ReconcileOutcome,
     Reconciliation,
     begin_reconciliation,
 )
@@ -52,7 +52,7 @@ def test_counters_gauges_and_histograms_in_the_text_format() -> None:
 
 
 def ended(ref: ObjectRef, seconds: float = 0.2, error: KymatuiError | None = None) -> Reconciliation:
-    result = ReconcileResult.ERROR if error is not None else ReconcileResult.REQUEUE
+    result = ReconcileOutcome.ERROR if error is not None else ReconcileOutcome.REQUEUE
     return Reconciliation(ref.kind.kind.lower(), ref, result, seconds, "id", error)
 
 

@@ -22,7 +22,7 @@ from kymatui.composition.operator import (
     read_windows,
     refuse_lifecycle_manager,
 )
-from kymatui.composition.operator_ports import monitoring_port
+from kymatui.composition.operator_ports import ListenerOptions, ListenerPort, monitoring_port
 from kymatui.domain.kyma.controller_flags import parse_duration
 from kymatui.engine.controllers.monitoring.health import Monitoring
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
@@ -63,6 +63,7 @@ class OperatorCommand:
         registry = MetricRegistry(METRICS)
         reports = GroupReports(log.told, log.tell, ReconcileMetrics(registry).finished)
         context = operator_context(options, reports, session, fetch)
+        services = [ListenerPort(listener, context, registry)] if (listener := _listener_options(args)) else []
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
@@ -80,7 +81,7 @@ class OperatorCommand:
             more = [StateMetrics(context.site.home, options.kyma_namespace, registry)] if port else []
             if port:
                 log.head(f"kymatui: metrics and probes on port {port}")
-            group = operator_group(context, *more)
+            group = operator_group(context, *more, services=services)
             monitoring.started()
             group.run(stop)
         return 0
@@ -143,6 +144,7 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
         default=str(LogFormat.TEXT),
         help="format of the log on standard error; json has object and reconcile id (default: text)",
     )
+    _configure_listener(parser)
     configure_fetching(parser)
     group = parser.add_argument_group("intervals")
     group.add_argument(
@@ -160,6 +162,22 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
                 metavar="DURATION",
                 help=f"(default: {getattr(defaults, state):g}s)",
             )
+
+
+def _configure_listener(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("events of runtimes")
+    for option, metavar, text in (
+        (
+            "--listener",
+            "ADDRESS",
+            "receive events of runtimes' agents on [HOST]:PORT, e.g. :8082 (default: not served)",
+        ),
+        ("--listener-gateways", "CIDRS", "networks of the gateways whose forwarded client certificates are believed"),
+        ("--listener-cert", "FILE", "serve TLS with this certificate (PEM)"),
+        ("--listener-key", "FILE", "key of --listener-cert (PEM)"),
+        ("--listener-ca", "FILE", "authorities that issue the certificates of runtimes (PEM)"),
+    ):
+        group.add_argument(option, default="", metavar=metavar, help=text)
 
 
 def _operator_options(args: argparse.Namespace) -> OperatorOptions:
@@ -187,6 +205,16 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
         resync=args.resync,
         folder=folder,
     )
+
+
+def _listener_options(args: argparse.Namespace) -> ListenerOptions | None:
+    """Return the options of the listener, None without one. Raise UsageError for options that need one."""
+    more = (args.listener_gateways, args.listener_cert, args.listener_key, args.listener_ca)
+    if args.listener:
+        return ListenerOptions(args.listener, *more)
+    if any(more):
+        raise UsageError("--listener-gateways, -cert, -key and -ca need --listener", hint="e.g. --listener :8082")
+    return None
 
 
 def _names(text: str) -> tuple[str, ...]:

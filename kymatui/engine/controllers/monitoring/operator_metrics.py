@@ -6,7 +6,7 @@ from typing import Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.controllers.monitoring.metric_registry import Labels, Metric, MetricRegistry, MetricType
-from kymatui.engine.controllers.runtime.reconcile_reports import ReconcileResult, Reconciliation
+from kymatui.engine.controllers.runtime.reconcile_reports import ReconcileOutcome, Reconciliation
 from kymatui.errors import ConfigurationError, KymatuiError, UnauthorizedError, UnreachableError
 
 _KYMA, _STATE, _MODULE, _SHOOT, _INSTANCE = "kyma_name", "state", "module_name", "shoot", "instance_id"
@@ -80,7 +80,7 @@ class ReconcileMetrics:
         """Count a reconciliation that has ended, also with an error."""
         self._registry.add(RECONCILE_TOTAL, 1, one.controller, one.result)
         self._registry.observe(RECONCILE_TIME, one.seconds, one.controller)
-        if one.result is ReconcileResult.ERROR:
+        if one.result is ReconcileOutcome.ERROR:
             self._registry.add(RECONCILE_ERRORS, 1, one.controller)
         if one.ref.kind.kind == "Manifest":
             self._record_duration(one.ref, one.seconds)
@@ -96,7 +96,7 @@ class ReconcileMetrics:
 def _requeue(one: Reconciliation) -> tuple[str, str]:
     """Return lifecycle-manager's reason and type of a requeue, "" where it has none."""
     kind = one.ref.kind.kind
-    if one.result is not ReconcileResult.ERROR:
+    if one.result is not ReconcileOutcome.ERROR:
         return _DONE.get(kind, ""), "intended"
     return (_failure(kind, one.error) if one.error is not None and kind in _DONE else ""), "unexpected"
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.domain.kubernetes.object_meta import read_ref
@@ -18,7 +18,7 @@ from kymatui.engine.controllers.runtime.controller import KindWatch, OperatorCon
 from kymatui.engine.controllers.runtime.dependency_watches import WatchThread
 from kymatui.engine.controllers.runtime.reconcile_reports import (
     Finished,
-    ReconcileResult,
+    ReconcileOutcome,
     Reconciliation,
     begin_reconciliation,
 )
@@ -45,6 +45,18 @@ class GroupReports:
     finished: Finished = lambda one: None
 
 
+class GroupService(Protocol):
+    """What runs beside the controllers while the group holds the Lease, such as a port for events."""
+
+    def begin(self, wake: Callable[[ObjectRef], bool]) -> None:
+        """Start; `wake` queues an object of the control plane and returns whether a controller takes it."""
+        ...
+
+    def end(self) -> None:
+        """Stop; called also if `begin` failed."""
+        ...
+
+
 class ControllerGroup:
     """The controllers of one cluster.
 
@@ -61,16 +73,18 @@ class ControllerGroup:
         *,
         limits: RunLimits | None = None,
         lease: float = DURATION,
+        services: Sequence[GroupService] = (),
     ) -> None:
         self._home, self._clock = home, clock
         self._controllers = controllers
         self._reports = reports
         self._limits = limits or RunLimits(gone=5.0)
         self._lease_seconds = lease
+        self._services = services
         self._led = False
         self._running: list[_RunningController] = []
 
-    def wake(self, ref: ObjectRef) -> bool:
+    def _wake(self, ref: ObjectRef) -> bool:
         """Reconcile an object of the control plane now; return whether a controller takes it."""
         taken = [one.wake(ref) for one in list(self._running)]
         return True in taken
@@ -127,6 +141,8 @@ class ControllerGroup:
         said: set[str] = set()
         due = 0.0
         try:
+            for service in self._services:
+                service.begin(self._wake)
             while not stopped.is_set() and not any(one.ended for one in running):
                 if waiting and self._clock.now() >= due:
                     due = self._clock.now() + _ABSENT
@@ -135,6 +151,8 @@ class ControllerGroup:
                 stopped.wait(_LOOK)
         finally:
             self._running = []
+            for service in self._services:
+                service.end()
             for one in running:
                 one.stop()
             for one in running:
@@ -219,22 +237,22 @@ class _RunningController:
         name, start = self._controller.name, time.monotonic()
         number = begin_reconciliation(name)
 
-        def finish(result: ReconcileResult, error: KymatuiError | None = None) -> None:
+        def finish(result: ReconcileOutcome, error: KymatuiError | None = None) -> None:
             self._finished(Reconciliation(name, ref, result, time.monotonic() - start, number, error))
 
         try:
             again = self._controller.reconcile(ref, cancel)
         except RefusedError as error:
-            finish(ReconcileResult.SUCCESS, error)
+            finish(ReconcileOutcome.SUCCESS, error)
             self._told(ref, error, None)
             again = None
         except CancelledError:
             raise
         except KymatuiError as error:
-            finish(ReconcileResult.ERROR, error)
+            finish(ReconcileOutcome.ERROR, error)
             raise
         else:
-            finish(ReconcileResult.SUCCESS if again is None else ReconcileResult.REQUEUE)
+            finish(ReconcileOutcome.SUCCESS if again is None else ReconcileOutcome.REQUEUE)
         return again if again is not None else self._controller.resync * (1 + JITTER_RANDOM.random())
 
     def _failed(self, ref: ObjectRef, error: KymatuiError, seconds: float) -> None:

@@ -14,7 +14,7 @@ from kymatui.errors import KymatuiError
 _LOCAL = threading.local()
 
 
-class ReconcileResult(StrEnum):
+class ReconcileOutcome(StrEnum):
     """The results, named as in controller-runtime's metrics."""
 
     SUCCESS = "success"
@@ -28,7 +28,7 @@ class Reconciliation:
 
     controller: str
     ref: ObjectRef
-    result: ReconcileResult
+    result: ReconcileOutcome
     seconds: float
     id: str
     error: KymatuiError | None = None

@@ -1,0 +1,101 @@
+"""What runs beside the controllers: from the Lease on until its end, and it wakes the controllers of a kind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
+from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports
+from kymatui.engine.controllers.runtime.reconcile_reports import ReconcileOutcome, Reconciliation
+from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.engine.jobs.run import SystemClock
+from kymatui.errors import ConfigurationError, UnreachableError
+from tests.engine.places import Place, eventually
+
+CONFIG = GroupVersionKind("", "v1", "ConfigMap")
+
+
+class Recorder:
+    """A controller of ConfigMaps that fails for one name."""
+
+    name, workers, resync = "recorder", 1, 600.0
+    intervals = RequeueIntervals()
+
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+        self.seen: list[str] = []
+
+    def watches(self) -> Sequence[KindWatch]:
+        return (KindWatch(CONFIG, namespace=self._namespace),)
+
+    def begin(self, wake: Wake) -> None: ...
+
+    def end(self) -> None: ...
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        self.seen.append(ref.name)
+        if ref.name == "bad":
+            raise UnreachableError("no answer")
+        return None
+
+
+class Service:
+    """A service that remembers how to wake."""
+
+    def __init__(self, error: str = "") -> None:
+        self.wake: Callable[[ObjectRef], bool] | None = None
+        self.error = error
+        self.ended = False
+
+    def begin(self, wake: Callable[[ObjectRef], bool]) -> None:
+        if self.error:
+            raise ConfigurationError(self.error)
+        self.wake = wake
+
+    def end(self) -> None:
+        self.ended = True
+
+
+def test_a_service_wakes_objects_and_ends_with_the_group(place: Place) -> None:
+    recorder, service, stop = Recorder(place.namespace), Service(), threading.Event()
+    finished: list[Reconciliation] = []
+    reports = GroupReports(lambda ref, error, seconds: None, finished=finished.append)
+    group = ControllerGroup(place.cluster, SystemClock(), [recorder], reports, services=[service])
+    thread = threading.Thread(target=group.run, args=(stop,))
+    thread.start()
+    try:
+
+        def woken(ref: ObjectRef) -> bool:
+            return service.wake is not None and service.wake(ref)
+
+        eventually(lambda: woken(ObjectRef(CONFIG, place.namespace, "bad")), "the group leads")
+        assert not woken(ObjectRef(GroupVersionKind("", "v1", "Secret"), place.namespace, "s"))
+        assert woken(ObjectRef(CONFIG, place.namespace, "good"))
+        eventually(lambda: {one.ref.name for one in finished} == {"bad", "good"}, "both are reconciled")
+    finally:
+        stop.set()
+        thread.join(30)
+    assert service.ended
+    assert not woken(ObjectRef(CONFIG, place.namespace, "good"))
+    results = {one.ref.name: one.result for one in finished}
+    assert results == {"bad": ReconcileOutcome.ERROR, "good": ReconcileOutcome.SUCCESS}
+    assert {one.controller for one in finished} == {"recorder"}
+    assert len({one.id for one in finished}) == len(finished)
+
+
+def test_a_service_that_cannot_start_ends_the_group(place: Place) -> None:
+    service = Service("cannot listen on :1")
+    group = ControllerGroup(
+        place.cluster,
+        SystemClock(),
+        [Recorder(place.namespace)],
+        GroupReports(lambda ref, error, seconds: None),
+        services=[service],
+    )
+    with pytest.raises(ConfigurationError, match="cannot listen"):
+        group.run(threading.Event())
+    assert service.ended
