@@ -171,6 +171,10 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui operator run --registry https://registry.example.org/modules --workers 8",
         "kymatui operator run --controllers manifest --resync 10m",
     ),
+    "operator manifests": (
+        "kymatui operator manifests --image registry.example.org/kymatui:0.1.0 | kubectl apply -f -",
+        "kymatui operator manifests --image kymatui:0.1.0 --controllers watcher --replicas 1 -o json",
+    ),
     "operator run": (
         "kymatui operator run --registry https://registry.example.org/modules",
         "kymatui operator run --single-cluster --registry http://localhost:5000 --interval 10s",

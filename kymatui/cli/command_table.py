@@ -37,6 +37,10 @@ def _removes(args: argparse.Namespace) -> bool:
     return bool(args.remove)
 
 
+def _operates(args: argparse.Namespace) -> bool:
+    return bool(args.action != "manifests")
+
+
 def _misbehaves(args: argparse.Namespace) -> bool:
     return bool(args.action == "situation" or (args.action == "fault" and args.fault != "list"))
 
@@ -210,7 +214,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
         "operator",
         "install what Kymas and Manifests request, until interrupted",
         "kymatui.cli.commands.program.operator_run:OPERATOR",
-        writes,
+        _operates,
     ),
     CommandEntry(
         "demo",

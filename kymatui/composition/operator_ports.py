@@ -66,7 +66,7 @@ class ListenerPort:
         self._context = context
         self._tls = _tls(options)
         authorities = read_authorities(Path(options.authorities)) if options.authorities else ()
-        self._trust = ListenerTrust(_networks(options.gateways), authorities)
+        self._trust = ListenerTrust(read_networks(options.gateways), authorities)
         if self._tls is None and not self._trust.gateways:
             raise UsageError(
                 "--listener cannot prove who sends events",
@@ -114,7 +114,8 @@ def _tls(options: ListenerOptions) -> ServerTls | None:
     return ServerTls(files, optional=bool(options.gateways))
 
 
-def _networks(text: str) -> tuple[Network, ...]:
+def read_networks(text: str) -> tuple[Network, ...]:
+    """Return the networks of gateways, separated by commas. Raise ConfigurationError."""
     found = []
     for part in filter(None, (one.strip() for one in text.split(","))):
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from kymatui.cli.commands.program.operator import configure_fetching
+from kymatui.cli.commands.program.operator_manifests import configure_manifests, print_manifests
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import say
 from kymatui.cli.session_arguments import session_options_of
@@ -55,8 +56,13 @@ class OperatorCommand:
         _configure_run(run)
         for action in run._actions:
             action.default = argparse.SUPPRESS  # an absent option must not undo one before `run`
+        text = "print the objects that run the operator in a cluster"
+        manifests = actions.add_parser("manifests", help=text, description=f"{text[:1].upper()}{text[1:]}.")
+        configure_manifests(manifests)
 
     def run(self, args: argparse.Namespace) -> int:
+        if args.action == "manifests":
+            return print_manifests(args)
         options, fetch = _operator_options(args), FetchOptions(tuple(args.insecure_registry), args.registry_ca)
         session, _ = session_options_of(args)
         log = OperatorLog(lambda line: say(line, sys.stderr), LogFormat(args.log_format))

@@ -1,0 +1,230 @@
+"""The objects that run the operator in a cluster: account, least RBAC, Deployment, and what protects it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kymatui.engine.controllers.runtime.controller_group import LEADER_NAMESPACE
+from kymatui.engine.controllers.runtime.permissions import (
+    CONTROLLER_PERMISSIONS,
+    GROUP_PERMISSIONS,
+    LISTENER_PERMISSIONS,
+    METRICS_PERMISSIONS,
+    Permission,
+    PermissionScope,
+    merge_permissions,
+)
+
+NAME: Final = "kymatui-operator"
+METRICS_PORT: Final = 8080
+EVENTS_PORT: Final = 8082
+_USER: Final = 65532
+_RBAC: Final = "rbac.authorization.k8s.io"
+_LABELS: Final = {"app.kubernetes.io/name": NAME}
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentOptions:
+    """The options.
+
+    image           reference of kymatui's image
+    namespace       the namespace of Kymas and access Secrets, where the operator runs, too
+    replicas        one works, the others wait for its Lease
+    controllers     names; empty: all
+    gateways        networks of gateways that forward events; "": no listener
+    single_cluster  grant what modules of the operator's own cluster need: everything
+    arguments       further arguments of `kymatui operator run`
+    """
+
+    image: str
+    namespace: str
+    replicas: int = 2
+    controllers: Sequence[str] = ()
+    gateways: str = ""
+    single_cluster: bool = False
+    arguments: Sequence[str] = ()
+
+    @property
+    def has_listener(self) -> bool:
+        return bool(self.gateways)
+
+
+def operator_objects(options: DeploymentOptions) -> list[Object]:
+    """Return the objects in the order in which they are applied. Namespace and CRDs are not among them."""
+    return [
+        _namespaced("v1", "ServiceAccount", options, {"automountServiceAccountToken": False}),
+        *_access(options),
+        _service(options),
+        _network_policy(options),
+        _disruption_budget(options),
+        _deployment(options),
+    ]
+
+
+def _object(api_version: str, kind: str, name: str, namespace: str, body: Mapping[str, Any]) -> Object:
+    metadata: Object = {"name": name, **({"namespace": namespace} if namespace else {}), "labels": dict(_LABELS)}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **body}
+
+
+def _namespaced(api_version: str, kind: str, options: DeploymentOptions, body: Mapping[str, Any]) -> Object:
+    return _object(api_version, kind, NAME, options.namespace, body)
+
+
+# RBAC
+
+
+def _access(options: DeploymentOptions) -> Iterator[Object]:
+    permissions = _permissions(options)
+    yield from _grant(options, NAME, "", merge_permissions(permissions, PermissionScope.CLUSTER))
+    yield from _grant(options, NAME, options.namespace, merge_permissions(permissions, PermissionScope.HOME))
+    yield from _grant(options, f"{NAME}-lease", LEADER_NAMESPACE, merge_permissions(permissions, PermissionScope.LEASE))
+    if options.single_cluster:
+        yield _binding(options, f"{NAME}-modules", "", "cluster-admin")
+
+
+def _permissions(options: DeploymentOptions) -> list[Permission]:
+    names = options.controllers or tuple(CONTROLLER_PERMISSIONS)
+    found = [one for name in names for one in CONTROLLER_PERMISSIONS[name]]
+    listener = LISTENER_PERMISSIONS if options.has_listener else ()
+    return [*found, *GROUP_PERMISSIONS, *METRICS_PERMISSIONS, *listener]
+
+
+def _grant(
+    options: DeploymentOptions, name: str, namespace: str, permissions: Sequence[Permission]
+) -> Iterator[Object]:
+    kind = "Role" if namespace else "ClusterRole"
+    body = {"rules": [_rule(one) for one in permissions]}
+    yield _object(f"{_RBAC}/v1", kind, name, namespace, body)
+    yield _binding(options, name, namespace, name)
+
+
+def _rule(permission: Permission) -> Object:
+    rule: Object = {
+        "apiGroups": [permission.group],
+        "resources": list(permission.resources),
+        "verbs": list(permission.verbs),
+    }
+    if permission.names:
+        rule["resourceNames"] = list(permission.names)
+    return rule
+
+
+def _binding(options: DeploymentOptions, name: str, namespace: str, role: str) -> Object:
+    kind = "Role" if namespace else "ClusterRole"
+    subject = {"kind": "ServiceAccount", "name": NAME, "namespace": options.namespace}
+    body = {"roleRef": {"apiGroup": _RBAC, "kind": kind, "name": role}, "subjects": [subject]}
+    return _object(f"{_RBAC}/v1", f"{kind}Binding", name, namespace, body)
+
+
+# network
+
+
+def _ports(options: DeploymentOptions) -> dict[str, int]:
+    return {"metrics": METRICS_PORT, **({"events": EVENTS_PORT} if options.has_listener else {})}
+
+
+def _service(options: DeploymentOptions) -> Object:
+    ports = [{"name": name, "port": port, "targetPort": name} for name, port in _ports(options).items()]
+    return _namespaced("v1", "Service", options, {"spec": {"selector": dict(_LABELS), "ports": ports}})
+
+
+def _network_policy(options: DeploymentOptions) -> Object:
+    """Return the policy: in only to the operator's ports, out only to DNS and TLS ports.
+
+    API servers and registries have addresses that only the cluster's owner knows.
+    """
+    ingress: list[Object] = [{"ports": [{"protocol": "TCP", "port": METRICS_PORT}]}]
+    if options.has_listener:
+        sources = [{"ipBlock": {"cidr": one.strip()}} for one in options.gateways.split(",")]
+        ingress.append({"from": sources, "ports": [{"protocol": "TCP", "port": EVENTS_PORT}]})
+    dns = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]
+    tls = [{"protocol": "TCP", "port": port} for port in (443, 6443)]
+    spec = {
+        "podSelector": {"matchLabels": dict(_LABELS)},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": ingress,
+        "egress": [{"ports": dns}, {"ports": tls}],
+    }
+    return _namespaced("networking.k8s.io/v1", "NetworkPolicy", options, {"spec": spec})
+
+
+# the workload
+
+
+def _disruption_budget(options: DeploymentOptions) -> Object:
+    spec = {"maxUnavailable": 1, "selector": {"matchLabels": dict(_LABELS)}}
+    return _namespaced("policy/v1", "PodDisruptionBudget", options, {"spec": spec})
+
+
+def _deployment(options: DeploymentOptions) -> Object:
+    spec = {
+        "replicas": options.replicas,
+        "selector": {"matchLabels": dict(_LABELS)},
+        "template": {"metadata": {"labels": dict(_LABELS)}, "spec": _pod(options)},
+    }
+    return _namespaced("apps/v1", "Deployment", options, {"spec": spec})
+
+
+def _pod(options: DeploymentOptions) -> Object:
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": dict(_LABELS)},
+    }
+    return {
+        "serviceAccountName": NAME,
+        "automountServiceAccountToken": True,
+        "terminationGracePeriodSeconds": 30,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "fsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "topologySpreadConstraints": [spread],
+        "containers": [_container(options)],
+        "volumes": [{"name": "work", "emptyDir": {"sizeLimit": "1Gi"}}],
+    }
+
+
+def _container(options: DeploymentOptions) -> Object:
+    return {
+        "name": "operator",
+        "image": options.image,
+        "args": operator_arguments(options),
+        "env": [{"name": "HOME", "value": "/work"}, {"name": "TMPDIR", "value": "/work"}],
+        "ports": [{"name": name, "containerPort": port} for name, port in _ports(options).items()],
+        "livenessProbe": _probe("/healthz", 20),
+        "readinessProbe": _probe("/readyz", 5),
+        "resources": {
+            "requests": {"cpu": "100m", "memory": "256Mi"},
+            "limits": {"cpu": "2", "memory": "1Gi"},
+        },
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [{"name": "work", "mountPath": "/work"}],
+    }
+
+
+def _probe(path: str, seconds: int) -> Object:
+    return {"httpGet": {"path": path, "port": "metrics"}, "periodSeconds": seconds, "timeoutSeconds": 5}
+
+
+def operator_arguments(options: DeploymentOptions) -> list[str]:
+    """Return the arguments of the container."""
+    found = ["operator", "run", f"--namespace={options.namespace}", f"--metrics=:{METRICS_PORT}", "--log-format=json"]
+    if options.controllers:
+        found.append(f"--controllers={','.join(options.controllers)}")
+    if options.has_listener:
+        found += [f"--listener=:{EVENTS_PORT}", f"--listener-gateways={options.gateways}"]
+    if options.single_cluster:
+        found.append("--single-cluster")
+    return [*found, *options.arguments]

@@ -1,0 +1,76 @@
+"""`kymatui operator manifests`: print what runs the operator in a cluster. Nothing is sent."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+
+import yaml
+
+from kymatui.actions.operator_deployment import DeploymentOptions, operator_objects
+from kymatui.cli.output.printing import say
+from kymatui.composition.operator import CONTROL_PLANE_NAMESPACE, CONTROLLERS
+from kymatui.composition.operator_ports import read_networks
+from kymatui.errors import UnknownNameError, UsageError
+
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*")
+
+
+def configure_manifests(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `operator` itself does not have, and the output format."""
+    parser.add_argument("--image", required=True, metavar="REFERENCE", help="image of kymatui, with tag or digest")
+    parser.add_argument(
+        "--replicas", type=int, default=2, metavar="N", help="Pods; one works, the others wait (default: 2)"
+    )
+    for option, metavar, text in (
+        ("--namespace", "NAMESPACE", "namespace of Kymas and access Secrets (default: kcp-system)"),
+        ("--controllers", "NAMES", "controllers to run, separated by commas (default: all)"),
+        ("--registry", "URL", "registry of the modules' components"),
+        ("--restricted-modules", "NAMES", "modules that only Kymas with a matching kymaSelector get"),
+        ("--listener-gateways", "CIDRS", "networks of the gateways that forward events; opens port 8082"),
+    ):
+        parser.add_argument(option, default=argparse.SUPPRESS, metavar=metavar, help=text)
+    parser.add_argument(
+        "--single-cluster",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="the control plane is also the only runtime; grants cluster-admin",
+    )
+    parser.add_argument(
+        "-o", "--output", choices=("yaml", "json"), default="yaml", help="output format (default: yaml)"
+    )
+
+
+def print_manifests(args: argparse.Namespace) -> int:
+    """Print the objects. Raise UsageError, UnknownNameError."""
+    objects = operator_objects(_deployment_options(args))
+    if args.output == "json":
+        say(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=2))
+    else:
+        say(yaml.safe_dump_all(objects, sort_keys=False, width=120).rstrip("\n"))
+    return 0
+
+
+def _deployment_options(args: argparse.Namespace) -> DeploymentOptions:
+    if not _IMAGE.fullmatch(args.image):
+        raise UsageError(f'--image "{args.image}" is not a reference', hint="e.g. registry.example.org/kymatui:0.1.0")
+    if args.replicas < 1:
+        raise UsageError("--replicas must be at least 1")
+    if args.registry and not args.registry.startswith(("http://", "https://")):
+        raise UsageError("--registry must begin with http:// or https://", hint=f"try https://{args.registry}")
+    names = tuple(filter(None, (name.strip() for name in args.controllers.split(","))))
+    for name in names:
+        if name not in CONTROLLERS:
+            raise UnknownNameError.near("controller", name, CONTROLLERS, hint=f"valid: {', '.join(CONTROLLERS)}")
+    gateways = ",".join(str(one) for one in read_networks(args.listener_gateways))
+    more = {"--registry": args.registry, "--restricted-modules": args.restricted_modules}
+    return DeploymentOptions(
+        image=args.image,
+        namespace=args.namespace or CONTROL_PLANE_NAMESPACE,
+        replicas=args.replicas,
+        controllers=names,
+        gateways=gateways,
+        single_cluster=args.single_cluster,
+        arguments=[f"{option}={value}" for option, value in more.items() if value],
+    )

@@ -1,0 +1,108 @@
+"""The permissions that each controller needs on the control plane, for least RBAC.
+
+On runtimes, the operator has those of the access Secret. On a cluster that is its own runtime, modules decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.remote.watcher_routes import ISTIO
+
+
+class PermissionScope(StrEnum):
+    """Where a permission is needed."""
+
+    CLUSTER = "cluster"
+    HOME = "home"  # the namespace of Kymas and access Secrets
+    LEASE = "lease"  # the namespace of the operator's Lease
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """Verbs on resources of one API group; `names` restricts them to these objects."""
+
+    group: str
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    scope: PermissionScope = PermissionScope.CLUSTER
+    names: tuple[str, ...] = ()
+
+
+_READ: Final = ("get", "list", "watch")
+_CATALOG: Final = Permission(OPERATOR, ("modulereleasemetas", "moduletemplates"), _READ)
+_KYMAS: Final = Permission(OPERATOR, ("kymas",), _READ)
+_SECRETS: Final = Permission("", ("secrets",), _READ, PermissionScope.HOME)
+_MANIFEST_WRITES: Final = Permission(OPERATOR, ("manifests",), (*_READ, "create", "update", "patch", "delete"))
+_OWN_KYMAS: Final = Permission(OPERATOR, ("kymas/finalizers",), ("update",))
+"""What OwnerReferencesPermissionEnforcement asks of the creator of an object that a Kyma owns."""
+_CRDS: Final = Permission(
+    "apiextensions.k8s.io",
+    ("customresourcedefinitions",),
+    ("get",),
+    names=tuple(f"{plural}.{OPERATOR}" for plural in ("kymas", "modulereleasemetas", "moduletemplates")),
+)
+
+GROUP_PERMISSIONS: Final = (
+    Permission(
+        "coordination.k8s.io", ("leases",), ("get", "create", "update", "patch", "delete"), PermissionScope.LEASE
+    ),
+    Permission("coordination.k8s.io", ("leases",), ("get",), PermissionScope.HOME),
+    Permission("apps", ("deployments",), ("list",), PermissionScope.HOME),
+)
+"""The Lease of the operator, and what shows whether a lifecycle-manager works there."""
+
+CONTROLLER_PERMISSIONS: Final[Mapping[str, tuple[Permission, ...]]] = {
+    "kyma": (
+        _KYMAS,
+        Permission(OPERATOR, ("kymas",), ("update", "patch")),
+        Permission(OPERATOR, ("kymas/status",), ("get", "update", "patch")),
+        _OWN_KYMAS,
+        _CATALOG,
+        _CRDS,
+        _MANIFEST_WRITES,
+        _SECRETS,
+    ),
+    "mandatory": (
+        _KYMAS,
+        _CATALOG,
+        Permission(OPERATOR, ("modulereleasemetas",), ("update", "patch")),
+        _OWN_KYMAS,
+        _MANIFEST_WRITES,
+        _SECRETS,
+    ),
+    "manifest": (
+        _KYMAS,
+        _MANIFEST_WRITES,
+        Permission(OPERATOR, ("manifests/status",), ("get", "update", "patch")),
+        _SECRETS,
+    ),
+    "watcher": (
+        Permission(OPERATOR, ("watchers",), (*_READ, "update", "patch")),
+        Permission(OPERATOR, ("watchers/status",), ("get", "update", "patch")),
+        Permission(OPERATOR, ("watchers/finalizers",), ("update",)),
+        Permission(ISTIO, ("virtualservices",), (*_READ, "create", "update", "delete")),
+        Permission(ISTIO, ("gateways",), _READ),
+    ),
+}
+METRICS_PERMISSIONS: Final = (_KYMAS, _CATALOG, Permission(OPERATOR, ("manifests",), _READ))
+LISTENER_PERMISSIONS: Final = (_KYMAS, Permission(OPERATOR, ("manifests",), _READ))
+
+
+def merge_permissions(permissions: Iterable[Permission], scope: PermissionScope) -> tuple[Permission, ...]:
+    """Return one permission for each group, resource and set of names of a scope, in a fixed order."""
+    found: dict[tuple[str, str, tuple[str, ...]], dict[str, None]] = {}
+    for one in permissions:
+        for resource in one.resources if one.scope is scope else ():
+            found.setdefault((one.group, resource, one.names), {}).update(dict.fromkeys(one.verbs))
+    return tuple(
+        Permission(group, (resource,), tuple(verb for verb in _VERBS if verb in verbs), scope, names)
+        for (group, resource, names), verbs in sorted(found.items())
+    )
+
+
+_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete")

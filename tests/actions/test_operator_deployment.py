@@ -1,0 +1,135 @@
+"""What runs the operator in a cluster: printed, as a chart, accepted by a server, and with least permissions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import kymatui
+from kymatui.actions.operator_deployment import DeploymentOptions, operator_objects
+from kymatui.cli.main import main
+from kymatui.composition.operator import CONTROLLERS
+from kymatui.engine.controllers.runtime.permissions import CONTROLLER_PERMISSIONS
+from kymatui.errors import HelmError
+from kymatui.helm.charts.chart import load_chart
+from kymatui.helm.rendering.render import render
+
+Json = dict[str, Any]
+CHART = Path(__file__).resolve().parents[2] / "deploy" / "chart"
+IMAGE = "registry.example.org/kymatui:0.1.0"
+
+
+def identity(body: Json) -> tuple[str, str, str]:
+    return body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"]
+
+
+def objects(**more: Any) -> dict[tuple[str, str, str], Json]:
+    return {identity(one): one for one in operator_objects(DeploymentOptions(IMAGE, "kcp-system", **more))}
+
+
+def rendered(**values: Any) -> dict[tuple[str, str, str], Json]:
+    found = render(load_chart(CHART), {"image": IMAGE, **values}, release_name="any", namespace="kcp-system")
+    bodies = [one for part in found.manifests for one in yaml.safe_load_all(part.content) if one]
+    return {identity(one): one for one in bodies}
+
+
+@pytest.mark.parametrize(
+    ("values", "more"),
+    [
+        ({}, {}),
+        ({"replicas": 1, "singleCluster": True}, {"replicas": 1, "single_cluster": True}),
+        (
+            {
+                "listenerGateways": ["10.1.0.0/16", "10.2.0.7/32"],
+                "registry": "https://r.example/m",
+                "restrictedModules": ["a", "b"],
+            },
+            {
+                "gateways": "10.1.0.0/16,10.2.0.7/32",
+                "arguments": ["--registry=https://r.example/m", "--restricted-modules=a,b"],
+            },
+        ),
+    ],
+    ids=["defaults", "single cluster", "listener"],
+)
+def test_the_chart_renders_what_is_printed(values: Json, more: Json) -> None:
+    chart, printed = rendered(**values), objects(**more)
+    assert sorted(chart) == sorted(printed)
+    for key, body in printed.items():
+        assert chart[key] == body, key
+
+
+@pytest.mark.parametrize("values", [{"image": ""}, {"replicas": 0}, {"registry": "r.example"}, {"replica": 3}])
+def test_the_chart_refuses_values_that_cannot_work(values: Json) -> None:
+    with pytest.raises(HelmError):
+        rendered(**values)
+
+
+def test_a_pod_may_do_little() -> None:
+    pod = objects()["Deployment", "kcp-system", "kymatui-operator"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert set(container["resources"]) == {"requests", "limits"}
+    assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+
+
+def rules(**more: Any) -> list[tuple[str, str, str, str]]:
+    """Scope, group, resource and verb of everything that is allowed."""
+    return [
+        (identity(body)[1], group, resource, verb)
+        for body in objects(**more).values()
+        for rule in body.get("rules", ())
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    ]
+
+
+def test_permissions_name_every_verb_and_secrets_only_at_home() -> None:
+    found = rules()
+    assert not [one for one in found if "*" in one]
+    assert {scope for scope, _, resource, _ in found if resource == "secrets"} == {"kcp-system"}
+    assert {verb for _, _, resource, verb in found if resource == "secrets"} == {"get", "list", "watch"}
+    assert ("", "operator.kyma-project.io", "watchers", "delete") not in found
+
+
+def test_controllers_that_do_not_run_have_no_permissions() -> None:
+    found = rules(controllers=("watcher",))
+    resources = {resource for scope, group, resource, _ in found if group == "networking.istio.io"}
+    assert resources == {"gateways", "virtualservices"}
+    assert not [one for one in found if one[2] in ("secrets", "kymas/status", "customresourcedefinitions")]
+
+
+def test_every_controller_declares_its_permissions() -> None:
+    assert set(CONTROLLERS) <= set(CONTROLLER_PERMISSIONS)
+
+
+def test_the_command_prints_yaml_and_json_and_refuses_wrong_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["operator", "manifests", "--image", IMAGE]) == 0
+    assert {identity(one): one for one in yaml.safe_load_all(capsys.readouterr().out)} == objects()
+    assert main(["operator", "manifests", "--image", IMAGE, "-o", "json", "--listener-gateways", "10.0.0.7"]) == 0
+    listed = json.loads(capsys.readouterr().out)["items"]
+    assert {identity(one): one for one in listed} == objects(gateways="10.0.0.7/32")
+    for wrong in (
+        ("--image", "two words"),
+        ("--image", IMAGE, "--replicas", "0"),
+        ("--image", IMAGE, "--controllers", "wacher"),
+        ("--image", IMAGE, "--registry", "r.example"),
+    ):
+        assert main(["operator", "manifests", *wrong]) == 64, wrong
+
+
+def test_the_chart_has_the_programs_version() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert chart["version"] == chart["appVersion"] == kymatui.__version__
