@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,13 +44,21 @@ def listening(options: ListenerOptions, wake: Callable[[ObjectRef], bool]) -> It
         assert service.port == 0
 
 
-def post(port: int, tls: ssl.SSLContext | None = None, **headers: str) -> int:
+class Woken(list[str]):
+    """The names of woken objects."""
+
+    def wake(self, ref: ObjectRef) -> bool:
+        self.append(ref.name)
+        return True
+
+
+def post(port: int, tls: ssl.SSLContext | None = None, headers: Mapping[str, str] | None = None) -> int:
     if tls is None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     else:
         connection = http.client.HTTPSConnection("localhost", port, timeout=20, context=tls)
     try:
-        connection.request("POST", PATH, json.dumps(KYMA_EVENT), headers)
+        connection.request("POST", PATH, json.dumps(KYMA_EVENT), headers or {})
         return connection.getresponse().status
     finally:
         connection.close()
@@ -71,8 +79,8 @@ def tls_options(folder: Path, gateways: str = "") -> ListenerOptions:
 
 
 def test_without_a_gateway_only_clients_with_a_certificate_are_let_in(tmp_path: Path) -> None:
-    woken: list[str] = []
-    with listening(tls_options(tmp_path), lambda ref: bool(woken.append(ref.name))) as port:
+    woken = Woken()
+    with listening(tls_options(tmp_path), woken.wake) as port:
         assert post(port, client(AUTHORITY, tmp_path, issue("runtime-a", AUTHORITY))) == 200
         for own in (None, issue("runtime-b", OTHER)):
             with pytest.raises((ssl.SSLError, ConnectionError, http.client.RemoteDisconnected)):
@@ -80,17 +88,17 @@ def test_without_a_gateway_only_clients_with_a_certificate_are_let_in(tmp_path: 
         with pytest.raises((ConnectionError, http.client.HTTPException)):
             post(port)
         forged = {"X-Forwarded-Client-Cert": issue("runtime-b", AUTHORITY).forwarded()}
-        assert post(port, client(AUTHORITY, tmp_path, issue("runtime-a", AUTHORITY)), **forged) == 200
+        assert post(port, client(AUTHORITY, tmp_path, issue("runtime-a", AUTHORITY)), forged) == 200
     assert woken == ["a", "a"]
 
 
 def test_a_forwarded_certificate_is_believed_only_from_the_gateway(tmp_path: Path) -> None:
-    woken: list[str] = []
+    woken = Woken()
     header = {"X-Forwarded-Client-Cert": issue("runtime-b", AUTHORITY).forwarded()}
     for gateways, status in (("127.0.0.0/8", 200), ("10.0.0.0/8", 401)):
         options = ListenerOptions("127.0.0.1:0", gateways)
-        with listening(options, lambda ref: bool(woken.append(ref.name))) as port:
-            assert post(port, **header) == status
+        with listening(options, woken.wake) as port:
+            assert post(port, headers=header) == status
             assert post(port) == 401
     assert woken == ["b"]
 

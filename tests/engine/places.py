@@ -46,7 +46,7 @@ class Place:
             document = yaml.safe_load(path.read_text())
             for user in document["users"]:
                 user["user"] = {"token": token}
-            path = self.folder / f"kubeconfig-{token}"
+            path = self.folder / f"kubeconfig-{token[-16:]}"
             path.write_text(yaml.safe_dump(document))
         return KubeCluster(Client(Transport(connect(str(path), "", ""), read_only=read_only)))
 

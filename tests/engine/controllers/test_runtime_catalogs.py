@@ -62,8 +62,8 @@ class Pair:
         self.catalog = RuntimeCatalog(self.home, self, frozenset({"fenced"}))
 
     def read(self, cancel: threading.Event) -> TemplateIndex:
-        lists = (self.home.list(kind, "kcp-system") for kind in (TEMPLATE, RELEASE_META))
-        return index_templates(*lists, "kcp-system")
+        templates, metas = (self.home.list(kind, "kcp-system") for kind in (TEMPLATE, RELEASE_META))
+        return index_templates(templates, metas, "kcp-system")
 
     def put(self, *objects: Json) -> None:
         for body in objects:
@@ -71,9 +71,9 @@ class Pair:
 
     def sync(self, **labels: str) -> None:
         kyma = builders.a_kyma(name="one", namespace="kcp-system", labelled=labels)
-        self.catalog.sync_crds(kyma, self.counted, CANCEL)  # type: ignore[arg-type]
+        self.catalog.sync_crds(kyma, self.counted, CANCEL)
         eventually(lambda: served(self.runtime), "the runtime serves templates")
-        self.catalog.sync_catalog(kyma, self.counted, CANCEL)  # type: ignore[arg-type]
+        self.catalog.sync_catalog(kyma, self.counted, CANCEL)
 
     def copies(self) -> dict[str, Json]:
         found = [raw for kind in (TEMPLATE, RELEASE_META) for raw in self.runtime.list(kind)]
@@ -232,7 +232,7 @@ def test_a_failure_of_one_copy_does_not_keep_the_others(pair: Pair) -> None:
     pair.counted.forbidden = SYNCED_CRDS[0]
     fresh = RuntimeCatalog(pair.home, pair)
     with pytest.raises(ForbiddenError, match="kymas"):
-        fresh.sync_crds(builders.a_kyma(), pair.counted, CANCEL)  # type: ignore[arg-type]
+        fresh.sync_crds(builders.a_kyma(), pair.counted, CANCEL)
     assert {SYNCED_CRDS[1], SYNCED_CRDS[2]} <= set(pair.counted.applied)
 
 
@@ -243,6 +243,7 @@ def test_a_control_plane_without_a_crd_is_named() -> None:
         def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> None:
             return None
 
-    catalog = RuntimeCatalog(Empty(), None)  # type: ignore[arg-type]
+    empty: Any = Empty()
+    catalog = RuntimeCatalog(empty, empty)
     with pytest.raises(NotFoundError, match=r"kcp has no CRD kymas\.operator\.kyma-project\.io"):
-        catalog.sync_crds(builders.a_kyma(), Empty(), CANCEL)  # type: ignore[arg-type]
+        catalog.sync_crds(builders.a_kyma(), empty, CANCEL)

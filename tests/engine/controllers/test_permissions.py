@@ -1,0 +1,90 @@
+"""Controllers as the ServiceAccount that is printed for them: they need no more than they declare."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from kymatui.actions.operator_deployment import DeploymentOptions, operator_objects
+from kymatui.adapters.kube.objects.decoder import read_object
+from kymatui.adapters.kube.transport.transport import Request
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
+from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
+from kymatui.engine.controllers.monitoring.state_metrics import StateMetrics
+from kymatui.engine.controllers.runtime.controller import OperatorController
+from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports
+from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.engine.controllers.watcher.watcher_controller import WatcherController
+from kymatui.engine.jobs.run import SystemClock
+from kymatui.errors import ForbiddenError
+from tests.engine.controllers.test_watchers import WatcherDesk
+from tests.engine.places import Place, eventually
+
+SECRET = GroupVersionKind("", "v1", "Secret")
+ACCESS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+
+
+def as_operator(place: Place, *controllers: str) -> KubeCluster:
+    """The cluster with the printed permissions of these controllers."""
+    for body in operator_objects(DeploymentOptions("k:1", place.namespace, controllers=controllers)):
+        if body["kind"] in ACCESS:
+            place.kubectl(body)
+    path = f"/api/v1/namespaces/{place.namespace}/serviceaccounts/kymatui-operator/token"
+    ask = b'{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}}'
+    made = place.raw.client.transport.read(Request("POST", path, (), ask, content_type="application/json"), read_object)
+    return place.connect(token=made["status"]["token"])
+
+
+def test_watcher_and_metrics_work_with_what_they_declare(place: Place) -> None:
+    desk = WatcherDesk(place)
+    desk.put()
+    home, stop = as_operator(place, "watcher"), threading.Event()
+    failures: list[str] = []
+    reports = GroupReports(lambda ref, error, seconds: failures.append(f"{ref}: {error}"))
+    registry, clock = MetricRegistry(METRICS), SystemClock()
+    controllers: list[OperatorController] = [
+        WatcherController(home, clock, place.namespace, RequeueIntervals.every(1.0)),
+        StateMetrics(home, place.namespace, registry),
+    ]
+    group = ControllerGroup(home, clock, controllers, reports)
+    thread = threading.Thread(target=group.run, args=(stop,))
+    thread.start()
+    try:
+        eventually(lambda: desk.watcher().get("status", {}).get("state") == "Ready", "the Watcher is ready")
+        eventually(lambda: "lifecycle_mgr_mandatory_modules 0" in registry.text(), "mandatory modules are counted")
+        place.raw.delete(desk.service)
+        eventually(lambda: bool(desk.route()), "the route is there again")
+        place.raw.delete(desk.ref)
+        eventually(lambda: desk.watcher() == {}, "the Watcher is released")
+    finally:
+        stop.set()
+        thread.join(30)
+        home.client.transport.close()
+    assert failures == []
+    assert place.raw.get(desk.service) is None
+
+
+@pytest.mark.parametrize(
+    ("controller", "namespace", "allowed"),
+    [
+        ("kyma", "home", True),
+        ("kyma", "", False),
+        ("kyma", "kube-system", False),
+        ("watcher", "home", False),
+    ],
+)
+def test_secrets_are_read_only_at_home(place: Place, controller: str, namespace: str, *, allowed: bool) -> None:
+    place.make_namespace()
+    home = as_operator(place, controller)
+    where = place.namespace if namespace == "home" else namespace
+    try:
+        if allowed:
+            assert home.list(SECRET, where) == []
+            return
+        with pytest.raises(ForbiddenError):
+            home.list(SECRET, where)
+    finally:
+        home.client.transport.close()
