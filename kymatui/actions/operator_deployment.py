@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.engine.controllers.runtime.controller_group import LEADER_NAMESPACE
 from kymatui.engine.controllers.runtime.permissions import (
+    AGENT_PERMISSIONS,
     CONTROLLER_PERMISSIONS,
     GROUP_PERMISSIONS,
     LISTENER_PERMISSIONS,
@@ -36,6 +38,7 @@ class DeploymentOptions:
     controllers     names; empty: all
     gateways        networks of gateways that forward events; "": no listener
     single_cluster  grant what modules of the operator's own cluster need: everything
+    agent           the watcher's agent on runtimes; None: none is installed
     arguments       further arguments of `kymatui operator run`
     """
 
@@ -45,6 +48,7 @@ class DeploymentOptions:
     controllers: Sequence[str] = ()
     gateways: str = ""
     single_cluster: bool = False
+    agent: AgentOptions | None = None
     arguments: Sequence[str] = ()
 
     @property
@@ -81,6 +85,9 @@ def _access(options: DeploymentOptions) -> Iterator[Object]:
     yield from _grant(options, NAME, "", merge_permissions(permissions, PermissionScope.CLUSTER))
     yield from _grant(options, NAME, options.namespace, merge_permissions(permissions, PermissionScope.HOME))
     yield from _grant(options, f"{NAME}-lease", LEADER_NAMESPACE, merge_permissions(permissions, PermissionScope.LEASE))
+    if options.agent is not None:
+        certificates = merge_permissions(permissions, PermissionScope.CERTIFICATES)
+        yield from _grant(options, f"{NAME}-certificates", options.agent.namespace, certificates)
     if options.single_cluster:
         yield _binding(options, f"{NAME}-modules", "", "cluster-admin")
 
@@ -89,7 +96,8 @@ def _permissions(options: DeploymentOptions) -> list[Permission]:
     names = options.controllers or tuple(CONTROLLER_PERMISSIONS)
     found = [one for name in names for one in CONTROLLER_PERMISSIONS[name]]
     listener = LISTENER_PERMISSIONS if options.has_listener else ()
-    return [*found, *GROUP_PERMISSIONS, *METRICS_PERMISSIONS, *listener]
+    agent = AGENT_PERMISSIONS if options.agent is not None else ()
+    return [*found, *GROUP_PERMISSIONS, *METRICS_PERMISSIONS, *listener, *agent]
 
 
 def _grant(
@@ -225,6 +233,8 @@ def operator_arguments(options: DeploymentOptions) -> list[str]:
         found.append(f"--controllers={','.join(options.controllers)}")
     if options.has_listener:
         found += [f"--listener=:{EVENTS_PORT}", f"--listener-gateways={options.gateways}"]
+    if options.agent is not None:
+        found += [f"--watcher-image={options.agent.image}", f"--watcher-address={options.agent.address}"]
     if options.single_cluster:
         found.append("--single-cluster")
     return [*found, *options.arguments]

@@ -12,6 +12,8 @@ from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.composition.manifest_controller import FetchOptions, manifest_controller_context
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.maintenance_windows import UnreadablePolicy, WindowPolicy, read_policy
+from kymatui.domain.remote.watcher_agent import AgentOptions
+from kymatui.engine.controllers.catalog.runtime_catalog import CatalogReader, RuntimeCatalog
 from kymatui.engine.controllers.manifest.controller import RESYNC, ManifestController
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
 from kymatui.engine.controllers.runtime.controller import OperatorController
@@ -19,6 +21,7 @@ from kymatui.engine.controllers.runtime.controller_group import ControllerGroup,
 from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.workers import WORKERS
+from kymatui.engine.controllers.watcher.runtime_webhook import RuntimeWebhook
 from kymatui.engine.controllers.watcher.watcher_controller import WatcherController
 from kymatui.errors import ConfigurationError
 
@@ -38,6 +41,7 @@ class OperatorOptions:
     intervals       requeue intervals by controller; the defaults for others
     resync          seconds until an unchanged Manifest of a person is reconciled again
     folder          folder of kustomizations that Manifests may name by path
+    agent           the watcher's agent on runtimes; None: none is installed
     """
 
     controllers: tuple[str, ...] = ()
@@ -50,6 +54,7 @@ class OperatorOptions:
     workers: int = WORKERS
     resync: float = RESYNC
     folder: Path | None = None
+    agent: AgentOptions | None = None
 
     @property
     def kyma_namespace(self) -> str:
@@ -71,6 +76,17 @@ class OperatorContext:
 def _manifest(context: OperatorContext) -> OperatorController:
     options = context.options
     return ManifestController(context.site, context.reports.told, workers=options.workers, resync=options.resync)
+
+
+def runtime_catalog(context: OperatorContext, catalog: CatalogReader) -> RuntimeCatalog:
+    """Return what copies CRDs and catalog to runtimes."""
+    return RuntimeCatalog(context.site.home, catalog, context.options.restricted)
+
+
+def runtime_webhook(context: OperatorContext) -> RuntimeWebhook | None:
+    """Return what installs the watcher's agent on runtimes, None without its options."""
+    agent = context.options.agent
+    return RuntimeWebhook(context.site.home, agent) if agent is not None else None
 
 
 def _watcher(context: OperatorContext) -> OperatorController:

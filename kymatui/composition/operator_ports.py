@@ -12,6 +12,7 @@ from kymatui.adapters.http.http_service import HttpService, OversizedBody, Serve
 from kymatui.adapters.http.server_tls import ServerTls, TlsFiles, read_authorities
 from kymatui.composition.operator import OperatorContext
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.engine.controllers.monitoring.health import Monitoring
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.watcher.event_listener import EventListener, EventRequest, ListenerTrust, Network
@@ -123,3 +124,13 @@ def read_networks(text: str) -> tuple[Network, ...]:
         except ValueError as error:
             raise ConfigurationError(f"--listener-gateways: {error}", hint="e.g. 10.0.0.7 or 10.1.0.0/16") from error
     return tuple(found)
+
+
+def agent_options(image: str, address: str) -> AgentOptions | None:
+    """Return the options of the watcher's agent, None without one. Raise UsageError, ConfigurationError."""
+    if not image and not address:
+        return None
+    if not image or not address:
+        raise UsageError("--watcher-image and --watcher-address need each other")
+    parse_address(address)
+    return AgentOptions(image, address)

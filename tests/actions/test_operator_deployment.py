@@ -13,6 +13,7 @@ import kymatui
 from kymatui.actions.operator_deployment import DeploymentOptions, operator_objects
 from kymatui.cli.main import main
 from kymatui.composition.operator import CONTROLLERS
+from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.engine.controllers.runtime.permissions import CONTROLLER_PERMISSIONS
 from kymatui.errors import HelmError
 from kymatui.helm.charts.chart import load_chart
@@ -53,8 +54,9 @@ def rendered(**values: Any) -> dict[tuple[str, str, str], Json]:
                 "arguments": ["--registry=https://r.example/m", "--restricted-modules=a,b"],
             },
         ),
+        ({"watcher": {"image": "a:1", "address": "l.example:443"}}, {"agent": AgentOptions("a:1", "l.example:443")}),
     ],
-    ids=["defaults", "single cluster", "listener"],
+    ids=["defaults", "single cluster", "listener", "agent"],
 )
 def test_the_chart_renders_what_is_printed(values: Json, more: Json) -> None:
     chart, printed = rendered(**values), objects(**more)

@@ -11,7 +11,7 @@ import yaml
 from kymatui.actions.operator_deployment import DeploymentOptions, operator_objects
 from kymatui.cli.output.printing import say
 from kymatui.composition.operator import CONTROL_PLANE_NAMESPACE, CONTROLLERS
-from kymatui.composition.operator_ports import read_networks
+from kymatui.composition.operator_ports import agent_options, read_networks
 from kymatui.errors import UnknownNameError, UsageError
 
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*")
@@ -29,6 +29,8 @@ def configure_manifests(parser: argparse.ArgumentParser) -> None:
         ("--registry", "URL", "registry of the modules' components"),
         ("--restricted-modules", "NAMES", "modules that only Kymas with a matching kymaSelector get"),
         ("--listener-gateways", "CIDRS", "networks of the gateways that forward events; opens port 8082"),
+        ("--watcher-image", "REFERENCE", "image of the runtime watcher's agent; grants certificates in istio-system"),
+        ("--watcher-address", "HOST:PORT", "gateway of the control plane, to which the agents post events"),
     ):
         parser.add_argument(option, default=argparse.SUPPRESS, metavar=metavar, help=text)
     parser.add_argument(
@@ -72,5 +74,6 @@ def _deployment_options(args: argparse.Namespace) -> DeploymentOptions:
         controllers=names,
         gateways=gateways,
         single_cluster=args.single_cluster,
+        agent=agent_options(args.watcher_image, args.watcher_address),
         arguments=[f"{option}={value}" for option, value in more.items() if value],
     )

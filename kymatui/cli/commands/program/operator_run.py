@@ -23,7 +23,7 @@ from kymatui.composition.operator import (
     read_windows,
     refuse_lifecycle_manager,
 )
-from kymatui.composition.operator_ports import ListenerOptions, ListenerPort, monitoring_port
+from kymatui.composition.operator_ports import ListenerOptions, ListenerPort, agent_options, monitoring_port
 from kymatui.domain.kyma.controller_flags import parse_duration
 from kymatui.engine.controllers.monitoring.health import Monitoring
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
@@ -179,6 +179,8 @@ def _configure_listener(parser: argparse.ArgumentParser) -> None:
             "receive events of runtimes' agents on [HOST]:PORT, e.g. :8082 (default: not served)",
         ),
         ("--listener-gateways", "CIDRS", "networks of the gateways whose forwarded client certificates are believed"),
+        ("--watcher-image", "REFERENCE", "install this image of the runtime watcher's agent on runtimes"),
+        ("--watcher-address", "HOST:PORT", "gateway of the control plane, to which the agents post events"),
         ("--listener-cert", "FILE", "serve TLS with this certificate (PEM)"),
         ("--listener-key", "FILE", "key of --listener-cert (PEM)"),
         ("--listener-ca", "FILE", "authorities that issue the certificates of runtimes (PEM)"),
@@ -210,6 +212,7 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
         workers=args.workers,
         resync=args.resync,
         folder=folder,
+        agent=agent_options(args.watcher_image, args.watcher_address),
     )
 
 

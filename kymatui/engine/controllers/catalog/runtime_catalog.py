@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Protocol
-from weakref import WeakKeyDictionary
 
 from kymatui.domain.kubernetes.managed_fields import CATALOG_SYNC
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, OPERATOR, read_ref
@@ -20,6 +17,7 @@ from kymatui.domain.remote.catalog_sync import RuntimeCopies, plan_sync
 from kymatui.domain.remote.catalog_writes import CatalogWrites, catalog_writes
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
+from kymatui.engine.controllers.runtime.applied_copies import AppliedCopies
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
 
 CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
@@ -37,18 +35,14 @@ class CatalogReader(Protocol):
 
 
 class RuntimeCatalog:
-    """Implements `RuntimeCatalogSync`; thread-safe for different Kymas.
-
-    For each connected runtime it remembers the state of a copy after its last apply, and applies again only if the
-    copy or the original has changed since. After a restart each copy is applied once, which changes nothing there.
-    """
+    """Implements `RuntimeCatalogSync`; thread-safe for different Kymas."""
 
     def __init__(self, home: Cluster, catalog: CatalogReader, restricted: frozenset[str] = frozenset()) -> None:
         self._home = home
         self._catalog = catalog
         self._restricted = restricted
         self._lock = threading.Lock()
-        self._applied: WeakKeyDictionary[Cluster, dict[ObjectRef, str]] = WeakKeyDictionary()
+        self._copies = AppliedCopies()
         self._crds: dict[str, tuple[float, dict[str, Any]]] = {}
 
     def sync_crds(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> None:
@@ -56,7 +50,7 @@ class RuntimeCatalog:
 
         def sync(name: str) -> None:
             body, live = self._crd(name, cancel), runtime.get(ObjectRef(CRD, "", name), cancel=cancel)
-            if self._apply(runtime, body, live, OPERATOR_FIELD_MANAGER, cancel) and live is None:
+            if self._copies.apply(runtime, body, live, OPERATOR_FIELD_MANAGER, cancel) and live is None:
                 runtime.forget_kinds()
 
         _each(SYNCED_CRDS, sync)
@@ -95,43 +89,18 @@ class RuntimeCatalog:
 
         def apply(body: Mapping[str, Any]) -> None:
             with _collected(errors):
-                self._apply(runtime, body, live.get(read_ref(body)), CATALOG_SYNC, cancel)
+                self._copies.apply(runtime, body, live.get(read_ref(body)), CATALOG_SYNC, cancel)
 
         def delete(ref: ObjectRef) -> None:
             with _collected(errors), contextlib.suppress(NotFoundError):
+                self._copies.forget(runtime, ref)
                 if not live[ref]["metadata"].get("deletionTimestamp"):
                     runtime.delete(ref, uid=str(live[ref]["metadata"].get("uid") or ""), cancel=cancel)
 
         run_for_each(writes.applied, apply, cancel, _WIDTH)
         run_for_each(writes.deleted, delete, cancel, _WIDTH)
-        self._forget_others(runtime, {read_ref(body) for body in writes.applied})
         if errors:
             raise errors[0]
-
-    def _apply(
-        self,
-        runtime: Cluster,
-        body: Mapping[str, Any],
-        live: Object | None,
-        manager: str,
-        cancel: threading.Event,
-    ) -> bool:
-        """Apply a copy unless it is known to be in this state; return whether it was applied."""
-        ref, wanted = read_ref(body), _digest(body)
-        with self._lock:
-            known = self._applied.setdefault(runtime, {}).get(ref)
-        if live is not None and known == f"{wanted} {_state(live)}":
-            return False
-        applied = runtime.apply(body, manager=manager, force=True, cancel=cancel)
-        with self._lock:
-            self._applied.setdefault(runtime, {})[ref] = f"{wanted} {_state(applied)}"
-        return True
-
-    def _forget_others(self, runtime: Cluster, refs: set[ObjectRef]) -> None:
-        with self._lock:
-            known = self._applied.get(runtime, {})
-            for ref in [one for one in known if one.kind != CRD and one not in refs]:
-                del known[ref]
 
 
 def _crd_copy(original: Object) -> dict[str, Any]:
@@ -139,22 +108,6 @@ def _crd_copy(original: Object) -> dict[str, Any]:
     spec = {**original["spec"], "conversion": {"strategy": "None"}}
     metadata = {"name": original["metadata"]["name"], "labels": {LABEL_MANAGED_BY: "kyma"}}
     return {"apiVersion": CRD.api_version, "kind": CRD.kind, "metadata": metadata, "spec": spec}
-
-
-def _digest(body: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(body, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _state(live: Object) -> str:
-    """Return what changes with each change that the sync has to undo.
-
-    A CRD's resourceVersion changes with its status, too; its label is not part of its generation.
-    """
-    metadata = live["metadata"]
-    if live.get("kind") == CRD.kind:
-        mark = (metadata.get("labels") or {}).get(LABEL_MANAGED_BY)
-        return f"{metadata.get('uid')} {metadata.get('generation')} {mark}"
-    return f"{metadata.get('uid')} {metadata.get('resourceVersion')}"
 
 
 def _each(names: tuple[str, ...], work: Callable[[str], None]) -> None:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.remote.watcher_agent import CERT_MANAGER
 from kymatui.domain.remote.watcher_routes import ISTIO
 
 
@@ -19,6 +20,7 @@ class PermissionScope(StrEnum):
 
     CLUSTER = "cluster"
     HOME = "home"  # the namespace of Kymas and access Secrets
+    CERTIFICATES = "certificates"  # the namespace of the runtimes' certificates
     LEASE = "lease"  # the namespace of the operator's Lease
 
 
@@ -91,6 +93,12 @@ CONTROLLER_PERMISSIONS: Final[Mapping[str, tuple[Permission, ...]]] = {
 }
 METRICS_PERMISSIONS: Final = (_KYMAS, _CATALOG, Permission(OPERATOR, ("manifests",), _READ))
 LISTENER_PERMISSIONS: Final = (_KYMAS, Permission(OPERATOR, ("manifests",), _READ))
+
+AGENT_PERMISSIONS: Final = (
+    Permission(CERT_MANAGER, ("certificates",), ("get", "create", "patch", "delete"), PermissionScope.CERTIFICATES),
+    Permission("", ("secrets",), ("get", "delete"), PermissionScope.CERTIFICATES),
+    Permission(OPERATOR, ("watchers",), _READ),
+)
 
 
 def merge_permissions(permissions: Iterable[Permission], scope: PermissionScope) -> tuple[Permission, ...]:
