@@ -8,18 +8,32 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.adapters.oci.component_cache import RegistryComponents
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
 from kymatui.composition.manifest_controller import FetchOptions, manifest_controller_context
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
-from kymatui.domain.kyma.maintenance_windows import UnreadablePolicy, WindowPolicy, read_policy
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
 from kymatui.domain.remote.watcher_agent import AgentOptions
-from kymatui.engine.controllers.catalog.runtime_catalog import CatalogReader, RuntimeCatalog
+from kymatui.engine.controllers.catalog.runtime_catalog import RuntimeCatalog
+from kymatui.engine.controllers.kyma.catalog_cache import CatalogCache
+from kymatui.engine.controllers.kyma.kyma_context import Components, KymaContext
+from kymatui.engine.controllers.kyma.kyma_controller import KymaController
+from kymatui.engine.controllers.kyma.mandatory_installation import MandatoryInstallation
+from kymatui.engine.controllers.kyma.mandatory_removal import MandatoryRemoval
+from kymatui.engine.controllers.lifecycle.all_manifests import AllManifestsController
+from kymatui.engine.controllers.lifecycle.module_reconciler import ModuleReconciler
+from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
+from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
 from kymatui.engine.controllers.manifest.controller import RESYNC, ManifestController
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
 from kymatui.engine.controllers.runtime.controller import OperatorController
 from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports, GroupService
+from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
 from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.engine.controllers.runtime.workers import WORKERS
 from kymatui.engine.controllers.watcher.runtime_webhook import RuntimeWebhook
 from kymatui.engine.controllers.watcher.watcher_controller import WatcherController
@@ -66,35 +80,76 @@ class OperatorOptions:
 
 @dataclass(frozen=True, slots=True)
 class OperatorContext:
-    """What controllers are built from; `site` has the control plane, clock, registries and runtimes."""
+    """What controllers are built from; `site` has the control plane, clock and registries."""
 
     options: OperatorOptions
     site: ReconcileContext
+    components: Components
+    templates: CatalogCache
     reports: GroupReports
 
+    def runtimes(self, watches: DependencyWatches) -> RuntimeCache:
+        """Return the runtimes for one controller, whose watches end with the connection to a runtime."""
+        home = self.site.home
+        assert isinstance(home, KubeCluster)
+        if self.options.single_cluster:
+            return RuntimeCache(SingleCluster(home))
+        clusters = SecretRuntimes(home)
+        cache = RuntimeCache(clusters)
 
-def _manifest(context: OperatorContext) -> OperatorController:
-    options = context.options
-    return ManifestController(context.site, context.reports.told, workers=options.workers, resync=options.resync)
+        def closing(cluster: KubeCluster) -> None:
+            cache.drop(cluster)
+            watches.forget(cluster)
+
+        clusters.closing = closing
+        return cache
 
 
-def runtime_catalog(context: OperatorContext, catalog: CatalogReader) -> RuntimeCatalog:
-    """Return what copies CRDs and catalog to runtimes."""
-    return RuntimeCatalog(context.site.home, catalog, context.options.restricted)
+def _kyma_context(context: OperatorContext, controller: str) -> KymaContext:
+    options, home, watches = context.options, context.site.home, DependencyWatches()
+    return KymaContext(
+        home=home,
+        clock=context.site.clock,
+        namespace=options.kyma_namespace,
+        runtimes=context.runtimes(watches),
+        templates=context.templates,
+        components=context.components,
+        registry=options.registry,
+        settings=ControllerSettings(windows=options.windows, restricted=options.restricted),
+        catalog=RuntimeCatalog(home, context.templates, options.restricted),
+        webhook=RuntimeWebhook(home, options.agent) if options.agent is not None else None,
+        single=options.single_cluster,
+        intervals=options.intervals_of(controller),
+        watches=watches,
+    )
 
 
-def runtime_webhook(context: OperatorContext) -> RuntimeWebhook | None:
-    """Return what installs the watcher's agent on runtimes, None without its options."""
-    agent = context.options.agent
-    return RuntimeWebhook(context.site.home, agent) if agent is not None else None
+def _kyma(context: OperatorContext) -> list[OperatorController]:
+    return [KymaController(_kyma_context(context, "kyma"), workers=context.options.workers)]
 
 
-def _watcher(context: OperatorContext) -> OperatorController:
+def _mandatory(context: OperatorContext) -> list[OperatorController]:
+    found = _kyma_context(context, "mandatory")
+    return [MandatoryInstallation(found, workers=context.options.workers), MandatoryRemoval(found)]
+
+
+def _manifest(context: OperatorContext) -> list[OperatorController]:
+    options, site = context.options, context.site
+    intervals = options.intervals_of("manifest")
+    own = ManifestController(site, context.reports.told, workers=options.workers, resync=options.resync)
+    runtimes = context.runtimes(site.lookouts)
+    modules = ModuleReconciler(ModuleContext(site, runtimes, ModuleRenderer(site), intervals))
+    return [AllManifestsController(site.home, own, modules, intervals)]
+
+
+def _watcher(context: OperatorContext) -> list[OperatorController]:
     site, options = context.site, context.options
-    return WatcherController(site.home, site.clock, options.kyma_namespace, options.intervals_of("watcher"))
+    return [WatcherController(site.home, site.clock, options.kyma_namespace, options.intervals_of("watcher"))]
 
 
-CONTROLLERS: Final[Mapping[str, Callable[[OperatorContext], OperatorController]]] = {
+CONTROLLERS: Final[Mapping[str, Callable[[OperatorContext], Sequence[OperatorController]]]] = {
+    "kyma": _kyma,
+    "mandatory": _mandatory,
     "manifest": _manifest,
     "watcher": _watcher,
 }
@@ -108,7 +163,8 @@ def operator_context(
     host = options.registry.removeprefix("http://").partition("/")[0]
     insecure = (*fetch.insecure, host) if options.registry.startswith("http://") else fetch.insecure
     site = manifest_controller_context(session, FetchOptions(insecure, fetch.ca), folder=options.folder)
-    return OperatorContext(options, site, reports)
+    templates = CatalogCache(site.home, options.kyma_namespace)
+    return OperatorContext(options, site, RegistryComponents(options.registry, ca=fetch.ca), templates, reports)
 
 
 def operator_group(
@@ -116,7 +172,8 @@ def operator_group(
 ) -> ControllerGroup:
     """Return the chosen controllers and `more`, ready to run."""
     options, site = context.options, context.site
-    chosen = [build(context) for name, build in CONTROLLERS.items() if name in (options.controllers or CONTROLLERS)]
+    names = [name for name in CONTROLLERS if name in (options.controllers or CONTROLLERS)]
+    chosen = [one for name in names for one in CONTROLLERS[name](context)]
     return ControllerGroup(
         site.home, site.clock, [*chosen, *more], context.reports, limits=site.limits, services=services
     )

@@ -323,8 +323,8 @@ class ManifestAction:
 
 def _layer(template: ModuleTemplate) -> ManifestLayer | None:
     """Where the descriptor says that the module's objects lie; None where it does not, or cannot be read."""
+    from kymatui.engine.sources.component_layers import manifest_layer
     from kymatui.ocm import DescriptorError, module_layers, read_descriptor
-    from kymatui.ocm.component_location import COMPONENTS
 
     raw = (template.raw.get("spec") or {}).get("descriptor")
     if not raw:
@@ -334,8 +334,4 @@ def _layer(template: ModuleTemplate) -> ManifestLayer | None:
         found = module_layers(descriptor).raw_manifest
     except DescriptorError:
         return None
-    if found is None or f"/{COMPONENTS}/" not in found.repository:
-        return None
-    repo, _, component = found.repository.partition(f"/{COMPONENTS}/")
-    plain = any(str(one.get("baseUrl") or "").startswith("http://") for one in descriptor.contexts)
-    return ManifestLayer(f"http://{repo}" if plain else repo, component, found.digest, found.is_archive)
+    return manifest_layer(descriptor, found) if found is not None else None

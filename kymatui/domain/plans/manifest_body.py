@@ -63,23 +63,23 @@ def manifest_body(
     if live is not None:
         metadata["resourceVersion"] = str((live.raw.get("metadata") or {}).get("resourceVersion") or "")
         metadata["uid"] = live.meta.uid  # without the uid, the server would recreate a deleted Manifest
-    source = {
-        "repo": layer.repo,
-        "name": layer.component,
-        "ref": layer.digest,
-        "type": "oci-dir" if layer.is_archive else "oci-ref",
-    }
     spec: Json = {
         "remote": live.remote if live is not None else kyma is not None,
         "version": template.version,
         "customResourcePolicy": live.policy if live is not None else "CreateAndDelete",
-        "install": {"name": "raw-manifest", "source": source},
+        "install": {"name": "raw-manifest", "source": layer_source(layer)},
     }
     if template.data:
         spec["resource"] = default_resource_body(template.data, default_resource(template.data, name))
     if template.manager is not None:
         spec["manager"] = _manager(template)
     return {"apiVersion": API_VERSION, "kind": "Manifest", "metadata": metadata, "spec": spec}
+
+
+def layer_source(layer: ManifestLayer) -> Json:
+    """Return the source of an install, as the Manifest has it."""
+    kind = "oci-dir" if layer.is_archive else "oci-ref"
+    return {"repo": layer.repo, "name": layer.component, "ref": layer.digest, "type": kind}
 
 
 def _manager(template: ModuleTemplate) -> Json:

@@ -1,0 +1,56 @@
+"""The dependencies of the controllers of Kymas and of mandatory modules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.engine.cluster.ports import Clock, Cluster
+from kymatui.engine.controllers.kyma.catalog_cache import CatalogCache
+from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
+from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache
+from kymatui.engine.controllers.runtime.runtime_sync import RuntimeCatalogSync, RuntimeWebhookSync
+from kymatui.ocm.descriptors import ComponentDescriptor
+
+KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
+MANIFEST: Final = GroupVersionKind(OPERATOR, "v1beta2", "Manifest")
+KYMA_FINALIZER: Final = f"{OPERATOR}/Kyma"
+
+
+class Components(Protocol):
+    """Component descriptors by name and version."""
+
+    def component(self, name: str, version: str) -> ComponentDescriptor:
+        """Return a descriptor. Raises RegistryError, DescriptorError, ConfigurationError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KymaContext:
+    """The dependencies.
+
+    namespace  the namespace of Kymas, Manifests and the catalog
+    registry   the registry in Manifests ("http://HOST:PORT"); "": the location in a template's own descriptor
+    settings   restricted modules and maintenance policy
+    catalog    copies the catalog to runtimes; None: control plane and runtime are one cluster, or nothing copies it
+    webhook    sets the watcher up on runtimes; None: nothing does
+    single     whether control plane and runtime are one cluster
+    """
+
+    home: Cluster
+    clock: Clock
+    namespace: str
+    runtimes: RuntimeCache
+    templates: CatalogCache
+    components: Components
+    registry: str = ""
+    settings: ControllerSettings = field(default_factory=ControllerSettings)
+    catalog: RuntimeCatalogSync | None = None
+    webhook: RuntimeWebhookSync | None = None
+    single: bool = False
+    intervals: RequeueIntervals = field(default_factory=RequeueIntervals)
+    watches: DependencyWatches = field(default_factory=DependencyWatches)

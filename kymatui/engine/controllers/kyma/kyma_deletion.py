@@ -1,0 +1,96 @@
+"""The deletion of a Kyma: one step in each reconciliation, in lifecycle-manager's order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kymas import Kyma
+from kymatui.domain.kyma.states import State
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.controllers.kyma.kyma_context import KYMA_FINALIZER, KymaContext
+from kymatui.engine.controllers.kyma.kyma_status import KymaStatus
+from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites, set_finalizers
+from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA, RuntimeKyma
+from kymatui.errors import NotFoundError
+
+_CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+_CATALOG_CRDS: Final = ("moduletemplates", "modulereleasemetas")
+_WAITING: Final = "waiting for modules to be deleted"
+
+Step = Callable[[], bool]
+"""A function that does a step of a deletion, and returns False if it was done already."""
+
+
+class KymaDeletion:
+    """The deletion of one Kyma; `runtime` is None without an access Secret, whose cluster is taken for gone."""
+
+    def __init__(self, context: KymaContext, kyma: Kyma, runtime: Cluster | None, cancel: threading.Event) -> None:
+        self._context = context
+        self._kyma = kyma
+        self._runtime = runtime
+        self._cancel = cancel
+        self._writes = ManifestWrites(context.home, cancel)
+        self._status = KymaStatus(kyma, context.clock.now(), webhook=context.webhook is not None)
+
+    def step(self) -> bool:
+        """Do the next step; return whether more may follow. Raises the errors of both clusters."""
+        return any(step() for step in self._steps())
+
+    def _steps(self) -> Iterator[Step]:
+        yield self._set_deleting
+        runtime = None if self._context.single else self._runtime
+        if runtime is not None:
+            yield lambda: RuntimeKyma(runtime, self._cancel).set_deleting(self._status.stamp)
+        yield self._delete_manifests
+        yield self._remove_webhook
+        if runtime is not None:
+            for plural in _CATALOG_CRDS:
+                yield lambda plural=plural: self._delete(runtime, _crd(plural))  # type: ignore[misc]
+            yield lambda: self._delete(runtime, RUNTIME_KYMA)
+            yield lambda: self._delete(runtime, _crd("kymas"))
+        yield lambda: bool(self._writes.of_kyma(self._kyma))
+        yield self._release
+
+    def _set_deleting(self) -> bool:
+        if self._kyma.state == State.DELETING:
+            return False
+        self._status.say(State.DELETING, _WAITING)
+        self._status.write(self._context.home)
+        return True
+
+    def _delete_manifests(self) -> bool:
+        found = self._writes.of_kyma(self._kyma)
+        if all(one.meta.deleting for one in found):
+            return False
+        for one in found:
+            self._writes.delete(one.ref)
+        return True
+
+    def _remove_webhook(self) -> bool:
+        webhook = self._context.webhook
+        return webhook is not None and webhook.remove_webhook(self._kyma, self._runtime, self._cancel)
+
+    def _delete(self, runtime: Cluster, ref: ObjectRef) -> bool:
+        """Delete an object of the runtime; return whether it still existed."""
+        if runtime.get(ref, cancel=self._cancel) is None:
+            return False
+        try:
+            runtime.delete(ref, cancel=self._cancel)
+        except NotFoundError:
+            return False
+        return True
+
+    def _release(self) -> bool:
+        finalizers = self._kyma.meta.finalizers
+        if KYMA_FINALIZER in finalizers:
+            left = [name for name in finalizers if name != KYMA_FINALIZER]
+            set_finalizers(self._context.home, self._kyma.raw, left, self._cancel)
+        return False
+
+
+def _crd(plural: str) -> ObjectRef:
+    return ObjectRef(_CRD, "", f"{plural}.{OPERATOR}")

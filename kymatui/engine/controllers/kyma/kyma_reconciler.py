@@ -1,0 +1,261 @@
+"""The reconciliation of one Kyma, in lifecycle-manager's order."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LABEL_SKIP, MalformedObject, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kyma_conditions import KymaCondition
+from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma, read_kyma
+from kymatui.domain.kyma.states import State, modules_condition
+from kymatui.domain.plans.kyma_manifest import MANAGED_BY
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.controllers.kyma.kyma_context import KYMA_FINALIZER, KymaContext
+from kymatui.engine.controllers.kyma.kyma_deletion import KymaDeletion
+from kymatui.engine.controllers.kyma.kyma_status import KymaStatus
+from kymatui.engine.controllers.kyma.module_reports import ModuleReports
+from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA, RuntimeKyma, with_runtime_spec
+from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, is_connection_failure
+from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, UnauthorizedError
+
+_NO_ACCESS = "skr client context not found"
+_WAITING = "waiting for all modules to become ready"
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeAccessResult:
+    """The runtime of a Kyma, None without an access Secret; `error` is why there is no access despite a Secret."""
+
+    cluster: Cluster | None = None
+    error: KymatuiError | None = None
+
+
+class KymaReconciler:
+    """The reconciler of a control plane's Kymas."""
+
+    def __init__(self, context: KymaContext) -> None:
+        self._context = context
+        self._reports = ModuleReports(context)
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        """Do what is possible now; return the seconds until the next reconciliation, None for a deleted Kyma.
+
+        Raises the errors of both clusters, which are in the status, too.
+        """
+        raw = self._context.home.get(ref, cancel=cancel)
+        kyma = read_kyma(raw) if raw is not None else None
+        if kyma is None:
+            self._context.watches.leave(ref)
+            self._context.runtimes.forget((ref.namespace, ref.name))
+            return None
+        if isinstance(kyma, MalformedObject):
+            raise ConfigurationError(f"{ref} cannot be read: {kyma.reason}")
+        if kyma.meta.label_is_true(LABEL_SKIP) and not kyma.meta.deleting:
+            return self._context.intervals.success
+        access = self._access(kyma, cancel)
+        if kyma.meta.deleting and access.error is None:
+            return self._delete(kyma, access.cluster, cancel)
+        status = KymaStatus(kyma, self._context.clock.now(), webhook=self._context.webhook is not None)
+        if access.cluster is None:
+            return self._without_access(kyma, status, access.error)
+        return KymaPass(self._context, self._reports, kyma, access.cluster, status, cancel).run()
+
+    def _access(self, kyma: Kyma, cancel: threading.Event) -> RuntimeAccessResult:
+        try:
+            return RuntimeAccessResult(self._context.runtimes.of(_key(kyma), cancel))
+        except CancelledError:
+            raise
+        except KymatuiError as error:
+            return RuntimeAccessResult(error=error)
+
+    def _delete(self, kyma: Kyma, runtime: Cluster | None, cancel: threading.Event) -> float | None:
+        try:
+            more = KymaDeletion(self._context, kyma, runtime, cancel).step()
+        except KymatuiError as error:
+            if is_connection_failure(error):
+                self._context.runtimes.forget(_key(kyma))
+            if isinstance(error, ConflictError):
+                return self._context.intervals.soon
+            raise
+        return min(1.0, self._context.intervals.busy) if more else self._context.intervals.success
+
+    def _without_access(self, kyma: Kyma, status: KymaStatus, error: KymatuiError | None) -> float:
+        """Report that the runtime cannot be reached; the particular reason is on the Manifests."""
+        status.fail_modules(_NO_ACCESS)
+        status.say(State.ERROR, _NO_ACCESS)
+        status.write(self._context.home)
+        if error is not None:
+            raise error
+        return self._context.intervals.error
+
+
+class KymaPass:
+    """One reconciliation of a Kyma that is not being deleted and has a runtime."""
+
+    def __init__(
+        self,
+        context: KymaContext,
+        reports: ModuleReports,
+        kyma: Kyma,
+        runtime: Cluster,
+        status: KymaStatus,
+        cancel: threading.Event,
+    ) -> None:
+        self._context = context
+        self._reports = reports
+        self._kyma = kyma
+        self._runtime = runtime
+        self._remote = RuntimeKyma(runtime, cancel)
+        self._status = status
+        self._cancel = cancel
+
+    def run(self) -> float:
+        try:
+            return self._run()
+        except ConflictError:
+            return self._context.intervals.soon  # another client wrote meanwhile
+        except CancelledError:
+            raise
+        except KymatuiError as error:
+            if is_connection_failure(error):
+                self._context.runtimes.forget(_key(self._kyma))
+            raise
+
+    def _run(self) -> float:
+        if not self._context.single:
+            self._reach_runtime()
+        if self._mark():
+            return self._context.intervals.soon
+        if not self._context.single:
+            self._copy_crds()
+            self._take_spec()
+        else:
+            self._status.set(KymaCondition.CRDS, holds=True)
+            self._require_channel()
+        if not self._kyma.state:
+            self._status.say(State.PROCESSING, "started processing")
+            self._status.write(self._context.home)
+            self._mirror()
+            return self._context.intervals.soon
+        self._process()
+        self._mirror()
+        return self._context.intervals.of(self._status.state)
+
+    def _fail(self, error: KymatuiError, words: str = "") -> None:
+        """Write the error to the status, and raise it; the runtime's copy stays as it is."""
+        if isinstance(error, CancelledError):
+            raise error
+        self._status.say(State.ERROR, f"{words}: {error}" if words else str(error))
+        self._status.write(self._context.home)
+        raise error
+
+    def _reach_runtime(self) -> None:
+        try:
+            self._remote.ensure_namespace()
+        except KymatuiError as error:
+            self._context.runtimes.forget(_key(self._kyma))
+            if not isinstance(error, UnauthorizedError | CancelledError):
+                self._status.fail_modules(str(error))
+            self._fail(error)
+
+    def _mark(self) -> bool:
+        """Add finalizer and label of a new Kyma; return whether anything was written."""
+        metadata = self._kyma.meta
+        if "foregroundDeletion" in metadata.finalizers:
+            return False
+        patch: dict[str, object] = {}
+        if KYMA_FINALIZER not in metadata.finalizers:
+            patch["finalizers"] = [*metadata.finalizers, KYMA_FINALIZER]
+            patch["resourceVersion"] = self._kyma.raw["metadata"].get("resourceVersion")
+        if LABEL_MANAGED_BY not in metadata.labels:
+            patch["labels"] = {LABEL_MANAGED_BY: MANAGED_BY}
+        if patch:
+            self._context.home.patch(
+                read_ref(self._kyma.raw),
+                {"metadata": patch},
+                PatchKind.MERGE,
+                manager=OPERATOR_FIELD_MANAGER,
+                cancel=self._cancel,
+            )
+        return bool(patch)
+
+    def _copy_crds(self) -> None:
+        try:
+            if self._context.catalog is not None:
+                self._context.catalog.sync_crds(self._kyma, self._runtime, self._cancel)
+        except KymatuiError as error:
+            self._status.set(KymaCondition.CRDS, holds=False)
+            self._fail(error, "could not sync CRDs")
+        self._status.set(KymaCondition.CRDS, holds=True)
+
+    def _take_spec(self) -> None:
+        """Take channel and modules from the runtime's Kyma, in memory only."""
+        words = "could not replace control plane kyma spec with remote kyma spec"
+        try:
+            self._kyma = with_runtime_spec(self._kyma, self._remote.fetch(self._kyma))
+        except KymatuiError as error:
+            self._fail(error, words)
+        self._require_channel(words)
+        self._context.watches.look(self._kyma.ref, self._runtime, [RUNTIME_KYMA])
+
+    def _require_channel(self, words: str = "") -> None:
+        if self._kyma.channel.lower() == NO_CHANNEL:
+            error = ConfigurationError('invalid kyma spec: value "none" is not allowed in spec.channel')
+            self._fail(error, words)
+
+    def _process(self) -> None:
+        """Reconcile modules, catalog and webhook, each regardless of the others' errors; write the status."""
+        failed = [error for error in (self._modules(), self._catalog(), self._webhook()) if error is not None]
+        if failed:
+            self._fail(failed[0])
+        state = self._status.computed
+        self._status.say(state, "kyma is ready" if state is State.READY else _WAITING, self._kyma.channel)
+        self._status.write(self._context.home)
+
+    def _modules(self) -> KymatuiError | None:
+        try:
+            self._reports.reconcile(self._kyma, self._status, self._cancel)
+        except KymatuiError as error:
+            return error
+        states = [str(one.get("state", "")) for one in self._status.modules]
+        self._status.set(KymaCondition.MODULES, holds=modules_condition(states))
+        return None
+
+    def _catalog(self) -> KymatuiError | None:
+        try:
+            if self._context.catalog is not None and not self._context.single:
+                self._context.catalog.sync_catalog(self._kyma, self._runtime, self._cancel)
+        except KymatuiError as error:
+            self._status.set(KymaCondition.CATALOG, holds=False)
+            return error
+        self._status.set(KymaCondition.CATALOG, holds=True)
+        return None
+
+    def _webhook(self) -> KymatuiError | None:
+        webhook = self._context.webhook
+        if webhook is None:
+            return None
+        try:
+            ready = webhook.sync_webhook(self._kyma, self._runtime, self._cancel)
+        except KymatuiError as error:
+            self._status.set(KymaCondition.WEBHOOK, holds=False)
+            return error
+        self._status.set(KymaCondition.WEBHOOK, holds=ready)
+        return None
+
+    def _mirror(self) -> None:
+        if self._context.single:
+            return
+        try:
+            live = self._remote.fetch(self._kyma)
+            self._remote.mirror(self._kyma, self._status.document(), live)
+        except ConflictError:
+            raise
+        except KymatuiError as error:
+            self._fail(error, "could not synchronize remote kyma status")
+
+
+def _key(kyma: Kyma) -> KymaKey:
+    return (kyma.meta.namespace, kyma.meta.name)

@@ -1,0 +1,105 @@
+"""The status of a control plane's Kyma during one reconciliation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.kyma_conditions import KymaCondition, kyma_conditions
+from kymatui.domain.kyma.kymas import Kyma
+from kymatui.domain.kyma.states import State, kyma_state
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+
+Json = dict[str, Any]
+_LONGEST = 32_000
+
+
+class KymaStatus:
+    """A status that is changed in memory and written where it differs; all conditions begin as Unknown."""
+
+    def __init__(self, kyma: Kyma, now: float, *, webhook: bool) -> None:
+        raw = kyma.raw.get("status")
+        self._before: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
+        self._kyma = kyma
+        self.stamp = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self.state = kyma.state
+        self.active_channel = kyma.active_channel
+        self.modules: list[Json] = [dict(one) for one in self._before.get("modules") or []]
+        kinds = [one for one in KymaCondition if webhook or one is not KymaCondition.WEBHOOK]
+        self._conditions: dict[KymaCondition, bool | None] = dict.fromkeys(kinds)
+        self._operation = kyma.operation
+
+    def set(self, condition: KymaCondition, *, holds: bool) -> None:
+        self._conditions[condition] = holds
+
+    def module(self, name: str) -> Json | None:
+        return next((one for one in self.modules if one.get("name") == name), None)
+
+    def put_module(self, entry: Mapping[str, Any]) -> None:
+        """Replace the entry of a module, or add it."""
+        for index, known in enumerate(self.modules):
+            if known.get("name") == entry["name"]:
+                self.modules[index] = dict(entry)
+                return
+        self.modules.append(dict(entry))
+
+    def drop_modules(self, names: Iterable[str]) -> None:
+        gone = set(names)
+        self.modules = [one for one in self.modules if one.get("name") not in gone]
+
+    def fail_modules(self, message: str) -> None:
+        """Set all modules to Error, because their runtime cannot be reached."""
+        self.modules = [{**one, "state": State.ERROR.value, "message": message} for one in self.modules]
+
+    @property
+    def computed(self) -> State:
+        """Return the state by modules and conditions."""
+        return kyma_state((str(one.get("state", "")) for one in self.modules), self._statuses())
+
+    def _statuses(self) -> list[str]:
+        return ["Unknown" if holds is None else str(holds) for holds in self._conditions.values()]
+
+    def say(self, state: State, operation: str, channel: str = "") -> None:
+        """Set state and operation; `channel` becomes the active one if the Kyma is usable."""
+        self.state, self._operation = state.value, operation[:_LONGEST]
+        if state in (State.READY, State.WARNING):
+            self.active_channel = channel
+
+    def document(self) -> Json:
+        """Return the whole status."""
+        old = self._before.get("lastOperation") or {}
+        same = old.get("operation") == self._operation and self._before.get("state") == self.state
+        made: Json = {
+            "state": self.state,
+            "lastOperation": {
+                "operation": self._operation,
+                "lastUpdateTime": old.get("lastUpdateTime", self.stamp) if same else self.stamp,
+            },
+            "conditions": kyma_conditions(
+                self._conditions,
+                self._before.get("conditions") or [],
+                generation=self._kyma.meta.generation,
+                stamp=self.stamp,
+            ),
+            "modules": self.modules,
+        }
+        if self.active_channel:
+            made["activeChannel"] = self.active_channel
+        return made
+
+    def write(self, home: Cluster) -> None:
+        """Write what differs to the control plane's Kyma."""
+        made = self.document()
+        changed = {
+            key: value for key, value in made.items() if self._before.get(key, [] if value == [] else None) != value
+        }
+        if changed:
+            home.patch(
+                read_ref(self._kyma.raw),
+                {"status": changed},
+                PatchKind.MERGE,
+                manager=OPERATOR_FIELD_MANAGER,
+                subresource="status",
+            )

@@ -1,0 +1,92 @@
+"""The installation of mandatory modules: a Manifest of each for every Kyma."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import Kyma, Policy, read_kyma
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.kyma.release_metas import ReleaseMeta
+from kymatui.domain.kyma.template_index import TemplateIndex
+from kymatui.domain.modules.module_outcomes import WorkItem
+from kymatui.domain.plans.kyma_manifest import kyma_manifest
+from kymatui.engine.controllers.kyma.catalog_cache import RELEASE_META, TEMPLATE
+from kymatui.engine.controllers.kyma.kyma_context import KYMA, KymaContext
+from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites
+from kymatui.engine.controllers.kyma.module_planning import module_content
+from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
+from kymatui.errors import CancelledError, ConfigurationError, KymatuiError
+from kymatui.ocm import DescriptorError
+
+
+class MandatoryInstallation:
+    """Implements `OperatorController` for the mandatory modules of Kymas."""
+
+    name = "mandatory"
+
+    def __init__(self, context: KymaContext, *, workers: int) -> None:
+        self.workers = workers
+        self.intervals = context.intervals
+        self.resync = context.intervals.success
+        self._context = context
+
+    def watches(self) -> Sequence[KindWatch]:
+        namespace = self._context.namespace
+        return (
+            KindWatch(KYMA, namespace=namespace, listed=True),
+            KindWatch(RELEASE_META, self._all, namespace),
+            KindWatch(TEMPLATE, self._all, namespace),
+        )
+
+    def begin(self, wake: Wake) -> None:
+        """Nothing to open: only the control plane is watched."""
+
+    def end(self) -> None:
+        """Nothing to close."""
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        """Write the Manifests of all mandatory modules. A missing template keeps all of them from being written."""
+        raw = self._context.home.get(ref, cancel=cancel)
+        kyma = read_kyma(raw) if raw is not None else None
+        if not isinstance(kyma, Kyma) or kyma.meta.deleting or kyma.meta.label_is_true(LABEL_SKIP):
+            return None
+        index = self._context.templates.read(cancel)
+        failed: list[KymatuiError] = []
+        bodies = []
+        for meta, template in [(meta, _template(index, meta)) for meta in mandatory_metas(index)]:
+            item = WorkItem(template.module, True, Policy.CREATE_AND_DELETE)
+            try:
+                content = module_content(self._context, template, meta.component, template.version)
+            except CancelledError:
+                raise
+            except (KymatuiError, DescriptorError) as error:
+                failed.append(error if isinstance(error, KymatuiError) else ConfigurationError(str(error)))
+                continue
+            bodies.append(kyma_manifest(kyma, item, template, content, "", mandatory=True))
+        writes = ManifestWrites(self._context.home, cancel)
+        for body in bodies:
+            writes.write_mandatory(body)
+        if failed:
+            raise failed[0]
+        return self._context.intervals.success
+
+    def _all(self, changed: ObjectRef) -> Iterable[ObjectRef]:
+        self._context.templates.changed()
+        return [read_ref(raw) for raw in self._context.home.list(KYMA, self._context.namespace)]
+
+
+def mandatory_metas(index: TemplateIndex) -> list[ReleaseMeta]:
+    """Return the release metas of mandatory modules that are not being deleted."""
+    return [meta for meta in index.metas if meta.mandatory_version is not None and not meta.meta.deleting]
+
+
+def _template(index: TemplateIndex, meta: ReleaseMeta) -> ModuleTemplate:
+    """Return the template of a mandatory module's version. Raises ConfigurationError."""
+    name = f"{meta.meta.name}-{meta.mandatory_version}"
+    found = index.by_name.get((meta.meta.namespace, name))
+    if found is None:
+        raise ConfigurationError(f"mandatory module {meta.meta.name}: ModuleTemplate {name} is missing")
+    return found

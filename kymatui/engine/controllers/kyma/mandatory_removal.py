@@ -1,0 +1,63 @@
+"""The removal of mandatory modules: a finalizer holds a release meta until the module's Manifests are gone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME, OPERATOR, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
+from kymatui.engine.controllers.kyma.catalog_cache import RELEASE_META
+from kymatui.engine.controllers.kyma.kyma_context import MANIFEST, KymaContext
+from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites, add_finalizer, set_finalizers
+from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
+from kymatui.errors import ConflictError
+
+FINALIZER: Final = f"{OPERATOR}/mandatory-module"
+
+
+class MandatoryRemoval:
+    """Implements `OperatorController` for the release metas of mandatory modules."""
+
+    name = "mandatory-removal"
+
+    def __init__(self, context: KymaContext) -> None:
+        self.workers = 1
+        self.intervals = context.intervals
+        self.resync = context.intervals.success
+        self._context = context
+
+    def watches(self) -> Sequence[KindWatch]:
+        return (KindWatch(RELEASE_META, namespace=self._context.namespace, listed=True),)
+
+    def begin(self, wake: Wake) -> None:
+        """Nothing to open: only the control plane is watched."""
+
+    def end(self) -> None:
+        """Nothing to close."""
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        home = self._context.home
+        raw = home.get(ref, cancel=cancel)
+        meta = read_release_meta(raw) if raw is not None else None
+        if raw is None or not isinstance(meta, ReleaseMeta) or meta.mandatory_version is None:
+            return None
+        try:
+            if not meta.meta.deleting:
+                add_finalizer(home, raw, FINALIZER, cancel)
+                return None
+            labels = f"{LABEL_MODULE_NAME}={meta.meta.name}"
+            found = home.list(MANIFEST, self._context.namespace, labels=labels, cancel=cancel)
+            self._delete([read_ref(one) for one in found], cancel)
+            if not found and FINALIZER in meta.meta.finalizers:
+                set_finalizers(home, raw, [name for name in meta.meta.finalizers if name != FINALIZER], cancel)
+        except ConflictError:
+            return self.intervals.soon
+        return min(1.0, self.intervals.success)
+
+    def _delete(self, manifests: Iterable[ObjectRef], cancel: threading.Event) -> None:
+        writes = ManifestWrites(self._context.home, cancel)
+        for ref in manifests:
+            writes.delete(ref)

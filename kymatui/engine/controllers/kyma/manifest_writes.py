@@ -1,0 +1,102 @@
+"""The Manifests of a Kyma: created, updated and deleted as the plan of its modules says."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import Kyma
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.modules.module_outcomes import Outcome
+from kymatui.domain.plans.kyma_manifest import needs_mandatory_update, needs_update
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.controllers.kyma.kyma_context import MANIFEST
+from kymatui.engine.controllers.kyma.module_planning import PlannedModule
+from kymatui.errors import KymatuiError, NotFoundError
+
+
+class ModuleNotRemovedError(KymatuiError):
+    """A module that the Kyma may not have any more is being uninstalled."""
+
+
+class ManifestWrites:
+    """The writes of one reconciliation on the control plane."""
+
+    def __init__(self, home: Cluster, cancel: threading.Event) -> None:
+        self._home = home
+        self._cancel = cancel
+
+    def write(self, kyma: Kyma, planned: PlannedModule) -> Mapping[str, Any] | None:
+        """Write or delete a module's Manifest; return the live one, None without one.
+
+        Raises ModuleNotRemovedError until the Manifest of a forbidden module is gone.
+        """
+        if planned.body is None:
+            return None
+        ref = read_ref(planned.body)
+        raw = self._home.get(ref, cancel=self._cancel)
+        live = read_manifest(raw) if raw is not None else None
+        live = live if isinstance(live, Manifest) else None
+        if planned.outcome is Outcome.UNINSTALL:
+            if raw is not None:
+                self._uninstall(ref)
+            return None
+        report = kyma.report(planned.item.name)
+        template = planned.template.meta.generation if planned.template is not None else 0
+        reported = report.template.generation if report is not None and report.template is not None else None
+        if planned.mandatory or not needs_update(
+            planned.body, live, planned.item, reported_generation=reported, template_generation=template
+        ):
+            return raw
+        if planned.item.enabled:
+            return self._home.apply(planned.body, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel)
+        return self._replace_spec(planned.body, raw)
+
+    def write_mandatory(self, body: Mapping[str, Any]) -> None:
+        """Create or restore the Manifest of a mandatory module."""
+        raw = self._home.get(read_ref(body), cancel=self._cancel)
+        live = read_manifest(raw) if raw is not None else None
+        if needs_mandatory_update(body, live if isinstance(live, Manifest) else None):
+            self._home.apply(body, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel)
+
+    def _replace_spec(self, body: Mapping[str, Any], raw: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        """Give the Manifest of a module that is being removed the new spec, so that a repair can unblock it."""
+        if raw is None:
+            return None
+        with contextlib.suppress(NotFoundError):
+            made = {**raw, "spec": body["spec"]}
+            return self._home.update(made, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
+        return None
+
+    def _uninstall(self, ref: ObjectRef) -> NoReturn:
+        self.delete(ref)
+        raise ModuleNotRemovedError(f"{ref} is being deleted: the Kyma may not have the module any more")
+
+    def delete(self, ref: ObjectRef) -> None:
+        with contextlib.suppress(NotFoundError):
+            self._home.delete(ref, cancel=self._cancel)
+
+    def of_kyma(self, kyma: Kyma) -> list[Manifest]:
+        """Return all Manifests with the label of a Kyma."""
+        labels = f"{LABEL_KYMA_NAME}={kyma.meta.name}"
+        found = self._home.list(MANIFEST, kyma.meta.namespace, labels=labels, cancel=self._cancel)
+        return [one for one in map(read_manifest, found) if isinstance(one, Manifest)]
+
+
+def add_finalizer(home: Cluster, raw: Mapping[str, Any], name: str, cancel: threading.Event) -> None:
+    """Add a finalizer to an object unless it has it. Raises ConflictError if the object changed meanwhile."""
+    known = list((raw.get("metadata") or {}).get("finalizers") or [])
+    if name not in known:
+        set_finalizers(home, raw, [*known, name], cancel)
+
+
+def set_finalizers(home: Cluster, raw: Mapping[str, Any], names: list[str], cancel: threading.Event) -> None:
+    """Replace the finalizers of an object. Raises ConflictError if it changed meanwhile."""
+    metadata = {"finalizers": names, "resourceVersion": raw["metadata"].get("resourceVersion")}
+    patch = {"metadata": metadata}
+    with contextlib.suppress(NotFoundError):
+        home.patch(read_ref(raw), patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=cancel)

@@ -1,0 +1,113 @@
+"""The Kyma of a runtime: created from the control plane's, then the source of channel and modules."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
+from kymatui.domain.kyma.states import State
+from kymatui.domain.modules.module_outcomes import runtime_entry
+from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY, LABEL_WATCHED_BY
+from kymatui.engine.cluster.ports import NAMESPACE, OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
+from kymatui.engine.controllers.kyma.kyma_context import KYMA
+from kymatui.errors import ConfigurationError
+
+RUNTIME_KYMA: Final = ObjectRef(KYMA, KYMA_NAMESPACE, KYMA_NAME)
+_RUNTIME_ID: Final = "kyma-project.io/runtime-id"
+_COPIED: Final = (_RUNTIME_ID, "kyma-project.io/global-account-id", "kyma-project.io/subaccount-id")
+_NAMESPACE_LABELS: Final = {
+    LABEL_MANAGED_BY: "kyma",
+    "istio-injection": "enabled",
+    "namespaces.warden.kyma-project.io/validate": "enabled",
+}
+
+
+class RuntimeKyma:
+    """The runtime's Kyma of one control plane's Kyma, in one reconciliation."""
+
+    def __init__(self, runtime: Cluster, cancel: threading.Event) -> None:
+        self._runtime = runtime
+        self._cancel = cancel
+
+    def ensure_namespace(self) -> None:
+        """Create the namespace kyma-system with its labels, or restore them."""
+        live = self._runtime.get(ObjectRef(NAMESPACE, "", KYMA_NAMESPACE), cancel=self._cancel)
+        labels = ((live or {}).get("metadata") or {}).get("labels") or {}
+        if live is None or any(labels.get(name) != value for name, value in _NAMESPACE_LABELS.items()):
+            body = {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": KYMA_NAMESPACE, "labels": dict(_NAMESPACE_LABELS)},
+            }
+            self._runtime.apply(body, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel)
+
+    def fetch(self, kyma: Kyma) -> Object:
+        """Return the runtime's Kyma; a missing one is created with the control plane's whole spec."""
+        live = self._runtime.get(RUNTIME_KYMA, cancel=self._cancel)
+        if live is not None:
+            return live
+        body = {
+            "apiVersion": KYMA.api_version,
+            "kind": "Kyma",
+            "metadata": {"name": KYMA_NAME, "namespace": KYMA_NAMESPACE},
+            "spec": copy.deepcopy(kyma.raw.get("spec") or {}),
+        }
+        return self._runtime.create(body, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
+
+    def mirror(self, kyma: Kyma, status: Mapping[str, Any], live: Mapping[str, Any]) -> None:
+        """Copy labels, owner and status to the runtime's Kyma; one that is being deleted stays as it is."""
+        metadata = live.get("metadata") or {}
+        if metadata.get("deletionTimestamp"):
+            return
+        labels = {LABEL_WATCHED_BY: "kyma", LABEL_MANAGED_BY: "kyma"}
+        labels |= {name: kyma.meta.labels[name] for name in _COPIED if name in kyma.meta.labels}
+        owner = {ANNOTATION_OWNED_BY: f"{kyma.meta.namespace}/{kyma.meta.name}"}
+        if not (_has(metadata.get("labels"), labels) and _has(metadata.get("annotations"), owner)):
+            self._patch({"metadata": {"labels": labels, "annotations": owner}})
+        modules = [runtime_entry(entry, KYMA_NAMESPACE) for entry in status.get("modules") or []]
+        self.write_status(live, {**status, "modules": modules})
+
+    def write_status(self, live: Mapping[str, Any], status: Mapping[str, Any]) -> None:
+        """Write the fields of the status that differ."""
+        before = live.get("status") or {}
+        changed = {key: value for key, value in status.items() if before.get(key) != value}
+        if changed:
+            self._patch({"status": changed}, "status")
+
+    def set_deleting(self, stamp: str) -> bool:
+        """Set the state to Deleting; return whether that was still to do."""
+        live = self._runtime.get(RUNTIME_KYMA, cancel=self._cancel)
+        if live is None or (live.get("status") or {}).get("state") == State.DELETING:
+            return False
+        operation = {"operation": ".status.State set to Deleting", "lastUpdateTime": stamp}
+        self._patch({"status": {"state": State.DELETING.value, "lastOperation": operation}}, "status")
+        return True
+
+    def _patch(self, patch: Mapping[str, Any], subresource: str = "") -> None:
+        self._runtime.patch(
+            RUNTIME_KYMA,
+            patch,
+            PatchKind.MERGE,
+            manager=OPERATOR_FIELD_MANAGER,
+            subresource=subresource,
+            cancel=self._cancel,
+        )
+
+
+def with_runtime_spec(kyma: Kyma, remote: Mapping[str, Any]) -> Kyma:
+    """Return the control plane's Kyma with channel and modules of the runtime's. Raises ConfigurationError."""
+    spec, theirs = dict(kyma.raw.get("spec") or {}), remote.get("spec") or {}
+    spec["channel"], spec["modules"] = theirs.get("channel", ""), theirs.get("modules") or []
+    found = read_kyma({**kyma.raw, "spec": spec})
+    if not isinstance(found, Kyma):
+        raise ConfigurationError(f"the runtime's {RUNTIME_KYMA} cannot be read: {found.reason}")
+    return found
+
+
+def _has(found: Any, wanted: Mapping[str, str]) -> bool:
+    return isinstance(found, Mapping) and all(found.get(name) == value for name, value in wanted.items())

@@ -1,0 +1,47 @@
+"""The controller of all Manifests: those of Kymas as lifecycle-manager, others with kymatui's own engine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.controllers.lifecycle.module_reconciler import ModuleReconciler, is_of_kyma
+from kymatui.engine.controllers.manifest.controller import ManifestController
+from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
+from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+
+
+class AllManifestsController:
+    """Implements `OperatorController` for both sorts of Manifests."""
+
+    name = "manifest"
+
+    def __init__(
+        self, home: Cluster, own: ManifestController, modules: ModuleReconciler, intervals: RequeueIntervals
+    ) -> None:
+        self.workers = own.workers
+        self.resync = own.resync
+        self.intervals = intervals
+        self._home = home
+        self._own = own
+        self._modules = modules
+
+    def watches(self) -> Sequence[KindWatch]:
+        return self._own.watches()
+
+    def begin(self, wake: Wake) -> None:
+        self._own.begin(wake)
+
+    def end(self) -> None:
+        self._own.end()
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        raw = self._home.get(ref, cancel=cancel)
+        if raw is not None and is_of_kyma(raw):
+            manifest = read_manifest(raw)
+            if isinstance(manifest, Manifest):
+                return self._modules.reconcile(manifest, cancel)
+        return self._own.reconcile(ref, cancel)

@@ -1,0 +1,216 @@
+"""The installation of a module's Manifest: as far as one reconciliation gets, in lifecycle-manager's order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
+from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, read_ref
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.kymas import Policy
+from kymatui.domain.kyma.states import State
+from kymatui.domain.modules.readiness import klm_manager_state
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
+from kymatui.engine.controllers.lifecycle.default_resource import DefaultResource
+from kymatui.engine.controllers.lifecycle.module_status import CHANGED, READY, WAITING, differs
+from kymatui.engine.controllers.lifecycle.orphans import orphan_reason
+from kymatui.engine.controllers.lifecycle.reconcile_pass import (
+    LABEL_FINALIZER,
+    REQUIRED_FINALIZERS,
+    RESOURCE_FINALIZER,
+    SYNCED_LAYER,
+    ReconcilePass,
+    no_access,
+)
+from kymatui.engine.controllers.lifecycle.resource_pruning import obsolete, prune
+from kymatui.engine.controllers.lifecycle.resource_rendering import layer_of, refs_of
+from kymatui.engine.controllers.manifest.custom_state_check import (
+    describe_evaluation,
+    evaluate_state,
+    has_rules,
+    resource_ref,
+)
+from kymatui.engine.controllers.manifest.installation import POD, STATEFUL_SET, WORKLOADS
+from kymatui.engine.controllers.manifest.manifest_status import INSTALLATION, MODULE_CR, RESOURCES
+from kymatui.errors import ConfigurationError, ConflictError, KymatuiError, NotFoundError
+
+
+class ModuleInstallation:
+    """The installation in one reconciliation; each method does a step and tells whether the next one may follow."""
+
+    def __init__(self, turn: ReconcilePass) -> None:
+        self._pass = turn
+        self._site = turn.context.site
+        self._cancel: threading.Event = turn.cancel
+
+    def run(self) -> float:
+        """Return the seconds until the next reconciliation. Raises KymatuiError for a retry."""
+        turn = self._pass
+        if not turn.initialize():
+            return turn.soon
+        runtime = self._runtime()
+        if turn.manifest.unmanaged:
+            return self._release(runtime)
+        if reason := orphan_reason(self._site, turn.manifest):
+            turn.fail(ConfigurationError(reason))
+        missing = [name for name in REQUIRED_FINALIZERS if name not in turn.manifest.meta.finalizers]
+        if missing:
+            turn.keep_finalizers([*turn.manifest.meta.finalizers, *missing])
+            return turn.soon
+        return self._install(runtime)
+
+    def _runtime(self) -> Cluster:
+        turn = self._pass
+        try:
+            found = turn.runtime()
+            if found is None:
+                raise no_access(turn.manifest.kyma, turn.manifest.meta.namespace)
+        except KymatuiError as error:
+            turn.fail(error)
+        return found
+
+    def _install(self, runtime: Cluster) -> float:
+        turn, status = self._pass, self._pass.status
+        try:
+            layer = layer_of(turn.manifest).ref
+            if SYNCED_LAYER not in turn.manifest.meta.annotations:
+                turn.annotate_layer(layer)
+                return turn.soon
+            target = turn.context.renderer.render(turn.manifest, runtime)
+        except KymatuiError as error:
+            turn.fail(error)
+        status.fulfil(RESOURCES)
+        if not self._prune(runtime, target, layer):
+            return turn.soon
+        live = self._apply(runtime, target)
+        if status.differs and status.operation == CHANGED:
+            turn.write_status()
+            return turn.soon
+        self._create_resource(runtime)
+        if self._needs_resource_finalizer():
+            turn.keep_finalizers([*turn.manifest.meta.finalizers, RESOURCE_FINALIZER])
+            return turn.soon
+        state = self._check_state(runtime, live)
+        if turn.manifest.meta.annotations.get(SYNCED_LAYER) != layer and state is not State.ERROR:
+            turn.write_status()
+            turn.annotate_layer(layer)
+            return turn.soon
+        return turn.finish()
+
+    def _prune(self, runtime: Cluster, target: Sequence[Object], layer: str) -> bool:
+        """Delete what the layer no longer has; return whether that is finished."""
+        turn = self._pass
+        gone = obsolete(turn.manifest.synced, refs_of(target))
+        if not gone:
+            return True
+        if turn.manifest.meta.annotations.get(SYNCED_LAYER) == layer:
+            words = "resource syncTarget diff detected but in same oci layer, prevent sync resource to be deleted"
+            turn.fail(ConfigurationError(words), State.WARNING)
+        try:
+            return prune(runtime, gone, self._cancel)
+        except KymatuiError as error:
+            turn.fail(error)
+
+    def _apply(self, runtime: Cluster, target: Sequence[Object]) -> list[Object]:
+        """Apply all objects, each regardless of the others' errors; return the server's answers."""
+        turn, status = self._pass, self._pass.status
+        live, failed = [], list[KymatuiError]()
+        for body in target:
+            try:
+                live.append(runtime.apply(body, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel))
+            except KymatuiError as error:
+                failed.append(error)
+        if failed:
+            turn.fail(failed[0] if len(failed) == 1 else _joined(failed))
+        applied = refs_of(target)
+        workloads = [ref for ref in applied if ref.kind in WORKLOADS]
+        self._site.lookouts.look(turn.manifest.ref, runtime, workloads)
+        if differs(turn.manifest.synced, applied):
+            status.say(State.PROCESSING, CHANGED)
+        status.synced = applied
+        return live
+
+    def _create_resource(self, runtime: Cluster) -> None:
+        turn, status = self._pass, self._pass.status
+        if turn.manifest.policy != Policy.CREATE_AND_DELETE or not turn.manifest.resource or status.holds(MODULE_CR):
+            return
+        try:
+            DefaultResource(turn.manifest, runtime, self._cancel).create()
+        except KymatuiError as error:
+            turn.fail(error)
+        status.fulfil(MODULE_CR)
+
+    def _needs_resource_finalizer(self) -> bool:
+        manifest = self._pass.manifest
+        owned = bool(manifest.resource) and manifest.policy != Policy.IGNORE
+        return owned and RESOURCE_FINALIZER not in manifest.meta.finalizers
+
+    def _check_state(self, runtime: Cluster, live: Sequence[Object]) -> State:
+        """Return the module's state, and say it if it is new."""
+        status = self._pass.status
+        state, words = self._state(runtime, live)
+        if state.value != status.state:
+            if state not in (State.PROCESSING, State.ERROR):
+                status.fulfil(INSTALLATION)
+            status.say(state, words)
+        return state
+
+    def _state(self, runtime: Cluster, live: Sequence[Object]) -> tuple[State, str]:
+        """Return the state and the operation: of the manager, and by customStateCheck once the manager is ready."""
+        manager = next((one for one in live if read_ref(one).kind in WORKLOADS[:2]), None)
+        pods = self._pods(runtime, manager) if manager is not None else []
+        state = klm_manager_state([manager] if manager is not None else [], pods)
+        manifest = self._pass.manifest
+        if state is not State.READY:
+            return state, "manager is in error state" if state is State.ERROR else WAITING
+        if not has_rules(manifest):
+            return state, READY
+        ref = resource_ref(manifest, runtime)
+        if ref is not None:
+            self._site.lookouts.look(manifest.ref, runtime, [ref], more=True)
+        evaluation = evaluate_state(manifest, runtime, ref, self._site.clock.now())
+        if evaluation.state is State.READY:
+            return State.READY, READY
+        return evaluation.state, describe_evaluation(evaluation, ref)
+
+    def _pods(self, runtime: Cluster, manager: Object) -> list[Object]:
+        ref = read_ref(manager)
+        chosen = read_selector(manager.get("spec", {}).get("selector") or {})
+        if ref.kind != STATEFUL_SET or isinstance(chosen, InvalidSelector) or chosen.empty:
+            return []
+        labels = ",".join(one.written for one in chosen.requirements)
+        return runtime.list(POD, ref.namespace, labels=labels, cancel=self._cancel)
+
+    # unmanaged modules
+
+    def _release(self, runtime: Cluster) -> float:
+        """Take the label managed-by off all applied objects, then delete the Manifest; the objects stay.
+
+        Raises NotFoundError for an object that no longer exists, as lifecycle-manager does.
+        """
+        turn = self._pass
+        finalizers = turn.manifest.meta.finalizers
+        if LABEL_FINALIZER in finalizers:
+            for ref in turn.manifest.synced:
+                self._unlabel(runtime, ref)
+            turn.keep_finalizers([name for name in finalizers if name != LABEL_FINALIZER])
+            return turn.soon
+        turn.delete_manifest()
+        return turn.soon
+
+    def _unlabel(self, runtime: Cluster, ref: ObjectRef) -> None:
+        live = runtime.get(ref, cancel=self._cancel)
+        if live is None:
+            raise NotFoundError(f"{ref} is missing, so it cannot be released", hint="create it again", status=404)
+        if LABEL_MANAGED_BY in (live["metadata"].get("labels") or {}):
+            patch = {"metadata": {"labels": {LABEL_MANAGED_BY: None}}}
+            runtime.patch(ref, patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
+
+
+def _joined(errors: Sequence[KymatuiError]) -> KymatuiError:
+    """Return one error with the messages of all; of the first one's type, which decides about the connection."""
+    first = errors[0]
+    if isinstance(first, ConflictError) or not all(type(one) is type(first) for one in errors):
+        return ConfigurationError("; ".join(str(one) for one in errors))
+    return first

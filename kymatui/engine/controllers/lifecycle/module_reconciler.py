@@ -1,0 +1,41 @@
+"""The reconciliation of one Manifest that a Kyma's controller wrote."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, LABEL_MANAGED_BY
+from kymatui.domain.kyma.manifests import Manifest
+from kymatui.domain.plans.kyma_manifest import MANAGED_BY
+from kymatui.engine.controllers.lifecycle.module_deletion import ModuleDeletion
+from kymatui.engine.controllers.lifecycle.module_installation import ModuleInstallation
+from kymatui.engine.controllers.lifecycle.reconcile_pass import ManifestChangedError, ModuleContext, ReconcilePass
+
+
+class ModuleReconciler:
+    """The reconciler of modules' Manifests."""
+
+    def __init__(self, context: ModuleContext) -> None:
+        self._context = context
+
+    def reconcile(self, manifest: Manifest, cancel: threading.Event) -> float:
+        """Do what is possible now; return the seconds until the next reconciliation.
+
+        Raises the errors of both clusters and of the registry, which are in the status, too.
+        """
+        if manifest.skipped:
+            return self._context.intervals.success
+        turn = ReconcilePass(self._context, manifest, cancel)
+        try:
+            run = ModuleDeletion(turn).run if manifest.meta.deleting else ModuleInstallation(turn).run
+            return run()
+        except ManifestChangedError:
+            return turn.soon
+
+
+def is_of_kyma(raw: Mapping[str, Any]) -> bool:
+    """Return whether a Kyma's controller wrote a Manifest, by its labels."""
+    labels = (raw.get("metadata") or {}).get("labels") or {}
+    return labels.get(LABEL_MANAGED_BY) == MANAGED_BY and bool(labels.get(LABEL_KYMA_NAME))

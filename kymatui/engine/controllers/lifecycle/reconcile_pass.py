@@ -1,0 +1,129 @@
+"""What the installation and the deletion of a module's Manifest share: its access, its status, its writes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn
+
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma.states import State
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.controllers.lifecycle.module_status import ModuleStatus
+from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
+from kymatui.engine.controllers.manifest.reconcile_context import FINALIZER, ReconcileContext
+from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, RuntimeCache, is_connection_failure
+from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, NotFoundError
+
+LABEL_FINALIZER: Final = "label-removal-finalizer"
+RESOURCE_FINALIZER: Final = "resource.kyma-project.io/finalizer"
+REQUIRED_FINALIZERS: Final = (FINALIZER, LABEL_FINALIZER)
+SYNCED_LAYER: Final = "sync-oci-ref"
+"""The annotation with the digest of the layer that was last applied completely."""
+
+
+class ManifestChangedError(KymatuiError):
+    """Another client changed the Manifest during its reconciliation, which then begins again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleContext:
+    """The dependencies of the reconciliation of modules' Manifests."""
+
+    site: ReconcileContext
+    runtimes: RuntimeCache
+    renderer: ModuleRenderer
+    intervals: RequeueIntervals
+
+
+class ReconcilePass:
+    """One reconciliation of one Manifest; `manifest` is the server's latest answer."""
+
+    def __init__(self, context: ModuleContext, manifest: Manifest, cancel: threading.Event) -> None:
+        self.context = context
+        self.manifest = manifest
+        self.cancel = cancel
+        self.status = ModuleStatus(manifest, context.site.clock.now())
+
+    @property
+    def kyma(self) -> KymaKey:
+        return (self.manifest.meta.namespace, self.manifest.kyma)
+
+    @property
+    def soon(self) -> float:
+        return self.context.intervals.soon
+
+    def runtime(self) -> Cluster | None:
+        """Return the runtime, None without an access Secret. Raises ConfigurationError."""
+        return self.context.runtimes.of(self.kyma, self.cancel)
+
+    def initialize(self) -> bool:
+        """Give a new Manifest its first state; return whether it had one."""
+        if self.manifest.state:
+            return True
+        self.status.say(State.PROCESSING, "object has an empty state")
+        self.write_status()
+        return False
+
+    def write_status(self) -> None:
+        if self.status.differs:
+            self.patch(self.status.patch(), "status")
+
+    def finish(self) -> float:
+        """Write the status; return the seconds until the next reconciliation."""
+        self.write_status()
+        return self.context.intervals.of(self.status.state)
+
+    def fail(self, error: KymatuiError, state: State = State.ERROR) -> NoReturn:
+        """Write the status with an error, and raise it. A useless connection is dropped."""
+        if isinstance(error, CancelledError | ManifestChangedError):
+            raise error
+        self.status.say(state, str(error))
+        if is_connection_failure(error):
+            self.context.runtimes.forget(self.kyma)
+        self.write_status()
+        raise error
+
+    def keep_finalizers(self, names: Sequence[str]) -> None:
+        self.patch({"metadata": {**self._version(), "finalizers": list(names)}})
+
+    def annotate_layer(self, ref: str) -> None:
+        self.patch({"metadata": {"annotations": {SYNCED_LAYER: ref}}})
+
+    def delete_manifest(self) -> None:
+        self.context.site.home.delete(read_ref(self.manifest.raw), uid=self.manifest.meta.uid, cancel=self.cancel)
+
+    def _version(self) -> Mapping[str, Any]:
+        """Return the resourceVersion, which makes a patch of a whole list fail after another client's change."""
+        version = self.manifest.raw["metadata"].get("resourceVersion")
+        return {"resourceVersion": version} if version else {}
+
+    def patch(self, patch: Mapping[str, Any], subresource: str = "") -> None:
+        """Patch the Manifest; a deleted one is ignored."""
+        try:
+            made = self.context.site.home.patch(
+                read_ref(self.manifest.raw),
+                patch,
+                PatchKind.MERGE,
+                manager=OPERATOR_FIELD_MANAGER,
+                subresource=subresource,
+                cancel=self.cancel,
+            )
+        except NotFoundError:
+            return
+        except ConflictError as error:
+            raise ManifestChangedError(f"{self.manifest.ref} changed meanwhile") from error
+        fresh = read_manifest(made)
+        if isinstance(fresh, Manifest):
+            self.manifest = fresh
+
+
+def no_access(kyma: str, namespace: str) -> ConfigurationError:
+    """Return the error of a runtime without an access Secret."""
+    return ConfigurationError(
+        f"access secret not found: no Secret in {namespace} has the label operator.kyma-project.io/kyma-name={kyma}",
+        hint="create the Secret with the runtime's kubeconfig in its key config",
+    )
