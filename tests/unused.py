@@ -35,6 +35,10 @@ klm_manager_state, modules_condition
 # Called by kubectl and by Textual.
 print_completion, get_theme_variable_defaults
 
+# Called and read by http.server.
+allow_reuse_address, daemon_threads, server_version, sys_version
+_.address_family, _.close_connection, _.process_request, _.handle_error, _.log_message
+
 # Called by argparse.
 _._check_value
 

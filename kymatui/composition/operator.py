@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from kymatui.actions.bundle.component_cache import ComponentCache
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.adapters.oci.component_cache import RegistryComponents
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
+from kymatui.composition.bundles import open_registries
 from kymatui.composition.manifest_controller import FetchOptions, manifest_controller_context
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
 from kymatui.domain.remote.watcher_agent import AgentOptions
+from kymatui.engine.controllers.catalog.catalog_cache import CatalogCache
 from kymatui.engine.controllers.catalog.runtime_catalog import RuntimeCatalog
-from kymatui.engine.controllers.kyma.catalog_cache import CatalogCache
 from kymatui.engine.controllers.kyma.kyma_context import Components, KymaContext
 from kymatui.engine.controllers.kyma.kyma_controller import KymaController
 from kymatui.engine.controllers.kyma.mandatory_installation import MandatoryInstallation
@@ -160,11 +161,12 @@ def operator_context(
     options: OperatorOptions, reports: GroupReports, session: SessionOptions, fetch: FetchOptions
 ) -> OperatorContext:
     """Return the context of an operator. Nothing is sent. Raise ConfigurationError."""
-    host = options.registry.removeprefix("http://").partition("/")[0]
-    insecure = (*fetch.insecure, host) if options.registry.startswith("http://") else fetch.insecure
-    site = manifest_controller_context(session, FetchOptions(insecure, fetch.ca), folder=options.folder)
+    base = options.registry.partition("://")[2]
+    plain = (base.partition("/")[0],) if options.registry.startswith("http://") else ()
+    fetch = FetchOptions((*fetch.insecure, *plain), fetch.ca)
+    site = manifest_controller_context(session, fetch, folder=options.folder)
     templates = CatalogCache(site.home, options.kyma_namespace)
-    return OperatorContext(options, site, RegistryComponents(options.registry, ca=fetch.ca), templates, reports)
+    return OperatorContext(options, site, ComponentCache(open_registries(fetch), base), templates, reports)
 
 
 def operator_group(

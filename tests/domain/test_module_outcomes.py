@@ -238,7 +238,9 @@ def test_an_accepted_module_refers_to_its_objects() -> None:
 
 
 def test_an_unmanaged_module_has_no_references() -> None:
-    found = accepted_status(UNMANAGED, body_of(UNMANAGED), template("mod", "1.0.0"), state="Ready", cluster_scoped=False)
+    found = accepted_status(
+        UNMANAGED, body_of(UNMANAGED), template("mod", "1.0.0"), state="Ready", cluster_scoped=False
+    )
     assert found["state"] == "Unmanaged"
     assert not found.keys() & {"manifest", "template", "resource"}
 

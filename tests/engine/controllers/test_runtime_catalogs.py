@@ -16,7 +16,8 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.template_index import TemplateIndex, index_templates
 from kymatui.engine.cluster.ports import Cluster, PatchKind
-from kymatui.engine.controllers.catalog.runtime_catalog import CRD, RELEASE_META, SYNCED_CRDS, TEMPLATE, RuntimeCatalog
+from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META, TEMPLATE
+from kymatui.engine.controllers.catalog.runtime_catalog import CRD, SYNCED_CRDS, RuntimeCatalog
 from kymatui.errors import ForbiddenError, NotFoundError
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.domain import builders

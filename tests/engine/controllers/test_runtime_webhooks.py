@@ -76,7 +76,7 @@ class WebhookPair(Pair):
         return self.home.kind(CERTIFICATE) is not None
 
     def turn(self) -> bool:
-        return self.webhook.sync_webhook(kyma(), self.counted, CANCEL)  # type: ignore[arg-type]
+        return self.webhook.sync_webhook(kyma(), self.counted, CANCEL)
 
     def issue(self, text: str = "certificate") -> None:
         """Play cert-manager."""

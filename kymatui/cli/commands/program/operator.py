@@ -21,7 +21,6 @@ from kymatui.errors import (
     ConfigurationError,
     PartlyDoneError,
     UnknownNameError,
-    UsageError,
 )
 
 if TYPE_CHECKING:

@@ -11,10 +11,12 @@ from typing import Final
 
 from kymatui.cli.commands.program.operator import configure_fetching
 from kymatui.cli.commands.program.operator_manifests import configure_manifests, print_manifests
+from kymatui.cli.durations import add_duration, read_duration
+from kymatui.cli.options.fetching import fetch_options
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import say
 from kymatui.cli.session_arguments import session_options_of
-from kymatui.composition.manifest_controller import FetchOptions, site_target
+from kymatui.composition.manifest_controller import site_target
 from kymatui.composition.operator import (
     CONTROLLERS,
     OperatorOptions,
@@ -24,7 +26,6 @@ from kymatui.composition.operator import (
     refuse_lifecycle_manager,
 )
 from kymatui.composition.operator_ports import ListenerOptions, ListenerPort, agent_options, monitoring_port
-from kymatui.domain.kyma.controller_flags import parse_duration
 from kymatui.engine.controllers.monitoring.health import Monitoring
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_log import LogFormat, OperatorLog
@@ -63,7 +64,7 @@ class OperatorCommand:
     def run(self, args: argparse.Namespace) -> int:
         if args.action == "manifests":
             return print_manifests(args)
-        options, fetch = _operator_options(args), FetchOptions(tuple(args.insecure_registry), args.registry_ca)
+        options, fetch = _operator_options(args), fetch_options(args)
         session, _ = session_options_of(args)
         log = OperatorLog(lambda line: say(line, sys.stderr), LogFormat(args.log_format))
         registry = MetricRegistry(METRICS)
@@ -131,13 +132,7 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="objects that each controller reconciles in parallel (default: 4)",
     )
-    parser.add_argument(
-        "--resync",
-        type=float,
-        default=1800.0,
-        metavar="SECONDS",
-        help="interval for reconciling an unchanged Manifest that no Kyma owns (default: 1800)",
-    )
+    add_duration(parser, "--resync", "30m", "interval for reconciling an unchanged Manifest that no Kyma owns")
     parser.add_argument(
         "--metrics",
         default="",
@@ -155,7 +150,7 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("intervals")
     group.add_argument(
         "--interval",
-        default="",
+        type=read_duration,
         metavar="DURATION",
         help="value for all of the following intervals, e.g. 1s",
     )
@@ -164,7 +159,7 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
         for state in states:
             group.add_argument(
                 f"--{name}-requeue-{state}-interval",
-                default="",
+                type=read_duration,
                 metavar="DURATION",
                 help=f"(default: {getattr(defaults, state):g}s)",
             )
@@ -190,8 +185,8 @@ def _configure_listener(parser: argparse.ArgumentParser) -> None:
 
 def _operator_options(args: argparse.Namespace) -> OperatorOptions:
     """Return the options of a command line. Raise UsageError, ConfigurationError."""
-    if args.workers < 1 or args.resync <= 0:
-        raise UsageError("--workers and --resync must be greater than 0")
+    if args.workers < 1:
+        raise UsageError("--workers must be greater than 0")
     if args.registry and not args.registry.startswith(("http://", "https://")):
         raise UsageError("--registry must begin with http:// or https://", hint=f"try https://{args.registry}")
     folder = Path(args.kustomizations) if args.kustomizations else None
@@ -232,25 +227,14 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _intervals(args: argparse.Namespace) -> dict[str, RequeueIntervals]:
     """Return the intervals of each controller: `--interval`, then the controller's own options."""
-    every = _seconds("--interval", args.interval)
     found = {}
     for name, states in _INTERVALS.items():
         controller = _BY_CONTROLLER.get(name, name)
-        known = _DEFAULTS.get(controller, RequeueIntervals()) if every is None else RequeueIntervals.every(every)
+        known = _DEFAULTS.get(controller, RequeueIntervals())
+        known = known if args.interval is None else RequeueIntervals.every(args.interval)
         for state in states:
-            option = f"--{name}-requeue-{state}-interval"
-            seconds = _seconds(option, getattr(args, option[2:].replace("-", "_")))
+            seconds: float | None = getattr(args, f"{name}_requeue_{state}_interval".replace("-", "_"))
             if seconds is not None:
                 known = known.with_interval(state, seconds)
         found[controller] = known
     return found
-
-
-def _seconds(option: str, text: str) -> float | None:
-    """Return the seconds of a duration, None if the option is absent. Raise UsageError."""
-    if not text:
-        return None
-    seconds = parse_duration(text)
-    if not seconds:
-        raise UsageError(f'{option} must be a duration greater than 0, not "{text}"', hint="e.g. 500ms, 30s, 1h30m")
-    return seconds

@@ -17,12 +17,11 @@ from kymatui.domain.remote.catalog_sync import RuntimeCopies, plan_sync
 from kymatui.domain.remote.catalog_writes import CatalogWrites, catalog_writes
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object
+from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META, TEMPLATE
 from kymatui.engine.controllers.runtime.applied_copies import AppliedCopies
 from kymatui.errors import CancelledError, KymatuiError, NotFoundError
 
 CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
-TEMPLATE: Final = GroupVersionKind(OPERATOR, "v1beta2", "ModuleTemplate")
-RELEASE_META: Final = GroupVersionKind(OPERATOR, "v1beta2", "ModuleReleaseMeta")
 SYNCED_CRDS: Final = tuple(f"{plural}.{OPERATOR}" for plural in ("kymas", "moduletemplates", "modulereleasemetas"))
 _FRESH: Final = 5.0  # seconds
 _WIDTH: Final = 4  # parallel requests to one runtime: several runtimes are synced at once

@@ -9,7 +9,7 @@ from typing import Final
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
-from kymatui.engine.controllers.kyma.catalog_cache import RELEASE_META, TEMPLATE
+from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META, TEMPLATE
 from kymatui.engine.controllers.kyma.kyma_context import KYMA, MANIFEST, KymaContext
 from kymatui.engine.controllers.kyma.kyma_reconciler import KymaReconciler
 from kymatui.engine.controllers.runtime.controller import KindWatch, Wake

@@ -12,7 +12,7 @@ from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.controllers.kyma.kyma_context import KYMA_FINALIZER, KymaContext
-from kymatui.engine.controllers.kyma.kyma_status import KymaStatus
+from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites, set_finalizers
 from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA, RuntimeKyma
 from kymatui.errors import NotFoundError
@@ -34,7 +34,7 @@ class KymaDeletion:
         self._runtime = runtime
         self._cancel = cancel
         self._writes = ManifestWrites(context.home, cancel)
-        self._status = KymaStatus(kyma, context.clock.now(), webhook=context.webhook is not None)
+        self._status = KymaStatusDraft(kyma, context.clock.now(), webhook=context.webhook is not None)
 
     def step(self) -> bool:
         """Do the next step; return whether more may follow. Raises the errors of both clusters."""

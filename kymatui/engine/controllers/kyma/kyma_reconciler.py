@@ -14,7 +14,7 @@ from kymatui.domain.plans.kyma_manifest import MANAGED_BY
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import KYMA_FINALIZER, KymaContext
 from kymatui.engine.controllers.kyma.kyma_deletion import KymaDeletion
-from kymatui.engine.controllers.kyma.kyma_status import KymaStatus
+from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
 from kymatui.engine.controllers.kyma.module_reports import ModuleReports
 from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA, RuntimeKyma, with_runtime_spec
 from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, is_connection_failure
@@ -57,7 +57,7 @@ class KymaReconciler:
         access = self._access(kyma, cancel)
         if kyma.meta.deleting and access.error is None:
             return self._delete(kyma, access.cluster, cancel)
-        status = KymaStatus(kyma, self._context.clock.now(), webhook=self._context.webhook is not None)
+        status = KymaStatusDraft(kyma, self._context.clock.now(), webhook=self._context.webhook is not None)
         if access.cluster is None:
             return self._without_access(kyma, status, access.error)
         return KymaPass(self._context, self._reports, kyma, access.cluster, status, cancel).run()
@@ -81,7 +81,7 @@ class KymaReconciler:
             raise
         return min(1.0, self._context.intervals.busy) if more else self._context.intervals.success
 
-    def _without_access(self, kyma: Kyma, status: KymaStatus, error: KymatuiError | None) -> float:
+    def _without_access(self, kyma: Kyma, status: KymaStatusDraft, error: KymatuiError | None) -> float:
         """Report that the runtime cannot be reached; the particular reason is on the Manifests."""
         status.fail_modules(_NO_ACCESS)
         status.say(State.ERROR, _NO_ACCESS)
@@ -100,7 +100,7 @@ class KymaPass:
         reports: ModuleReports,
         kyma: Kyma,
         runtime: Cluster,
-        status: KymaStatus,
+        status: KymaStatusDraft,
         cancel: threading.Event,
     ) -> None:
         self._context = context

@@ -16,7 +16,7 @@ Json = dict[str, Any]
 _LONGEST = 32_000
 
 
-class KymaStatus:
+class KymaStatusDraft:
     """A status that is changed in memory and written where it differs; all conditions begin as Unknown."""
 
     def __init__(self, kyma: Kyma, now: float, *, webhook: bool) -> None:

@@ -13,7 +13,7 @@ from kymatui.domain.kyma.release_metas import ReleaseMeta
 from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.modules.module_outcomes import WorkItem
 from kymatui.domain.plans.kyma_manifest import kyma_manifest
-from kymatui.engine.controllers.kyma.catalog_cache import RELEASE_META, TEMPLATE
+from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META, TEMPLATE
 from kymatui.engine.controllers.kyma.kyma_context import KYMA, KymaContext
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites
 from kymatui.engine.controllers.kyma.module_planning import module_content

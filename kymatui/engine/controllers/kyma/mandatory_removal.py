@@ -9,7 +9,7 @@ from typing import Final
 from kymatui.domain.kubernetes.object_meta import LABEL_MODULE_NAME, OPERATOR, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
-from kymatui.engine.controllers.kyma.catalog_cache import RELEASE_META
+from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META
 from kymatui.engine.controllers.kyma.kyma_context import MANIFEST, KymaContext
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites, add_finalizer, set_finalizers
 from kymatui.engine.controllers.runtime.controller import KindWatch, Wake

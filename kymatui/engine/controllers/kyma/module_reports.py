@@ -12,7 +12,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.modules.module_outcomes import Outcome, accepted_status, refused_status
 from kymatui.engine.controllers.kyma.kyma_context import KymaContext
-from kymatui.engine.controllers.kyma.kyma_status import KymaStatus
+from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites
 from kymatui.engine.controllers.kyma.module_planning import ModulePlanner, PlannedModule
 from kymatui.errors import CancelledError, KymatuiError
@@ -27,7 +27,7 @@ class ModuleReports:
         self._context = context
         self._planner = ModulePlanner(context)
 
-    def reconcile(self, kyma: Kyma, status: KymaStatus, cancel: threading.Event) -> None:
+    def reconcile(self, kyma: Kyma, status: KymaStatusDraft, cancel: threading.Event) -> None:
         """Write all Manifests, then the status in memory, then delete the Manifests of modules that are disabled.
 
         Raises the first error of a Manifest after all were tried; the status in memory is then unchanged.
@@ -50,7 +50,7 @@ class ModuleReports:
         for ref in self._follow_removed(kyma, status, cancel):
             writes.delete(ref)
 
-    def _follow_removed(self, kyma: Kyma, status: KymaStatus, cancel: threading.Event) -> list[ObjectRef]:
+    def _follow_removed(self, kyma: Kyma, status: KymaStatusDraft, cancel: threading.Event) -> list[ObjectRef]:
         """Take the state of disabled modules from their Manifests, drop those without one; return the Manifests."""
         gone, left = [], []
         for entry in status.modules:

@@ -54,7 +54,7 @@ def manifest_name(kyma: str, component: str, module: str) -> str:
     return name if len(name) < 63 else name[:62].rstrip("-")
 
 
-class KymaController:
+class SimulatedKymaController:
     """Reconciles Kymas. `runtime` returns the cluster whose own Kyma defines the modules, if any."""
 
     name = "lifecycle/kymas"

@@ -14,7 +14,7 @@ from kymatui.sandbox.registry.registry_server import SandboxRegistry
 from kymatui.sandbox.world.lifecycle.catalog_sync import CatalogSync, limits_of, synchronize
 from kymatui.sandbox.world.lifecycle.kind_index import KindIndex
 from kymatui.sandbox.world.lifecycle.kyma_controller import RESOURCE as KYMAS
-from kymatui.sandbox.world.lifecycle.kyma_controller import KymaController
+from kymatui.sandbox.world.lifecycle.kyma_controller import SimulatedKymaController
 from kymatui.sandbox.world.lifecycle.manifest_controller import SimulatedManifestController
 from kymatui.sandbox.world.lifecycle.manifest_installer import Installer
 from kymatui.sandbox.world.modules.module_announcement import PREFIX
@@ -38,7 +38,7 @@ class RuntimeCluster:
 class _Echo:
     """Forwards changes of a runtime's Kyma and workloads to the control plane's controllers."""
 
-    def __init__(self, name: str, kymas: KymaController, manifests: SimulatedManifestController) -> None:
+    def __init__(self, name: str, kymas: SimulatedKymaController, manifests: SimulatedManifestController) -> None:
         self.name = f"echo/{name}"
         self._kymas = kymas
         self._manifests = manifests
@@ -111,7 +111,7 @@ def _lifecycle(
     runtimes: Mapping[str, RuntimeCluster],
     installers: Mapping[str, Installer],
     registry: SandboxRegistry,
-) -> tuple[KymaController, SimulatedManifestController]:
+) -> tuple[SimulatedKymaController, SimulatedManifestController]:
     def runtime(kyma: Obj) -> tuple[LocalClient, StoreReader] | None:
         found = runtimes.get(kyma["metadata"]["name"])
         return (found.controllers.context.client, found.controllers.context.observer) if found else None
@@ -122,7 +122,7 @@ def _lifecycle(
     def concerns(kyma: str) -> bool:
         return kyma in runtimes
 
-    kymas = KymaController(control.context, registry.store, registry.address, runtime, concerns)
+    kymas = SimulatedKymaController(control.context, registry.store, registry.address, runtime, concerns)
     manifests = SimulatedManifestController(control.context, registry.store, target, concerns)
     control.add(kymas)
     control.add(manifests)

@@ -6,29 +6,28 @@ import threading
 from collections import OrderedDict
 from typing import Final
 
-from kymatui.adapters.oci.docker_credentials import DockerCredentials
-from kymatui.adapters.oci.component_versions import fetch_component
-from kymatui.adapters.oci.registry import Registry
+from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.actions.bundle.stored_components import require_component
 from kymatui.errors import ConfigurationError
 from kymatui.ocm import ComponentDescriptor
+from kymatui.ocm.component_location import ComponentLocation
 
 _MOST: Final = 512
 
 
-class RegistryComponents:
+class ComponentCache:
     """Implements `Components` of the Kyma controller; thread-safe."""
 
-    def __init__(self, address: str, *, ca: str | None = None) -> None:
-        self._address = address
-        self._registry = Registry(
-            credentials=DockerCredentials().find, insecure=address.startswith("http://"), ca=ca
-        )
+    def __init__(self, store: ArtifactStore, base: str) -> None:
+        """Read from the registry `base` ("host[:port][/prefix]"), "" if none is configured."""
+        self._store = store
+        self._base = base
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, str], ComponentDescriptor] = OrderedDict()
 
     def component(self, name: str, version: str) -> ComponentDescriptor:
-        """Return the descriptor of a version. Raise RegistryError, DescriptorError, ConfigurationError."""
-        if not self._address:
+        """Return the descriptor of a version. Raise RegistryError, DescriptorError, SourceError, ConfigurationError."""
+        if not self._base:
             raise ConfigurationError(
                 f"component {name}:{version} is in no known registry", hint="start the operator with --registry URL"
             )
@@ -37,7 +36,7 @@ class RegistryComponents:
             if (known := self._known.get(key)) is not None:
                 self._known.move_to_end(key)
                 return known
-        found = fetch_component(self._registry, self._address, name, version).descriptor
+        found = require_component(self._store, ComponentLocation(self._base, name, version)).descriptor
         with self._lock:
             self._known[key] = found
             while len(self._known) > _MOST:
