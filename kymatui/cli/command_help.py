@@ -171,15 +171,6 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui operator run --registry https://registry.example.org/modules --workers 8",
         "kymatui operator run --controllers manifest --resync 10m",
     ),
-    "operator manifests": (
-        "kymatui operator manifests --image registry.example.org/kymatui:0.1.0 | kubectl apply -f -",
-        "kymatui operator manifests --image kymatui:0.1.0 --controllers watcher --replicas 1 -o json",
-    ),
-    "operator run": (
-        "kymatui operator run --registry https://registry.example.org/modules",
-        "kymatui operator run --single-cluster --registry http://localhost:5000 --interval 10s",
-        "kymatui operator run --restricted-modules billing,audit --maintenance-policy policy.json",
-    ),
     "reconcile": (
         "kymatui reconcile manifest keda -n kcp-system",
         "kymatui reconcile manifest keda -n kcp-system -o json",
@@ -302,6 +293,15 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "bundle where": (
         "kymatui bundle where kyma-project.io/module/keda:1.6.0 --registry registry.example/modules",
         "kymatui bundle where registry.example//kyma-project.io/module/keda:1.6.0 --mapping sha256-digest",
+    ),
+    "operator run": (
+        "kymatui operator run --registry https://registry.example.org/modules",
+        "kymatui operator run --single-cluster --registry http://localhost:5000 --interval 10s",
+        "kymatui operator run --restricted-modules billing,audit --maintenance-policy policy.json",
+    ),
+    "operator manifests": (
+        "kymatui operator manifests --image registry.example.org/kymatui:0.1.0   # for kubectl apply -f -",
+        "kymatui operator manifests --image kymatui:0.1.0 --controllers watcher --replicas 1 -o json",
     ),
     "sandbox up": (
         "kymatui sandbox up --kubeconfig sandbox.yaml --settled",
