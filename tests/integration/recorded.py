@@ -1,0 +1,147 @@
+"""The operator on two clusters, and the recordings of what the real lifecycle-manager did there.
+
+The recordings and the program that plays them are reference data (../shared/klm), which not every checkout has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+from kymatui.actions.operator_deployment import DeploymentOptions, operator_objects
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
+from tests.sandboxes.starting import ready_sandbox
+
+ROOT = Path(__file__).resolve().parents[2]
+KLM = next((one / "shared" / "klm" for one in ROOT.parents if (one / "shared" / "klm" / "replay.py").is_file()), None)
+PATIENCE = 40.0
+ACCESS = {
+    "ServiceAccount": "/api/v1/namespaces/{0}/serviceaccounts",
+    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/{0}/roles",
+    "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/{0}/rolebindings",
+}
+HOME = "kcp-system"
+
+
+def load() -> ModuleType:
+    """Return the program that plays recordings."""
+    assert KLM is not None
+    if "klm_replay" not in sys.modules:
+        spec = importlib.util.spec_from_file_location("klm_replay", KLM / "replay.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["klm_replay"] = module
+        spec.loader.exec_module(module)
+    return sys.modules["klm_replay"]
+
+
+@dataclass(frozen=True)
+class RecordedPair:
+    """A control plane and a runtime without modules, and the operator with the permissions that are printed for it."""
+
+    replay: ModuleType
+    player: Any
+    operator: Any
+    scenarios: dict[str, Any]
+    log: Path
+
+    def play(self, name: str) -> None:
+        """Play a scenario; fail at the first step in which a cluster does not get into the recorded state."""
+        self.player.scenario = self.scenarios[name]
+        self.operator.stop()
+        self.replay.reset(self.player.kcp, self.player.skr)
+        try:
+            self.player.act({"do": "start"})
+            for step in self.player.scenario["steps"]:
+                self._play(step)
+        finally:
+            self.operator.stop()
+
+    def _play(self, step: dict[str, Any]) -> None:
+        """Do a step's actions; wait until both clusters are in the recorded state, in the recorded order."""
+        events = self.replay.Events([self.player.kcp, self.player.skr]) if step.get("before") else None
+        try:
+            for action in step["do"]:
+                self.player.act(action)
+            end = time.monotonic() + PATIENCE
+            while wrong := self.replay.compare(step["state"], self.player.state(), step.get("loose", []))[0]:
+                assert time.monotonic() < end, f"{step['name']}: {wrong[:5]}"
+                time.sleep(0.15)
+            if events is not None:
+                late = [why for rule in step["before"] if (why := events.check(rule))]
+                assert late == [], step["name"]
+        finally:
+            if events is not None:
+                events.close()
+
+
+@contextlib.contextmanager
+def recorded_pair(folder: Path) -> Iterator[RecordedPair]:
+    """Yield a pair of clusters; the runtime's kubeconfig is an administrator's, as in access Secrets."""
+    assert KLM is not None
+    replay = load()
+    with ready_sandbox("kcp", "skr") as sandbox, (folder / "operator.log").open("ab") as log:
+        config = yaml.safe_load(sandbox.kubeconfig.read_text())
+        files = {name: folder / f"{name}.yaml" for name in ("kcp", "skr")}
+        for name, path in files.items():
+            path.write_text(yaml.safe_dump({**config, "current-context": name}))
+        kcp, skr = (replay.Cluster(name, path) for name, path in files.items())
+        fixtures = replay.load(KLM / "fixtures.json.gz")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # publish leaves its connection to the garbage collector
+            replay.publish(sandbox.registry, fixtures)
+        for body in kyma_definitions():
+            created(kcp, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body)
+        replay.prepare(kcp, None)
+        operators = folder / "operator.yaml"
+        operators.write_text(yaml.safe_dump(as_operator(kcp, {**config, "current-context": "kcp"})))
+        command = (
+            f"{sys.executable} -m kymatui operator run --kubeconfig {{kcp}} --registry http://{{registry}} "
+            "--restricted-modules {restricted} --maintenance-policy {policy} --interval 300ms"
+        )
+        names = {"kcp": str(operators), "skr": str(files["skr"]), "registry": sandbox.registry}
+        operator = replay.Operator(command, names, log)
+        player = replay.Player(kcp, skr, sandbox.registry, operator, fixtures)
+        player.patience = PATIENCE
+        scenarios = {one["name"]: one for one in replay.load(KLM / "recordings.json.gz")["scenarios"]}
+        try:
+            yield RecordedPair(replay, player, operator, scenarios, folder / "operator.log")
+        finally:
+            operator.stop()
+            for cluster in (kcp, skr):
+                cluster.local.con.close()
+
+
+def as_operator(kcp: Any, config: dict[str, Any]) -> dict[str, Any]:
+    """Create what `kymatui operator manifests` prints as access; return a kubeconfig with its token."""
+    for body in operator_objects(DeploymentOptions("kymatui:1", HOME)):
+        if body["kind"] in ACCESS:
+            created(kcp, ACCESS[body["kind"]].format(body["metadata"].get("namespace")), body)
+    path = f"{ACCESS['ServiceAccount'].format(HOME)}/kymatui-operator/token"
+    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    token = created(kcp, path, asked)["status"]["token"]
+    contexts = [
+        {**one, "context": {**one["context"], "user": "operator"}} if one["name"] == "kcp" else one
+        for one in config["contexts"]
+    ]
+    return {**config, "contexts": contexts, "users": [{"name": "operator", "user": {"token": token}}]}
+
+
+def created(cluster: Any, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    status, answer = cluster.call("POST", path, body)
+    assert status in (200, 201, 409), answer
+    found: dict[str, Any] = answer
+    return found
