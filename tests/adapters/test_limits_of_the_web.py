@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,11 @@ from tests.adapters import hostile
 from tests.adapters.clusters import Exchange, serving
 
 Attack = Callable[[Exchange], None]
-BOMB = gzip.compress(b" " * 100_000_000, 1)
+
+
+@cache
+def bomb() -> bytes:
+    return gzip.compress(b" " * 100_000_000, 1)
 
 
 def packed(body: bytes, encoding: str = "gzip", **headers: str) -> Attack:
@@ -48,9 +53,9 @@ def test_manifests_tags_referrers_and_errors_of_a_registry_are_bounded() -> None
     )
     for use in uses:
         with pytest.raises(RegistryError, match=r"is larger than 8 MiB|is longer than 4194304 bytes"):
-            on_registry(packed(BOMB), use)
+            on_registry(packed(bomb()), use)
         with pytest.raises(RegistryError, match="is larger than 8 MiB"):
-            on_registry(lambda exchange: exchange.answer(404, BOMB, {"Content-Encoding": "gzip"}), use)
+            on_registry(lambda exchange: exchange.answer(404, bomb(), {"Content-Encoding": "gzip"}), use)
         with pytest.raises(RegistryError, match="which was not requested"):
             on_registry(packed(b"x", "br"), use)
 
@@ -106,7 +111,7 @@ def test_a_deep_manifest_is_an_error() -> None:
 
 @pytest.mark.parametrize("encoding", ["gzip", ""])
 def test_a_blob_that_is_longer_than_it_says_is_not_read_to_its_end(encoding: str) -> None:
-    content = BOMB if encoding else b" " * 1_000_000
+    content = bomb() if encoding else b" " * 1_000_000
     digest = f"sha256:{hashlib.sha256(b'x').hexdigest()}"
     with serving(lambda exchange: exchange.answer(200, content, {"Content-Encoding": encoding})) as address:
         found = Registry(insecure=True).read_blob(
@@ -138,7 +143,7 @@ def test_a_registry_that_drips_is_left_by_its_deadline(monkeypatch: pytest.Monke
 
 
 def test_an_index_is_bounded_in_bytes_and_in_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving(packed(BOMB)) as address, pytest.raises(RegistryError, match="is longer than"):
+    with serving(packed(bomb())) as address, pytest.raises(RegistryError, match="is longer than"):
         ChartFetcher().index(address)
     monkeypatch.setattr(chart_fetcher, "MOST_INDEX_ENTRIES", 1000)
     body = b"apiVersion: v1\nentries: {a: [" + b"[]," * 1000 + b"]}"
@@ -148,7 +153,7 @@ def test_an_index_is_bounded_in_bytes_and_in_entries(monkeypatch: pytest.MonkeyP
 
 
 def test_a_catalog_is_bounded() -> None:
-    with serving(packed(BOMB)) as address, pytest.raises(RegistryError, match=f"{size_limits.LARGEST_CATALOG} bytes"):
+    with serving(packed(bomb())) as address, pytest.raises(RegistryError, match=f"{size_limits.LARGEST_CATALOG} bytes"):
         read_catalog(f"{address}/all-modules.yaml")
     deep = b"a: " + b"[" * 100_000
     too_deep = pytest.raises(ConfigurationError, match="max depth")

@@ -6,6 +6,7 @@ import gzip
 import json
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,6 @@ def test_redirects_end(use: Use) -> None:
     assert count[0] == 6
 
 
-BOMB = gzip.compress(b" " * 300_000_000, 1)
-
-
 def test_sessions_leave_the_bodies_of_redirects_unread() -> None:
     packed = leading(302, "/moved", gzip.compress(b" " * 1_000_000), **{"Content-Encoding": "gzip"})
     with serving(packed) as address:
@@ -73,16 +71,23 @@ def test_sessions_leave_the_bodies_of_redirects_unread() -> None:
                 assert response.raw.tell() == 0
 
 
+@cache
+def bomb() -> bytes:
+    return gzip.compress(b" " * 300_000_000, 1)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells of memory")
 @pytest.mark.parametrize(
     "words", [("helm", "show", "chart", "web", "--repo", "URL"), ("helm", "pull", "oci://HOST/a:1")]
 )
 def test_packed_redirects_cost_less_than_300_mb(words: tuple[str, ...], tmp_path: Path) -> None:
+    packed = bomb()
+
     def respond(exchange: Exchange) -> None:
         if exchange.query:
             exchange.answer(404, b"")
         else:
-            leading(302, f"{exchange.path}?moved=1", BOMB, **{"Content-Encoding": "gzip"})(exchange)
+            leading(302, f"{exchange.path}?moved=1", packed, **{"Content-Encoding": "gzip"})(exchange)
 
     with serving(respond) as address:
         named = [word.replace("URL", address).replace("HOST", _host(address)) for word in words]
