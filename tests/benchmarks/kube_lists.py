@@ -122,8 +122,9 @@ def work(way: str, port: int) -> Callable[[], int]:
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.objects.api_resource import ApiResource
     from kymatui.adapters.kube.watch.projections import MetadataOnly
-    from kymatui.adapters.kube.watch.watch import Watch, WatchSubject
+    from kymatui.adapters.kube.watch.watch import Watch
     from kymatui.adapters.kube.watch.watch_cache import Store
+    from kymatui.adapters.kube.watch.watch_subject import WatchSubject
     from kymatui.domain.snapshot.snapshots import FeedState
     from tests.adapters.clusters import transport
 

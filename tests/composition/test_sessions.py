@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kymatui.adapters.kube.watch.watch import WatchTiming
+from kymatui.adapters.kube.watch.watch_subject import WatchTiming
 from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.domain.catalog.catalog import build_catalog

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.kube.watch.watch import WatchTiming
+from kymatui.adapters.kube.watch.watch_subject import WatchTiming
 from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
 from kymatui.adapters.sessions.feeds.watched_kinds import WATCHED_KINDS
 from kymatui.domain.catalog.catalog import build_catalog

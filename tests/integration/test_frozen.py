@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from kymatui.adapters.kube.transport.heartbeat import Heartbeat, HeartbeatTiming
-from kymatui.adapters.kube.watch.watch import WatchTiming
+from kymatui.adapters.kube.watch.watch_subject import WatchTiming
 from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession, open_session
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions

@@ -66,7 +66,7 @@ class Heartbeat:
         """Return since when and why the server does not answer; None while it does."""
         return self._silence
 
-    def listen(self, changed: Callable[[], None], pulse: HeartbeatTiming) -> None:
+    def listen(self, changed: Callable[[], None], pulse: HeartbeatTiming | None = None) -> None:
         """Call `changed` from the heartbeat's thread whenever the server stops or starts to answer.
 
         The first listener starts the thread with its pulse.
@@ -76,7 +76,8 @@ class Heartbeat:
             self._listeners = (*self._listeners, changed)
             if first:
                 self._stopped = threading.Event()
-                run = threading.Thread(target=self._run, args=(pulse, self._stopped), name="heartbeat", daemon=True)
+                timing = pulse or HeartbeatTiming()
+                run = threading.Thread(target=self._run, args=(timing, self._stopped), name="heartbeat", daemon=True)
                 run.start()
 
     def forget(self, changed: Callable[[], None]) -> None:

@@ -13,7 +13,7 @@ from kymatui.adapters.kube.transport.streams import AnswerStream
 from kymatui.adapters.kube.watch.object_changes import WatchedChanges
 from kymatui.adapters.kube.watch.object_recording import WatchedObjects
 from kymatui.adapters.kube.watch.projections import MetadataOnly
-from kymatui.adapters.kube.watch.watch import WatchTiming
+from kymatui.adapters.kube.watch.watch_subject import WatchTiming
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.logs.log_query import LogQuery
 from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind, ServedKind

@@ -29,7 +29,7 @@ from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerEr
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch import WatchTiming
+    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey
     from kymatui.domain.kyma.maintenance_windows import ControllerSettings
     from kymatui.domain.plans.cluster_target import ClusterTarget

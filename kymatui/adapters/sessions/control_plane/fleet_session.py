@@ -23,7 +23,7 @@ from kymatui.errors import ForbiddenError, KymatuiError, NotFoundError, ServerEr
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch import WatchTiming
+    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
     from kymatui.domain.fleet.runtimes import Runtime
     from kymatui.domain.kubernetes.object_meta import MalformedObject
     from kymatui.domain.plans.cluster_target import ClusterTarget

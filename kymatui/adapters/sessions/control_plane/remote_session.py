@@ -19,7 +19,7 @@ from kymatui.errors import KymatuiError
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch import WatchTiming
+    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
     from kymatui.adapters.sessions.cluster.controller_rules import FoundRules
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.domain.remote.watcher_chains import WatcherChain

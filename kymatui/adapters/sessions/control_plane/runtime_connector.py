@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.auth.connection import Connection
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch import WatchTiming
+    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.adapters.sessions.cluster.session_options import SessionOptions
     from kymatui.domain.fleet.fleet_tracker import RuntimeKey

@@ -26,7 +26,7 @@ from kymatui.errors import KymatuiError, UnreachableError
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-    from kymatui.adapters.kube.watch.watch import WatchTiming
+    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.adapters.sessions.cluster.controller_rules import FoundRules
     from kymatui.adapters.sessions.control_plane.shared_feeds import ControlPlane

@@ -14,8 +14,9 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState, Object
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
     from kymatui.adapters.kube.objects.api_resource import ApiResource
-    from kymatui.adapters.kube.watch.watch import Watch, WatchTiming
+    from kymatui.adapters.kube.watch.watch import Watch
     from kymatui.adapters.kube.watch.watch_cache import RowStore, Store
+    from kymatui.adapters.kube.watch.watch_subject import WatchTiming
 
 
 _AT_ONCE = 6
@@ -69,7 +70,8 @@ class Feeds:
 
         `only` one namespace, `labels` and `fields` select; of `newest` objects only the last so many are kept (0: all).
         """
-        from kymatui.adapters.kube.watch.watch import Watch, WatchSubject
+        from kymatui.adapters.kube.watch.watch import Watch
+        from kymatui.adapters.kube.watch.watch_subject import WatchSubject
 
         line = self._line(name, newest)
         with self._lock:
@@ -89,12 +91,10 @@ class Feeds:
 
     def _listen(self) -> None:
         """Hear of a server that stops answering; lists that are asked for once say so themselves."""
-        from kymatui.adapters.kube.watch.watch import WatchTiming
-
         with self._lock:
             first, self._listens = not self._listens and self._turns is None, True
         if first:
-            self._client.heartbeat.listen(self._changed, (self._timing or WatchTiming()).pulse)
+            self._client.heartbeat.listen(self._changed, self._timing.pulse if self._timing else None)
 
     def expect_rows(self, name: str, read: Callable[[Object], Any]) -> RowStore:
         """Store only the result of `read` per object of a feed; call it before `follow`."""

@@ -1,0 +1,259 @@
+"""One list or one stream of events of a kind, read into a store.
+
+Where the server supports it, list and watch are one request (`sendInitialEvents`); else pages and a watch from the
+list's resource version.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from kymatui.adapters.http.size_limits import MOST_OBJECTS
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.objects.chunked_list import PAGE
+from kymatui.adapters.kube.objects.decoder import Decoder, event_decoder
+from kymatui.adapters.kube.objects.memory_budget import BudgetClaim
+from kymatui.adapters.kube.transport import status_errors
+from kymatui.adapters.kube.transport.streams import AnswerStream
+from kymatui.adapters.kube.transport.transport import JSON, Request
+from kymatui.adapters.kube.watch.watch_cache import Key, Object, Store, key_of
+from kymatui.adapters.kube.watch.watch_subject import WatchSubject, WatchTiming
+from kymatui.errors import (
+    CancelledError,
+    InvalidError,
+    KymatuiError,
+    OversizedAnswerError,
+    ServerError,
+    UnreachableError,
+)
+
+PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
+PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
+_INITIAL_END = "k8s.io/initial-events-end"
+_HEADERS = 30.0  # seconds for the server to send headers, and between two parts of a list
+
+
+class WatchReader:
+    """Reads lists and events of a kind into a store, and remembers up to which version.
+
+    `version` is the resource version up to which the store is complete, "" before the first list; `heard` is when the
+    server last sent something, in seconds of the Unix clock; `namespace` is the namespace to read, "" for all.
+    `on_live` is called when the store is complete. `stopped` ends every read; with `abandonable`, pages are requested
+    in threads of their own, which end at once.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        subject: WatchSubject,
+        store: Store,
+        timing: WatchTiming,
+        stopped: threading.Event,
+        on_live: Callable[[], None],
+        *,
+        abandonable: bool,
+    ) -> None:
+        self.subject = subject
+        self.store = store
+        self.version = ""
+        self.heard = 0.0
+        self.namespace = ""
+        self._client = client
+        self._timing = timing
+        self._stopped = stopped
+        self._on_live = on_live
+        self._abandonable = abandonable
+        self._decoder = Decoder(subject.decode)
+        self._lock = threading.Lock()
+        self._stream: AnswerStream | None = None
+        self._pages = False
+
+    def close(self) -> None:
+        """Close the stream that is being read."""
+        with self._lock:
+            stream = self._stream
+        if stream is not None:
+            stream.close()
+
+    def resume(self) -> None:
+        """Follow from the known version; without one, list first. Return when the server ends the stream."""
+        if self.version:
+            self._follow(initial=False)
+        elif self._client.streams_lists and not self._pages:
+            self._stream_list()
+        else:
+            self.read_list()
+            self._follow(initial=False)
+
+    def read_list(self) -> None:
+        """List page by page, and replace what the store has."""
+        found: dict[Key, Object] = {}
+        claim = BudgetClaim(self._client.ledger)
+        version = ""
+        accept = PARTIAL_LIST if self.subject.metadata_only else JSON
+        pages = self._client.pages(
+            self.subject.resource,
+            self.namespace,
+            labels=self.subject.labels,
+            fields=self.subject.fields,
+            decode=self.subject.decode,
+            accept=accept,
+            strict=False,  # the catalog shows malformed objects as problems, beside the good ones
+            # An abandonable request needs its own thread; this thread may itself be abandoned.
+            cancel=self._stopped if self._abandonable else None,
+        )
+        for page in pages:
+            if self._stopped.is_set():
+                raise CancelledError("stopped between two pages")
+            part = {key_of(item): self._kept(item) for item in page.items}
+            claim.add(sum(map(self.store.weigh, part.values())))
+            found.update(part)
+            self.store.arrive(part)
+            version = page.resource_version
+        self.version = version
+        claim.release()
+        self._take(found)
+
+    def _stream_list(self) -> None:
+        """List and follow in one request, or in two if the server or its storage cannot stream lists."""
+        try:
+            self._follow(initial=True)
+        except (InvalidError, ServerError):
+            if self.version:  # the list was complete: something else failed
+                raise
+            # The server is too old, its feature gate is off, or its etcd cannot report progress; other kinds need not
+            # try.
+            self._client.streams_lists = False
+            self.read_list()
+            self._follow(initial=False)
+
+    def _follow(self, *, initial: bool) -> None:
+        seconds = int(240 + self._timing.spread() * 60)
+        stream = self._client.transport.stream(self._request(seconds, initial=initial), self._stopped)
+        with self._lock:
+            self._stream = stream
+        try:
+            if self._stopped.is_set():
+                return
+            if not initial:
+                self._announce()
+                stream.patience(seconds + 15.0)
+            self._read(stream, seconds, initial=initial)
+        finally:
+            with self._lock:
+                self._stream = None
+            stream.close()
+
+    def _request(self, seconds: int, *, initial: bool) -> Request:
+        query = [("watch", "true"), ("allowWatchBookmarks", "true"), ("timeoutSeconds", str(seconds))]
+        if initial:
+            query += [("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")]
+        else:
+            query.append(("resourceVersion", self.version))
+        selectors = (("labelSelector", self.subject.labels), ("fieldSelector", self.subject.fields))
+        query += [(name, text) for name, text in selectors if text]
+        accept = PARTIAL if self.subject.metadata_only else JSON
+        path = self.subject.resource.path(self.namespace)
+        return Request("GET", path, query, accept=accept, timeout=(5.0, _HEADERS), lasts=seconds + 60.0)
+
+    def _read(self, stream: AnswerStream, seconds: int, *, initial: bool) -> None:
+        """Read events; those of the initial list are collected until the list is complete."""
+        events = event_decoder()
+        claim = BudgetClaim(self._client.ledger)
+        incoming: dict[Key, Object] | None = {} if initial else None
+        part: dict[Key, Object] = {}
+        try:
+            for line in stream.lines():
+                if self._stopped.is_set():
+                    return
+                if not line.strip():
+                    continue
+                self.heard = self._timing.now()
+                event = _decoded(events, line)
+                if event.type == "ERROR":
+                    raise self._told(bytes(event.object))
+                item = self._decoder.object(event.object)
+                if event.type == "BOOKMARK":
+                    self.version = _version(item)
+                    if incoming is not None and _ends_list(item):
+                        claim.release()
+                        self._take(incoming)
+                        incoming = None
+                        stream.patience(seconds + 15.0)
+                elif incoming is not None:
+                    incoming[key_of(item)] = part[key_of(item)] = kept = self._kept(item)
+                    claim.add(self.store.weigh(kept))
+                    self._require_bounded(incoming)
+                    part = self._passed_on(part)
+                else:
+                    self.version = _version(item) or self.version
+                    self._apply(event.type, item)
+        except UnreachableError:
+            if incoming is not None:
+                self._pages = True  # a proxy does not mark the end of a streamed list
+            raise
+        if incoming is not None and not self._stopped.is_set():
+            self.version, self._pages = "", True
+            raise UnreachableError(f"the list of {self.subject.resource.name} ended before it was complete")
+
+    def _require_bounded(self, incoming: dict[Key, Object]) -> None:
+        if len(incoming) > MOST_OBJECTS:
+            name = self.subject.resource.name
+            raise OversizedAnswerError(f"the list of {name} has more than {MOST_OBJECTS:,} objects")
+
+    def _passed_on(self, part: dict[Key, Object]) -> dict[Key, Object]:
+        """Pass a full page of a streamed list to the store and return what remains for the next page."""
+        if len(part) < PAGE:
+            return part
+        self.store.arrive(part)
+        return {}
+
+    def _apply(self, kind: str, item: Object) -> None:
+        if kind == "DELETED":
+            self.store.drop(key_of(item))
+        elif kind in ("ADDED", "MODIFIED"):
+            self.store.put(key_of(item), self._kept(item))
+
+    def _kept(self, item: Object) -> Any:
+        """Restore the kind of an object read as metadata, since the server labels it PartialObjectMetadata."""
+        if self.subject.metadata_only:
+            kind = self.subject.resource.gvk
+            item = {**item, "apiVersion": kind.api_version, "kind": kind.kind}
+        return self.store.keep(item)
+
+    def _told(self, body: bytes) -> KymatuiError:
+        document = status_errors.status_object(body) or {}
+        code = document.get("code")
+        path = self.subject.resource.path(self.namespace)
+        asked = status_errors.SentRequest("WATCH", path, self._client.transport.connection.endpoint.server)
+        return status_errors.error_of_status(asked, code if isinstance(code, int) else 500, document)
+
+    def _take(self, found: dict[Key, Object]) -> None:
+        self.store.replace(found)
+        self._announce()
+
+    def _announce(self) -> None:
+        self.heard = self._timing.now()
+        self._on_live()
+
+
+def _decoded(events: Any, line: bytes) -> Any:
+    import msgspec
+
+    try:
+        return events.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ServerError(f"the watch sent an invalid event: {error}") from error
+
+
+def _version(item: Object) -> str:
+    metadata = item.get("metadata")
+    return str(metadata.get("resourceVersion") or "") if isinstance(metadata, dict) else ""
+
+
+def _ends_list(item: Object) -> bool:
+    metadata = item.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return isinstance(annotations, dict) and annotations.get(_INITIAL_END) == "true"

@@ -1,0 +1,55 @@
+"""What a watch follows, and its clocks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kymatui.adapters.kube.objects.api_resource import ApiResource
+from kymatui.adapters.kube.transport.heartbeat import HeartbeatTiming
+from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+
+
+@dataclass(frozen=True, slots=True)
+class WatchTiming:
+    """The clocks of watches, replaceable in tests.
+
+    `wait(event, seconds)` returns whether the event was set.
+    """
+
+    now: Callable[[], float] = time.time
+    wait: Callable[[threading.Event, float], bool] = threading.Event.wait
+    spread: Callable[[], float] = JITTER_RANDOM.random
+    slow: float = 180.0  # between two attempts after a refusal
+    poll: float = 30.0  # between two lists where watching is not allowed
+    pulse: HeartbeatTiming = field(default_factory=HeartbeatTiming)
+
+    def backoff(self, attempt: int) -> float:
+        """Return 0.5, 1, 2 … 30 seconds, reduced by up to half so that clients do not return together."""
+        longest: float = min(30.0, 0.5 * 2.0 ** min(attempt, 10))
+        return longest * (0.5 + self.spread() / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSubject:
+    """The objects to watch: in all namespaces, or if forbidden, in the first allowed of `namespaces`.
+
+    With `only`, just that namespace; `labels` and `fields` are selectors.
+    """
+
+    resource: ApiResource
+    namespaces: tuple[str, ...] = ()
+    decode: Any = field(default=None, compare=False)
+    metadata_only: bool = False
+    only: str = ""
+    labels: str = ""
+    fields: str = ""
+
+    @property
+    def scopes(self) -> Sequence[str]:
+        if self.only:
+            return (self.only,)
+        return ("", *self.namespaces) if self.resource.namespaced else ("",)
