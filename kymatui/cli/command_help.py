@@ -13,7 +13,7 @@ from kymatui.cli.output.program_name import example_as_started
 from kymatui.errors import nearest_names
 
 GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
-    ("read a cluster", ("catalog", "module", "checks", "events", "logs", "drift", "audit", "diagnose")),
+    ("read a cluster", ("catalog", "module", "checks", "versions", "events", "logs", "drift", "audit", "diagnose")),
     (
         "change what the Kyma requests",
         ("enable", "disable", "channel", "policy", "manage", "unmanage", "label", "edit"),
@@ -42,6 +42,11 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "checks": (
         "kymatui checks keda --explain           # each rule with the expected and the actual value",
         "kymatui checks keda --mode strict       # as documented, not as lifecycle-manager evaluates",
+    ),
+    "versions": (
+        "kymatui versions keda                   # where each version is available",
+        "kymatui versions keda 1.8.2             # what differs from the installed version, and who is affected",
+        "kymatui versions keda 1.6.0 1.8.2 -o md",
     ),
     "events": (
         "kymatui events keda",

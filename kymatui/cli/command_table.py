@@ -80,6 +80,12 @@ COMMANDS: tuple[CommandEntry, ...] = (
     CommandEntry("module", "print everything known about a module", "kymatui.cli.commands.inspect.module", reads),
     CommandEntry("checks", "explain a module's state, rule by rule", "kymatui.cli.commands.inspect.checks", reads),
     CommandEntry(
+        "versions",
+        "list a module's versions, or compare two of them",
+        "kymatui.cli.commands.inspect.versions",
+        reads,
+    ),
+    CommandEntry(
         "events",
         "list the events of a module's objects and Pods",
         "kymatui.cli.commands.inspect.events",

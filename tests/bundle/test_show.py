@@ -117,7 +117,11 @@ def test_diff_compares_images_and_objects_by_section(host: str, capsys: pytest.C
     assert [(one["path"], one["after"]) for one in found["CRDs"]] == [
         ("CustomResourceDefinition/things.acme.org.spec.scope", "Namespaced")
     ]
-    assert [(one["change"], one["path"]) for one in found["RBAC"]] == [("added", "ClusterRole/wide")]
+    assert [(one["change"], one["path"]) for one in found["RBAC"]] == [
+        ("added", "ClusterRole/wide"),
+        ("added", "ClusterRole/wide secrets"),
+        ("added", "ClusterRole/wide privilege"),
+    ]
     assert [(one["change"], one["path"]) for one in found["objects"]] == [
         ("changed", "ConfigMap/a.data.x"),
         ("removed", "Service/gone"),
@@ -125,7 +129,12 @@ def test_diff_compares_images_and_objects_by_section(host: str, capsys: pytest.C
     assert run(host, "diff", f"{host}/p//{NAME}:1.0.0", f"{host}/p//{NAME}:1.1.0") == 2
     out = capsys.readouterr().out
     assert "images (1 difference)\n  ~ manager: reg.io/manager:1 → reg.io/manager:2\n" in out
-    assert "RBAC (1 difference)\n  + ClusterRole/wide\n" in out
+    rights = [
+        "  + ClusterRole/wide",
+        "  + ClusterRole/wide secrets: get",
+        "  + ClusterRole/wide privilege: reads Secrets",
+    ]
+    assert "\n".join(["RBAC (3 differences)", *rights, ""]) in out
 
 
 def test_diff_of_equal_components_is_silent(host: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,6 +30,7 @@ READING = {
     "catalog": ["catalog"],
     "module": ["module", "moduleaa"],
     "checks": ["checks", "moduleaa", "--explain"],
+    "versions": ["versions", "moduleaa"],
     "drift": ["drift"],
     "audit": ["audit"],
     "plan": ["plan", "shop", "--chart", "CHART", "-n", "shop"],
@@ -170,6 +171,7 @@ def seen() -> list[tuple[str, str]]:
 def world(
     cluster: Cluster, seen: list[tuple[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
+    monkeypatch.chdir(tmp_path)  # where `diagnose` leaves its archive
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
@@ -311,6 +313,7 @@ def test_the_same_example_writes_where_it_may(name: str, world: World, seen: lis
 
 
 def test_the_log_of_a_real_server_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setattr("kymatui.cli.commands.program.sandbox.serve_sandbox", lambda **_: 0)
     with told_sandbox() as running:

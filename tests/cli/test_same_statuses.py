@@ -20,7 +20,8 @@ MODULE_COMMANDS = {
     **{
         name: f"{name} NAME"
         for name in (
-            *("module", "checks", "events", "logs", "enable", "disable", "manage", "unmanage", "install", "upgrade"),
+            *("module", "checks", "versions", "events", "logs", "enable", "disable", "manage", "unmanage"),
+            *("install", "upgrade"),
             *("plan", "check", "adopt", "manifest", "delete", "finalizers", "diagnose", "edit"),
         )
     },
@@ -64,6 +65,7 @@ UNKNOWN_NAMESPACE = {name: words for name, words in UNKNOWN_CONTEXT.items() if n
 
 @pytest.fixture(autouse=True)
 def _at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # where `diagnose` leaves its archive
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(sys, "stdin", io.StringIO())

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from kymatui.actions.modules.version_report import compare_templates
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.change_history import ModuleChange
 from kymatui.domain.catalog.object_tree import build_tree
@@ -24,7 +25,6 @@ from kymatui.domain.modules.status_paths import evaluate_path
 from kymatui.domain.snapshot.object_index import index_objects
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot, namespaced_feed
-from kymatui.domain.versions.version_diff import compare_versions
 from kymatui.errors import UnreachableError
 from kymatui.ui.connection.connection_status import connection_banner, describe_connection
 from kymatui.ui.navigation.key_help import KeyHelp, group_keys, group_of, join_keys, key_name
@@ -152,10 +152,13 @@ def test_what_changes_between_two_versions_is_told_field_by_field() -> None:
     after = b.a_template(
         b.template("keda", "1.8.2", associatedResources=[{"kind": "K", "group": "g", "version": "v1"}])
     )
-    found = version_rows.change_facts(compare_versions(before, after))
-    assert found[0].text == "1.6.0 to 1.8.2 (2 minors)"
-    assert {fact.label for fact in found[1:]} == {"added"}
-    assert "a downgrade" in version_rows.change_facts(compare_versions(after, before))[1].text
+    found = version_rows.change_facts(compare_templates(before, after))
+    assert [(fact.label, fact.text) for fact in found] == [
+        ("from", "1.6.0 to 1.8.2 (2 minors)"),
+        ("template", "1 difference"),
+        ("added", 'associatedResources: [{"kind": "K", "group": "g", "version": "v1"}]'),
+    ]
+    assert "a downgrade" in version_rows.change_facts(compare_templates(after, before))[1].text
 
 
 # events

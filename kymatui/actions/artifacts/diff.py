@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
 from kymatui.actions.authoring.template import component_templates
-from kymatui.actions.bundle.content_changes import layer_objects, object_changes
+from kymatui.actions.bundle.content_changes import layer_objects
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
+from kymatui.domain.versions.manifest_diff import DiffSection, manifest_sections, object_changes
 from kymatui.domain.versions.version_diff import ValueChange, field_changes
 from kymatui.engine.cluster.ports import Object
 from kymatui.errors import KymatuiError
@@ -19,22 +19,6 @@ from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.module_layers import DEFAULT_CR, RAW_MANIFEST, image_of, local_digest
 
 LARGEST_LAYER: Final = 32 * 1024 * 1024
-_RBAC: Final = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ServiceAccount")
-
-
-class DiffSection(StrEnum):
-    """The parts of a comparison, in the order of their display."""
-
-    DESCRIPTOR = "descriptor"
-    LABELS = "labels"
-    IMAGES = "images"
-    RESOURCES = "resources"
-    CRDS = "CRDs"
-    RBAC = "RBAC"
-    OBJECTS = "objects"
-    DEFAULT_CR = "default CR"
-    TEMPLATE = "template"
-    SIGNATURES = "signatures"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,39 +33,22 @@ class ComponentDiff:
 def diff_components(store: ArtifactStore, before: ComponentLocation, after: ComponentLocation) -> ComponentDiff:
     """Compare two component versions. Raise RegistryError, and SignatureError for layers with another digest."""
     old, new = require_component(store, before), require_component(store, after)
+    contents = manifest_sections(_objects(store, old, RAW_MANIFEST), _objects(store, new, RAW_MANIFEST))
+    listed = tuple(field_changes(_images(old.descriptor), _images(new.descriptor)))
+    images = {(one.before, one.after) for one in listed}
+    deployed = (one for one in contents.get(DiffSection.IMAGES, ()) if (one.before, one.after) not in images)
     sections = {
+        **contents,
         DiffSection.DESCRIPTOR: field_changes(_head(old.descriptor), _head(new.descriptor)),
         DiffSection.LABELS: field_changes(_labels(old.descriptor), _labels(new.descriptor)),
-        DiffSection.IMAGES: field_changes(_images(old.descriptor), _images(new.descriptor)),
+        DiffSection.IMAGES: (*listed, *deployed),
         DiffSection.RESOURCES: field_changes(_blobs(old.descriptor), _blobs(new.descriptor)),
-        **_object_sections(_objects(store, old, RAW_MANIFEST), _objects(store, new, RAW_MANIFEST)),
-        DiffSection.DEFAULT_CR: object_changes(_objects(store, old, DEFAULT_CR), _objects(store, new, DEFAULT_CR), ""),
+        DiffSection.DEFAULT_CR: object_changes(_objects(store, old, DEFAULT_CR), _objects(store, new, DEFAULT_CR)),
         DiffSection.TEMPLATE: field_changes(_template(store, old), _template(store, new)),
         DiffSection.SIGNATURES: field_changes(_signatures(old.descriptor), _signatures(new.descriptor)),
     }
-    found = {name: tuple(_plain(one) for one in changes) for name, changes in sections.items()}
-    return ComponentDiff(old, new, {name: found[name] for name in DiffSection if found[name]})
-
-
-def _plain(change: ValueChange) -> ValueChange:
-    return ValueChange(change.kind, change.path.strip(), change.before, change.after)
-
-
-def _object_sections(
-    before: Mapping[str, Object], after: Mapping[str, Object]
-) -> dict[DiffSection, Iterable[ValueChange]]:
-    def chosen(objects: Mapping[str, Object], section: DiffSection) -> dict[str, Object]:
-        return {key: body for key, body in objects.items() if _section(key) is section}
-
-    wanted = (DiffSection.CRDS, DiffSection.RBAC, DiffSection.OBJECTS)
-    return {one: object_changes(chosen(before, one), chosen(after, one), "") for one in wanted}
-
-
-def _section(key: str) -> DiffSection:
-    kind = key.partition("/")[0]
-    if kind == "CustomResourceDefinition":
-        return DiffSection.CRDS
-    return DiffSection.RBAC if kind in _RBAC else DiffSection.OBJECTS
+    found = {name: tuple(changes) for name, changes in sections.items()}
+    return ComponentDiff(old, new, {name: found[name] for name in DiffSection if found.get(name)})
 
 
 def _head(descriptor: ComponentDescriptor) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.domain.versions.version_diff import ValueChange, field_changes
+from kymatui.domain.versions.manifest_diff import object_changes
+from kymatui.domain.versions.version_diff import ValueChange
 from kymatui.engine.bundles.yaml_objects import SourceError, document_key, each_object
 from kymatui.engine.cluster.ports import Object
 from kymatui.engine.sources.oci_layers import raw_manifest
@@ -73,11 +74,6 @@ def layer_objects(content: bytes, where: str = "the layer") -> dict[str, Object]
     if not found:
         raise SourceError(f"{where} has no objects")
     return found
-
-
-def object_changes(before: Mapping[str, Object], after: Mapping[str, Object], name: str) -> Iterator[ValueChange]:
-    for key in dict.fromkeys((*before, *after)):
-        yield from field_changes(before.get(key), after.get(key), f"{name} {key}")
 
 
 def shown_value(value: object) -> str:

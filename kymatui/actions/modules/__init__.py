@@ -1,1 +1,1 @@
-"""The use cases of modules that kymatui installs itself: what is installed, from where, and by which plan."""
+"""The use cases of modules: direct installations, from where and by which plan, and the comparison of versions."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, cmp_to_key
 
 from kymatui.domain.kubernetes.json_reader import Flaw
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.problems import Actor, Problem, Reason
 from kymatui.domain.kyma.states import State, StateSource
+from kymatui.domain.kyma.versions import parse_version, same_version
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.modules.readiness import Readiness
 from kymatui.domain.modules.risks import ModuleRisk
@@ -47,6 +48,18 @@ class Offer:
     origin: CatalogOrigin
     channels: tuple[str, ...] = ()
     source: str = ""
+
+
+def newest_first(offers: Iterable[Offer]) -> list[Offer]:
+    """Return the offers by version, the newest first; those without a readable version come last."""
+    return sorted(offers, key=cmp_to_key(_by_version))
+
+
+def _by_version(one: Offer, other: Offer) -> int:
+    left, right = parse_version(one.version), parse_version(other.version)
+    if left is None or right is None:
+        return (left is None) - (right is None)
+    return (left < right) - (right < left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +153,21 @@ class ModuleRow:
     def version_source(self) -> VersionSource | None:
         """Return whether `installed` is running or only reported; None if there is no installed version."""
         return version_source(self.evidence) if self.installed else None
+
+    @property
+    def base_offer(self) -> Offer | None:
+        """Return what versions are compared with: the installed version, else the desired, else the newest."""
+        offers = newest_first(self.offers)
+        for version in (self.installed, self.desired):
+            for offer in offers if version else ():
+                if same_version(offer.version, version):
+                    return offer
+        return offers[0] if offers else None
+
+    def offer_marks(self, offer: Offer) -> tuple[str, ...]:
+        """Return what a version is here: installed, desired, both or neither."""
+        here = (("installed", self.installed), ("desired", self.desired))
+        return tuple(word for word, version in here if version and same_version(offer.version, version))
 
     @property
     def installed_words(self) -> str:

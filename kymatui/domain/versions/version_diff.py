@@ -1,19 +1,19 @@
-"""The comparison of two versions of a module: templates and installed objects."""
+"""The comparison of two versions of a module by their templates, and of JSON values field by field."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
-from kymatui.domain.kubernetes.object_meta import read_ref
-from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.field_defaults import FieldSchema, is_default
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import Distance, parse_version, version_distance
-from kymatui.domain.versions.evidence import pod_images
 
+LONGEST_VALUE: Final = 120
+"""Characters of a value in a line for people."""
 _SKIPPED = frozenset({"descriptor", "version", "channel", "moduleName"})
 
 
@@ -34,46 +34,39 @@ class ValueChange:
     before: object = None
     after: object = None
 
+    @property
+    def values(self) -> str:
+        """Return `old → new`, the one value of what came or went, or "" for a whole object."""
+        if self.kind is ChangeKind.CHANGED:
+            return f"{_value_text(self.before)} → {_value_text(self.after)}"
+        value = self.after if self.kind is ChangeKind.ADDED else self.before
+        return "" if isinstance(value, dict) and "kind" in value else _value_text(value)
 
-@dataclass(frozen=True, slots=True)
-class ObjectChange:
-    """The change of an installed object."""
-
-    kind: ChangeKind
-    ref: ObjectRef
-    fields: tuple[ValueChange, ...] = ()
+    @property
+    def line(self) -> str:
+        """Return path and values; of whole objects the path alone."""
+        values = self.values
+        return f"{self.path}: {values}" if values else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class ImageChange:
-    """The change of one container's image."""
-
-    workload: ObjectRef
-    container: str
-    before: str
-    after: str
+def _value_text(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
 
 
 @dataclass(frozen=True, slots=True)
 class VersionComparison:
-    """The comparison of two versions; objects and images are empty without raw manifests."""
+    """The comparison of two templates."""
 
     before: str
     after: str
     distance: Distance | None
     downgrade: bool
     template: tuple[ValueChange, ...]
-    objects: tuple[ObjectChange, ...] = ()
-    images: tuple[ImageChange, ...] = ()
 
 
-Objects = Sequence[Mapping[str, Any]]
-
-
-def compare_versions(
-    before: ModuleTemplate, after: ModuleTemplate, old: Objects = (), new: Objects = ()
-) -> VersionComparison:
-    """Compare two templates of a module, and their raw manifests, if given."""
+def compare_versions(before: ModuleTemplate, after: ModuleTemplate) -> VersionComparison:
+    """Compare two templates of a module."""
     here, there = parse_version(before.version), parse_version(after.version)
     return VersionComparison(
         before=before.version,
@@ -81,8 +74,6 @@ def compare_versions(
         distance=version_distance(before.version, after.version),
         downgrade=here is not None and there is not None and there < here,
         template=tuple(_template_changes(before, after)),
-        objects=tuple(_object_changes(old, new)) if old and new else (),
-        images=tuple(_image_changes(old, new)),
     )
 
 
@@ -152,30 +143,3 @@ def _key(entry: object) -> str | None:
     if isinstance(entry.get("kind"), str):
         return ".".join(str(entry[part]) for part in ("kind", "version", "group") if entry.get(part))
     return None
-
-
-def _by_ref(objects: Objects) -> dict[ObjectRef, Mapping[str, Any]]:
-    found: dict[ObjectRef, Mapping[str, Any]] = {}
-    for raw in objects:
-        found.setdefault(read_ref(raw), raw)
-    return found
-
-
-def _object_changes(old: Objects, new: Objects) -> Iterator[ObjectChange]:
-    before, after = _by_ref(old), _by_ref(new)
-    for ref in sorted(before.keys() | after.keys()):
-        if ref not in after:
-            yield ObjectChange(ChangeKind.REMOVED, ref)
-        elif ref not in before:
-            yield ObjectChange(ChangeKind.ADDED, ref)
-        elif fields := tuple(field_changes(before[ref], after[ref])):
-            yield ObjectChange(ChangeKind.CHANGED, ref, fields)
-
-
-def _image_changes(old: Objects, new: Objects) -> Iterator[ImageChange]:
-    before, after = _by_ref(old), _by_ref(new)
-    for ref in sorted(before.keys() & after.keys()):
-        images = dict(pod_images(after[ref]))
-        for container, image in pod_images(before[ref]):
-            if container in images and images[container] != image:
-                yield ImageChange(ref, container, image, images[container])

@@ -22,6 +22,7 @@ from kymatui.ui.connection.connection_status import ConnectionStatus, describe_c
 from kymatui.ui.connection.mailbox import Mailbox, MailSlot
 
 if TYPE_CHECKING:
+    from kymatui.actions.modules.version_content import VersionReader
     from kymatui.actions.operator_lease import OperatorWatch
     from kymatui.domain.catalog.change_history import ChangeHistory
     from kymatui.domain.catalog.rows import Catalog
@@ -46,6 +47,7 @@ class ClusterView:
         self.history: ChangeHistory | None = None
         self.place: ClusterConnection | None = None
         self.charge: ClusterManagement | None = None
+        self.versions: VersionReader | None = None  # made when versions are first compared, with all that it imports
         self._clock = clock
         self._memory: ReadCache | None = None
         self._operators: OperatorWatch | None = None

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.timer import Timer
 from textual.widget import Widget
 
+from kymatui.actions.modules.version_content import VersionReader
+from kymatui.actions.modules.version_report import VersionReport, compare_contents, compare_templates
+from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
 from kymatui.domain.catalog.rows import ModuleRow
+from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.snapshot.snapshots import Snapshot
-from kymatui.domain.versions.version_diff import compare_versions
+from kymatui.ui.connection.cluster_link import as_defect_error
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.module import version_rows
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -21,6 +28,13 @@ from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.live_table import LiveTable
 from kymatui.ui.widgets.row_table import RowTable
 from kymatui.ui.widgets.scrolling import TextScroll
+
+if TYPE_CHECKING:
+    from kymatui.ui.connection.cluster_link import ClusterSession
+    from kymatui.ui.flows.flow_app import FlowApp
+
+_STAYS = 0.25
+"""Seconds that the cursor stays on a version before its manifest is fetched."""
 
 
 class VersionsPane(Pane):
@@ -42,6 +56,10 @@ class VersionsPane(Pane):
         super().__init__(id=id)
         self._row: ModuleRow | None = None
         self._base = ""
+        self._pair: tuple[object, ...] | None = None  # the versions that are compared
+        self._found: VersionReport | None = None
+        self._reading = False
+        self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
         newest_first = SortOrder("version", descending=True)
@@ -77,18 +95,66 @@ class VersionsPane(Pane):
 
     @on(RowTable.Highlighted)
     def _compare(self) -> None:
+        """Display what the templates tell at once, and read manifests when the cursor stays."""
         key = self.query_one("#offers", LiveTable).cursor_key
         if self._row is None or key is None:
             return
         before = self._template(self._base or version_rows.base_key(self._row))
         after = self._template(key)
-        unknown = [version_rows.UNKNOWN]
-        facts = (
-            version_rows.change_facts(compare_versions(before, after))
-            if before is not None and after is not None
-            else unknown
-        )
-        self.query_one("#changes", Facts).show(facts)
+        if before is None or after is None:
+            self.query_one("#changes", Facts).show([version_rows.UNKNOWN])
+            return
+        pair = (before.ref, _revision(before), after.ref, _revision(after))
+        if pair != self._pair:
+            self._pair, self._found, self._reading = pair, compare_templates(before, after), False
+            if self._timer is not None:
+                self._timer.stop()
+            self._found = self._start(before, after, self._found)
+        self._show()
+
+    def _start(self, before: ModuleTemplate, after: ModuleTemplate, plain: VersionReport) -> VersionReport:
+        """Read the manifests soon; where neither names one there is nothing to wait for."""
+        reader, session = self._reader(), self.kymatui.view.session
+        if before.ref == after.ref or session is None:
+            return plain
+        if nowhere := [one for one in (before, after) if not reader.has_source(one)]:
+            return replace(plain, unread=tuple(why for one in nowhere for why in reader.read(one).unread))
+        self._reading = True
+        self._timer = self.set_timer(_STAYS, partial(self._read, before, after, session))
+        return plain
+
+    @work(exclusive=True, group="versions", exit_on_error=False)
+    async def _read(self, before: ModuleTemplate, after: ModuleTemplate, session: ClusterSession) -> None:
+        """Read in a thread; a request for other versions cancels it."""
+        pair, reader = self._pair, self._reader()
+        try:
+            found = await cast("FlowApp", self.app).desk.aside(
+                lambda: compare_contents(reader, lambda: session.cluster, before, after)
+            )
+        except Exception as failure:  # noqa: BLE001 (else the pane would load for ever)
+            found = replace(compare_templates(before, after), unread=(str(as_defect_error(failure)),))
+        if pair == self._pair:
+            self._found, self._reading = found, False
+            if self.is_mounted:
+                self._show()
+
+    def _show(self) -> None:
+        if self._found is not None:
+            facts = version_rows.change_facts(self._found, reading=self._reading)
+            self.query_one("#changes", Facts).show(facts)
+
+    def _reader(self) -> VersionReader:
+        """Return the reader of the cluster's view, which knows what was fetched for other modules and screens."""
+        view = self.kymatui.view
+        if view.versions is None:
+            view.versions = VersionReader(LazyFetcher(FetchOptions()))
+        return view.versions
+
+    def ask_again(self) -> None:
+        """Fetch again what could not be fetched, and ask again who is affected."""
+        self._reader().forget()
+        self._pair = None
+        self._compare()
 
     def entry(self) -> ObjectRef | None:
         """Return the ModuleTemplate of the version under the cursor."""
@@ -102,3 +168,7 @@ class VersionsPane(Pane):
         body = self.kymatui.view.locations.find(ref) if ref is not None else None
         read = read_template(body) if body is not None else None
         return read if isinstance(read, ModuleTemplate) else None
+
+
+def _revision(template: ModuleTemplate) -> str:
+    return JsonReader(template.raw).child("metadata").text("resourceVersion")

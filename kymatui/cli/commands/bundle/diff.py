@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import json
-from typing import Any, Final
+from typing import Any
 
 from kymatui.actions.artifacts.diff import ComponentDiff, diff_components
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_mapping, located_component
+from kymatui.cli.output.differences import MARKS, change_json
 from kymatui.cli.output.printing import document, say
 from kymatui.composition.bundles import open_registries
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
-from kymatui.domain.versions.version_diff import ChangeKind, ValueChange
-
-LONGEST: Final = 120
-_MARKS: Final = {ChangeKind.ADDED: "+", ChangeKind.REMOVED: "-", ChangeKind.CHANGED: "~"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,29 +40,12 @@ def print_diff(found: ComponentDiff) -> None:
     for name, changes in found.sections.items():
         say(f"\n{name} ({format_count(len(changes), 'difference')})")
         for one in changes:
-            say(sanitize(f"  {_MARKS[one.kind]} {_line(one)}"))
+            say(sanitize(f"  {MARKS[one.kind]} {one.line}"))
     if not found.sections:
         say("no differences")
 
 
-def _line(change: ValueChange) -> str:
-    if change.kind is ChangeKind.CHANGED:
-        return f"{change.path}: {_value(change.before)} → {_value(change.after)}"
-    value = change.after if change.kind is ChangeKind.ADDED else change.before
-    return change.path if isinstance(value, dict) and "kind" in value else f"{change.path}: {_value(value)}"
-
-
-def _value(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
-
-
 def _json(found: ComponentDiff) -> dict[str, Any]:
-    sections = {
-        str(name): [
-            {"change": str(one.kind), "path": one.path, "before": one.before, "after": one.after} for one in changes
-        ]
-        for name, changes in found.sections.items()
-    }
+    sections = {str(name): [change_json(one) for one in changes] for name, changes in found.sections.items()}
     places = {"before": str(found.before.location), "after": str(found.after.location)}
     return {**places, "differences": sections}

@@ -1,0 +1,85 @@
+"""The comparison of two versions of a module: templates, what they install, and who is affected in the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kymatui.actions.modules.version_content import VersionReader
+from kymatui.actions.modules.version_impact import Affected, Impact, find_impact
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.versions.manifest_diff import DiffSection, manifest_sections, object_changes
+from kymatui.domain.versions.version_diff import ValueChange, VersionComparison, compare_versions
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.errors import KymatuiError
+
+_LINKS: Final = frozenset({"info", "resources"})
+
+
+@dataclass(frozen=True, slots=True)
+class VersionReport:
+    """The differences by section, in the order of display, and the objects in the cluster that they affect.
+
+    `places` are where the two manifests were read, "" where they were not. `unread` says what could not be read, and
+    why: the sections then lack what depends on it.
+    """
+
+    templates: VersionComparison
+    sections: Mapping[DiffSection, tuple[ValueChange, ...]]
+    affected: tuple[Affected, ...] = ()
+    places: tuple[str, str] = ("", "")
+    unread: tuple[str, ...] = ()
+
+
+def compare_templates(before: ModuleTemplate, after: ModuleTemplate) -> VersionReport:
+    """Compare two versions by their templates alone; nothing is fetched."""
+    found = compare_versions(before, after)
+    sections: dict[DiffSection, list[ValueChange]] = {}
+    for change in found.template:
+        sections.setdefault(_section(change), []).append(change)
+    return VersionReport(found, _ordered(sections))
+
+
+def compare_contents(
+    reader: VersionReader, connect: Callable[[], Cluster], before: ModuleTemplate, after: ModuleTemplate
+) -> VersionReport:
+    """Compare two versions by templates and manifests; ask the cluster who is affected.
+
+    What cannot be read is named in the report, never raised.
+    """
+    plain = compare_templates(before, after)
+    if before.ref == after.ref:
+        return plain
+    old, new = reader.read(before), reader.read(after)
+    unread = [*old.unread, *new.unread]
+    sections: dict[DiffSection, list[ValueChange]] = {name: list(found) for name, found in plain.sections.items()}
+    if not (before.data and after.data):  # else their templates were compared
+        sections[DiffSection.DEFAULT_CR] = list(object_changes(old.default_cr, new.default_cr))
+    impact = Impact()
+    if old.objects is not None and new.objects is not None:
+        for name, changes in manifest_sections(old.objects, new.objects).items():
+            sections.setdefault(name, []).extend(changes)
+        try:
+            impact = find_impact(connect(), old.objects, new.objects)
+        except KymatuiError as error:
+            impact = Impact(unread=(f"affected objects: {error}",))
+    return VersionReport(
+        plain.templates,
+        _ordered(sections),
+        impact.affected,
+        (old.place, new.place),
+        tuple(map(sanitize, dict.fromkeys((*unread, *impact.unread)))),
+    )
+
+
+def _section(change: ValueChange) -> DiffSection:
+    field = change.path.partition(".")[0].partition("[")[0]
+    if field == "data":
+        return DiffSection.DEFAULT_CR
+    return DiffSection.LINKS if field in _LINKS else DiffSection.TEMPLATE
+
+
+def _ordered(sections: Mapping[DiffSection, list[ValueChange]]) -> dict[DiffSection, tuple[ValueChange, ...]]:
+    return {name: tuple(sections[name]) for name in DiffSection if sections.get(name)}

@@ -1,0 +1,213 @@
+"""`kymatui versions NAME [VERSION [TO]]`: the versions of a module, or what differs between two of them."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from kymatui.actions.modules.version_content import VersionReader
+from kymatui.actions.modules.version_report import VersionReport, compare_contents
+from kymatui.cli.options.fetching import add_fetching, fetch_options
+from kymatui.cli.options.reading import configure_reading, row_of, watch_sessions
+from kymatui.cli.output.differences import change_json
+from kymatui.cli.output.listing import Listing, ListPrinter, is_table, render
+from kymatui.composition.manifest_controller import LazyFetcher
+from kymatui.domain.catalog.catalog import build_catalog
+from kymatui.domain.catalog.rows import newest_first
+from kymatui.domain.kyma.versions import same_version
+from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.errors import NotFoundError, PartlyDoneError, UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from kymatui.actions.modules.version_impact import Affected
+    from kymatui.actions.session import ListedSession
+    from kymatui.domain.catalog.rows import ModuleRow, Offer
+    from kymatui.domain.kyma.module_templates import ModuleTemplate
+
+_OFFERS: Final = ("VERSION", "CHANNELS", "SOURCE", "TEMPLATE", "HERE")
+_CHANGES: Final = ("SECTION", "CHANGE", "WHAT", "VALUE")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="name of the module")
+    parser.add_argument(
+        "version",
+        metavar="VERSION",
+        nargs="?",
+        default="",
+        help="version to compare with the installed one, or with TO; NAMESPACE/TEMPLATE if several have it",
+    )
+    parser.add_argument("to", metavar="TO", nargs="?", default="", help="version that VERSION is compared with")
+    configure_reading(parser)
+    add_fetching(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print versions or differences. Exit with 3 if a manifest or affected objects could not be read."""
+    printer, status = ListPrinter(args), 0
+    reader = VersionReader(LazyFetcher(fetch_options(args)))
+    with closing(watch_sessions(args)) as seen:
+        for session in seen:
+            row = row_of(build_catalog(session.snapshot(), time.time()), args.name)
+            if not args.version:
+                printer.put(render(_offers(row), args))
+                continue
+            report = _report(session, row, reader, args)
+            status = PartlyDoneError.exit_code if report.unread else 0
+            printer.put(_text(row, report, args))
+            if is_table(args.output):
+                printer.note(*_base_note(row, args), *(f"not read: {one}" for one in report.unread))
+    return status
+
+
+def _offers(row: ModuleRow) -> Listing[Offer]:
+    def marks(offer: Offer) -> str:
+        return ", ".join(row.offer_marks(offer))
+
+    return Listing(
+        header=_OFFERS,
+        entries=newest_first(row.offers),
+        lines=lambda one: ((one.version, ", ".join(one.channels), _source(one), _place(one), marks(one)),),
+        document=lambda offers: {"module": row.name, "versions": [_offer_json(row, one) for one in offers]},
+        item=lambda one: _offer_json(row, one),
+        name=lambda one: one.version,
+        empty=f"no template of {row.name} is in a catalog",
+    )
+
+
+def _source(offer: Offer) -> str:
+    return offer.source or offer.origin.value
+
+
+def _place(offer: Offer) -> str:
+    return f"{offer.template.namespace}/{offer.template.name}"
+
+
+def _offer_json(row: ModuleRow, offer: Offer) -> dict[str, Any]:
+    marks = row.offer_marks(offer)
+    return {
+        "version": offer.version,
+        "channels": list(offer.channels),
+        "origin": offer.origin.value,
+        "source": offer.source or None,
+        "template": _place(offer),
+        "installed": "installed" in marks,
+        "desired": "desired" in marks,
+    }
+
+
+# the comparison
+
+
+def _report(session: ListedSession, row: ModuleRow, reader: VersionReader, args: argparse.Namespace) -> VersionReport:
+    if args.to:
+        before, after = _template(session, row, args.version), _template(session, row, args.to)
+    else:
+        base = row.base_offer
+        if base is None:
+            raise NotFoundError(f"no template of {row.name} is in a catalog", hint="`kymatui versions` lists versions")
+        before, after = _template(session, row, _place(base)), _template(session, row, args.version)
+    return compare_contents(reader, lambda: session.cluster, before, after)
+
+
+def _template(session: ListedSession, row: ModuleRow, text: str) -> ModuleTemplate:
+    """Return the template of a version, or of NAMESPACE/TEMPLATE. Raises UnknownNameError and UsageError."""
+    named = [one for one in row.offers if text == _place(one)]
+    found = named or [one for one in row.offers if same_version(one.version, text)]
+    if not found:
+        known = [one.version for one in newest_first(row.offers)]
+        hint = f"`kymatui versions {row.name}` lists them"
+        raise UnknownNameError.near("version", text, known, where=f"of {row.name}", hint=hint)
+    if len(found) > 1:
+        places = ", ".join(sorted(map(_place, found)))
+        raise UsageError(f"several templates have {row.name} {text}: {places}", hint="name one of the templates")
+    shelf = index_cluster(session.snapshot()).shelf
+    template = next((one for one in shelf.offers(row.name) if one.ref == found[0].template), None)
+    if template is None:
+        raise NotFoundError(f"{found[0].template} no longer exists", hint="run the command again")
+    return template
+
+
+def _base_note(row: ModuleRow, args: argparse.Namespace) -> list[str]:
+    """Return that the installed version cannot be compared, where it would have been."""
+    base = row.base_offer
+    if args.to or base is None or not row.installed or "installed" in row.offer_marks(base):
+        return []
+    return [f"no template of the installed version {row.installed}; compared with {base.version}"]
+
+
+class _Line(NamedTuple):
+    """One difference, or one group of affected objects; `path` is its name."""
+
+    cells: tuple[str, str, str, str]
+    path: str
+    document: dict[str, Any]
+
+
+def _text(row: ModuleRow, report: VersionReport, args: argparse.Namespace) -> str:
+    found = report.templates
+    listing = Listing(
+        header=_CHANGES,
+        entries=_lines(report),
+        lines=lambda line: (line.cells,),
+        document=lambda _: _json(row, report),
+        item=lambda line: line.document,
+        name=lambda line: line.path,
+        below=tuple(_notes(report)),
+        empty=f"{row.name} {found.before} and {found.after} do not differ",
+    )
+    return render(listing, args)
+
+
+def _lines(report: VersionReport) -> list[_Line]:
+    lines = [
+        _Line(
+            (str(name), str(one.kind), one.path, one.values),
+            one.path,
+            {"section": str(name), **change_json(one)},
+        )
+        for name, changes in report.sections.items()
+        for one in changes
+    ]
+    return [*lines, *(_affected_line(one) for one in report.affected)]
+
+
+def _affected_line(one: Affected) -> _Line:
+    what = f"{one.crd} {one.what}".rstrip()
+    return _Line(("affected", one.label, what, one.words), what, _affected_json(one))
+
+
+def _notes(report: VersionReport) -> list[str]:
+    found = report.templates
+    far = f" ({found.distance})" if found.distance else ""
+    notes = [f"{found.before} → {found.after}{far}"]
+    return [*notes, "a downgrade, which lifecycle-manager refuses"] if found.downgrade else notes
+
+
+def _affected_json(one: Affected) -> dict[str, Any]:
+    return {
+        "section": "affected",
+        "effect": one.effect.value,
+        "crd": one.crd,
+        "what": one.what or None,
+        "count": len(one.objects),
+        "objects": [{"namespace": ref.namespace or None, "name": ref.name} for ref in one.objects],
+        "fieldManagers": list(one.managers),
+    }
+
+
+def _json(row: ModuleRow, report: VersionReport) -> dict[str, Any]:
+    found = report.templates
+    return {
+        "module": row.name,
+        "installed": row.installed or None,
+        "from": {"version": found.before, "manifest": report.places[0] or None},
+        "to": {"version": found.after, "manifest": report.places[1] or None},
+        "distance": found.distance.key if found.distance else None,
+        "downgrade": found.downgrade,
+        "differences": {str(name): [change_json(one) for one in changes] for name, changes in report.sections.items()},
+        "affected": [_affected_json(one) for one in report.affected],
+        "unread": list(report.unread),
+    }

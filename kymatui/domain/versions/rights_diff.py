@@ -1,0 +1,97 @@
+"""What a role gains and loses: rights are compared, not the rules that grant them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.privileges import find_privileges
+from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
+
+MOST_RIGHTS: Final = 20_000
+"""Rights of a role that are compared one by one; the rules of larger roles are compared as fields."""
+_ANY: Final = "*"
+
+Right = tuple[str, str, str, str]
+"""API group ("URL" for a path), resource or path, verb, and the name of an object ("" for all)."""
+_URL: Final = "URL"
+
+
+def role_changes(key: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> Iterator[ValueChange]:
+    """Yield what a Role or ClusterRole gains (added) and loses (removed), by resource, then dangerous permissions.
+
+    A right that a wildcard of the other version covers is no difference.
+    """
+    kind, _, name = key.partition("/")
+    old, new = _rules(before), _rules(after)
+    was, now = _rights(old), _rights(new)
+    if was is None or now is None:
+        yield from field_changes(before, after, key)
+        return
+    if before is None or after is None:
+        yield from field_changes(before, after, key)  # the whole role
+    else:
+        yield from field_changes(_without_rules(before), _without_rules(after), key)
+    for change, gained, covering in ((ChangeKind.ADDED, now, was), (ChangeKind.REMOVED, was, now)):
+        for resource, verbs in _by_resource(right for right in gained if not _is_covered(right, covering)).items():
+            yield _one_sided(change, f"{key} {resource}", ", ".join(verbs))
+    had, has = (dict.fromkeys(one.words for one in find_privileges(kind, name, rules)) for rules in (old, new))
+    for change, ours, others in ((ChangeKind.ADDED, has, had), (ChangeKind.REMOVED, had, has)):
+        yield from (_one_sided(change, f"{key} privilege", words) for words in ours if words not in others)
+
+
+def _one_sided(kind: ChangeKind, path: str, value: str) -> ValueChange:
+    return ValueChange(kind, path, None, value) if kind is ChangeKind.ADDED else ValueChange(kind, path, value, None)
+
+
+def _rules(role: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    found = (role or {}).get("rules")
+    return [rule for rule in found if isinstance(rule, Mapping)] if isinstance(found, list) else []
+
+
+def _without_rules(role: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in role.items() if key != "rules"}
+
+
+def _rights(rules: Iterable[Mapping[str, Any]]) -> dict[Right, None] | None:
+    """Return the rights of rules in their order; None if there are too many."""
+    found: dict[Right, None] = {}
+    for rule in rules:
+        verbs, names = _texts(rule, "verbs"), _texts(rule, "resourceNames") or [""]
+        groups, resources, paths = (_texts(rule, field) for field in ("apiGroups", "resources", "nonResourceURLs"))
+        if len(found) + (len(groups) * len(resources) * len(names) + len(paths)) * len(verbs) > MOST_RIGHTS:
+            return None
+        found.update(dict.fromkeys(product(groups, resources, verbs, names)))
+        found.update(dict.fromkeys(product([_URL], paths, verbs, [""])))
+    return found
+
+
+def _texts(rule: Mapping[str, Any], field: str) -> list[str]:
+    found = rule.get(field)
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+
+
+def _is_covered(right: Right, others: Mapping[Right, None]) -> bool:
+    """Return whether rights include one, as the API server's authorizer matches wildcards."""
+    group, resource, verb, name = right
+    if group == _URL:
+        return any(
+            other[0] == _URL and other[2] in (verb, _ANY) and _matches_path(other[1], resource) for other in others
+        )
+    _, slash, part = resource.partition("/")
+    resources = (resource, _ANY, f"{_ANY}/{part}") if slash else (resource, _ANY)
+    return any(one in others for one in product((group, _ANY), resources, (verb, _ANY), {name, ""}))
+
+
+def _matches_path(pattern: str, path: str) -> bool:
+    return pattern == path or (pattern.endswith(_ANY) and path.startswith(pattern[:-1]))
+
+
+def _by_resource(rights: Iterable[Right]) -> dict[str, list[str]]:
+    """Return the verbs by resource as kubectl writes it: `deployments.apps`, with the name of an object."""
+    found: dict[str, list[str]] = {}
+    for group, resource, verb, name in rights:
+        plain = resource if group in ("", _URL) else f"{resource}.{group}"
+        found.setdefault(f"{plain} named {name}" if name else plain, []).append(verb)
+    return found
