@@ -294,7 +294,8 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None)
         "--namespace",
         metavar="NS",
         default=default,
-        help="namespace to use (default: the context's); read first if you may not list all namespaces",
+        help="namespace to use (default: the context's); read first if you may not list all namespaces; "
+        "lists of the screen narrow to it",
     )
     group.add_argument(
         "--user", metavar="NAME", default=default, help="user of the kubeconfig (default: the context's)"

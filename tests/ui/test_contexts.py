@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from textual.pilot import Pilot
@@ -16,14 +16,19 @@ from kymatui.actions.jobs import JobReport, JobSpec
 from kymatui.adapters.files.context_memory import ContextMemory
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.composition.sessions.contexts import KubeContexts
-from kymatui.domain.snapshot.snapshots import Feed, FeedState
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
+from kymatui.engine.cluster.ports import Cluster
 from kymatui.settings.config_file import Settings
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.contexts_screen import ContextsScreen
 from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.module_screen import ModuleScreen
+from kymatui.ui.screens.problems_screen import ProblemsScreen
 from kymatui.ui.widgets.top_line import TopLine
 from tests.adapters.kube.test_kubeconfig import config, write
 from tests.domain import builders as b
@@ -38,13 +43,33 @@ SETTINGS = Settings(contexts={"prod*": {"accent": "red", "read_only": True}})
 class Session(StillSession):
     """A session with one context, which says when it is closed."""
 
-    def __init__(self, options: SessionOptions) -> None:
-        super().__init__(replace(world(), cluster=options.context))
+    def __init__(self, options: SessionOptions, snapshot: Snapshot) -> None:
+        super().__init__(replace(snapshot, cluster=options.context))
         self.name, self.namespace, self.read_only = options.context, options.namespace, options.read_only
         self.closed = threading.Event()
 
+    @property
+    def cluster(self) -> Cluster:
+        return cast("Cluster", Namespaces())
+
     def close(self) -> None:
         self.closed.set()
+
+
+class Namespaces:
+    """A cluster with three namespaces."""
+
+    name = "dev"
+
+    def kind(self, gvk: GroupVersionKind) -> object:
+        return gvk
+
+    def get(self, ref: ObjectRef) -> object:
+        return next((one for one in self.list(ref.kind) if one["metadata"]["name"] == ref.name), None)
+
+    def list(self, gvk: GroupVersionKind) -> Any:
+        names = ("apps", "empty", "kyma-system")
+        return [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in names]
 
 
 class Machine:
@@ -56,6 +81,8 @@ class Machine:
         self.file = write(folder / "config", {**joined, "current-context": "dev"})
         self.memory = ContextMemory(folder / "state")
         self.sessions: list[Session] = []
+        self.given: list[SessionOptions] = []
+        self.world = world()
         self.options = SessionOptions(str(self.file), "dev", **given)
         contexts = KubeContexts(lambda: self.options, SETTINGS, self.open, memory=self.memory)
         self.app = KymatuiApp(
@@ -68,7 +95,8 @@ class Machine:
         )
 
     def open(self, options: SessionOptions) -> Session:
-        self.sessions.append(Session(options))
+        self.given.append(options)
+        self.sessions.append(Session(options, self.world))
         return self.sessions[-1]
 
     def change(self, change: Callable[[dict[str, Any]], None]) -> None:
@@ -343,6 +371,87 @@ async def test_a_kubeconfig_that_broke_is_reported_and_the_connection_stays(mach
         assert 'no context "dev"' in app.problems[0] or "dev" in app.problems[0]
         assert app.problems[0].endswith("dev stays open")
         assert app.view.session is machine.sessions[0]
+
+
+# namespaces
+
+
+@pytest.fixture
+def spread() -> Snapshot:
+    """Modules in two namespaces, with objects and events in both."""
+    apps = b.resource("nats")
+    apps["metadata"]["namespace"] = "apps"
+    return replace(world(), module_resources={**world().module_resources, b.gvk("nats"): (b.resource("nats"), apps)})
+
+
+async def test_a_namespace_narrows_lists_and_is_read_first(machine: Machine, spread: Snapshot) -> None:
+    machine.world = spread
+    async with machine.app.run_test(size=SIZE) as pilot:
+        app = await opened(pilot, "dev")
+        whole = shown(app)
+        await types(pilot, "ns apps")
+        await until(pilot, lambda: shown(app) == ["nats"])
+        assert machine.given[-1].namespace == "apps", "as --namespace does"
+        await until(pilot, lambda: "ctx dev  ns apps" in top(app))
+        assert "1 of 9" in text(app, "#views").replace("of  ", "of ")
+        await until(pilot, lambda: app.view.session is machine.sessions[1])
+        await pilot.press("t")
+        await until(pilot, lambda: isinstance(app.screen, ModuleScreen) and bool(table(app).rows))
+        assert {cell(app, key, "namespace") for key in shown(app)} <= {"apps", ""}
+        await types(pilot, "problems")
+        await until(pilot, lambda: isinstance(app.screen, ProblemsScreen))
+        assert "only namespace apps" in text(app, "#counts")
+        assert not [key for key in shown(app) if "kyma-system/" in cell(app, key, "object")]
+        await types(pilot, "modules")
+        await types(pilot, "ns all")
+        await until(pilot, lambda: shown(app) == whole)
+        assert machine.given[-1].namespace == ""
+        assert "ns apps" not in top(app)
+
+
+async def test_an_empty_namespace_says_what_is_hidden(machine: Machine) -> None:
+    async with machine.app.run_test(size=SIZE) as pilot:
+        app = await opened(pilot, "dev")
+        await types(pilot, "ns empty")
+        await until(pilot, lambda: "Nothing in namespace empty" in text(app, "#notice"))
+        assert "9 modules hidden" in text(app, "#notice")
+        await types(pilot, "ns appps")
+        await until(pilot, lambda: bool(app.problems))
+        assert "appps" in app.problems[0]
+        assert "did you mean apps?" in app.problems[0]
+        assert app.only_namespace == "empty"
+        await types(pilot, "ctx stage")
+        await opened(pilot, "stage")
+        assert app.only_namespace == "", "it belonged to the context before"
+
+
+async def test_a_namespace_is_chosen_from_a_list_and_jobs_continue(machine: Machine, spread: Snapshot) -> None:
+    machine.world = spread
+    async with machine.app.run_test(size=SIZE) as pilot:
+        app = await opened(pilot, "dev")
+        work = Work(machine)
+        work.start(app)
+        assert work.stepping.wait(10)
+        await until(pilot, lambda: bool(app.desk.going))
+        await types(pilot, "ns")
+        await until(pilot, lambda: isinstance(app.screen, ChoiceScreen))
+        assert shown(app) == ["all", "apps", "kyma-system"]
+        await pilot.press("j", "enter")
+        await until(pilot, lambda: app.only_namespace == "apps")
+        assert app.desk.going
+        assert not machine.sessions[0].closed.is_set(), "the job writes to it"
+        work.finish.set()
+        await until(pilot, lambda: not app.desk.going)
+        assert [job.state.value for job in app.desk.jobs] == ["done"]
+        assert machine.sessions[0].closed.wait(10)
+
+
+async def test_a_namespace_of_the_command_line_is_the_same(tmp_path: Path, spread: Snapshot) -> None:
+    app = KymatuiApp(lambda: StillSession(spread), namespace="apps", clock=lambda: b.NOW)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await ready(pilot)
+        await until(pilot, lambda: shown(app) == ["nats"])
+        assert "ns apps" in top(app)
 
 
 async def test_without_a_kubeconfig_the_command_says_so() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.adapters.files.context_memory import ContextMemory
+from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
 from kymatui.errors import ConfigurationError, KymatuiError
 
 if TYPE_CHECKING:
@@ -100,6 +101,22 @@ class KubeContexts:
     def open_again(self) -> Any:
         """Return another session with the open context, as the kubeconfig is now."""
         return self._reopen() if self._chosen is None else self._open_session(self._chosen)
+
+    def open_namespace(self, namespace: str) -> Any:
+        """Return another session with the open context in a namespace, as --namespace does; "" for all.
+
+        Raise UnknownNameError for a namespace that does not exist; one that may not be read is not checked.
+        """
+        chosen = replace(self._chosen or self._given(), namespace=namespace)
+        session = self._open_session(chosen)
+        if namespace:
+            try:
+                require_namespace(session.cluster, namespace)
+            except KymatuiError:
+                session.close()
+                raise
+        self._chosen = chosen
+        return session
 
     def arrived(self, name: str, now: float) -> None:
         """Record the use of the open context, and what its connection is made from."""

@@ -182,6 +182,12 @@ class ModuleRow:
         return self.reason.actor
 
     @property
+    def namespaces(self) -> frozenset[str]:
+        """Return the namespaces of the module's CRs and manager."""
+        found = (*(one.resource for one in self.checked), *((self.manager,) if self.manager is not None else ()))
+        return frozenset(ref.namespace for ref in found if ref.namespace)
+
+    @property
     def template(self) -> ObjectRef | None:
         """Return the template that the module resolves to."""
         return self.resolution.template.ref if self.resolution.template is not None else None

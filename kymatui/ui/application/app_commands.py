@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kymatui.ui.application.copy_commands import commands as copying
 from kymatui.ui.application.module_commands import commands as acting
 from kymatui.ui.application.module_commands import target_modules
-from kymatui.ui.flows.context_switch import PREVIOUS
+from kymatui.ui.flows.context_switch import ALL_NAMESPACES, PREVIOUS
 from kymatui.ui.flows.context_switch import USAGE as CONTEXT_USAGE
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
 from kymatui.ui.navigation.history import CONTEXTS, LOGS, ScreenStep
@@ -69,6 +69,14 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
         aliases=("context", "contexts"),
         usage=CONTEXT_USAGE,
         arguments=lambda: (*app.contexts.names, PREVIOUS),
+    )
+    yield ScreenCommand(
+        "ns",
+        "use one namespace, as --namespace does: lists narrow to it, plans do not; all for every namespace",
+        lambda words: app.desk.flow(app.contexts.narrow(words[0] if words else "")),
+        aliases=("namespace",),
+        usage=f"ns [NAMESPACE|{ALL_NAMESPACES}]",
+        arguments=lambda: (*app.contexts.namespaces, ALL_NAMESPACES),
     )
     yield ScreenCommand("back", "return to the previous view", lambda _: app.ways.back())
     yield ScreenCommand("forward", "move forward in history", lambda _: app.ways.forward())

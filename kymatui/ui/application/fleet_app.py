@@ -47,6 +47,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
     """Application whose displayed cluster is the runtime of the nearest catalog on the screen stack."""
 
     HOME: ClassVar[ScreenStep] = FLEET
+    NARROWS: ClassVar[bool] = False
 
     def __init__(self, connect: Callable[[], FleetSource], *, allow_fleet_writes: bool = False, **options: Any) -> None:
         self.may_edit_fleet = allow_fleet_writes

@@ -71,6 +71,8 @@ class KymatuiApp(FlowApp):
 
     HOME: ClassVar[ScreenStep] = HOME
     """What leads to the first screen."""
+    NARROWS: ClassVar[bool] = True
+    """Whether a namespace narrows lists on the screen, and not what the server is asked for."""
 
     _mailbox: Mailbox
     _view: ClusterView
@@ -101,7 +103,7 @@ class KymatuiApp(FlowApp):
         self._audit = audit
         self._interrupted_at = float("-inf")
         self.has_begun = False
-        self.open_context(connect, ClusterConnection(context, namespace, read_only or audit))
+        self.open_context(connect, ClusterConnection(context, namespace, read_only or audit), only=namespace)
         self.contexts = ContextSwitch(
             self,
             contexts,
@@ -113,14 +115,16 @@ class KymatuiApp(FlowApp):
     # displayed cluster
 
     def open_context(
-        self, connect: Callable[[], ClusterSession], place: ClusterConnection, *, again: bool = False
+        self, connect: Callable[[], ClusterSession], place: ClusterConnection, *, again: bool = False, only: str = ""
     ) -> None:
         """Start with a context; its connection, jobs and announcements are its own.
 
-        `again` is the same context with another session: what is displayed stays until its first reading.
+        `again` is the same context with another session: what is displayed stays until its first reading. Lists narrow
+        to the namespace `only`.
         """
         left = (self._mailbox, self._view, self.desk) if self.has_begun else None
         self._place, self._namespace, self.read_only = place.context, place.namespace, place.read_only
+        self.only_namespace = only if self.NARROWS else ""
         self._mailbox = Mailbox(self._deliver)
         self._view = self.first_view(connect, self._mailbox)
         if left is None or not again or left[2].is_closed:
@@ -131,12 +135,16 @@ class KymatuiApp(FlowApp):
             mailbox, view, desk = left
             if again:
                 self._view.continue_from(view)
-            mailbox.close()
+            waiting = mailbox.close()
             if desk is not self.desk:
                 desk.close()  # so that it publishes nothing to the next context
+            elif JOBS in waiting:
+                self._mailbox.put(JOBS, waiting[JOBS])
             desk.when_idle(view.close)
             self._mailbox.open()
             self._view.start()
+            if again and self.shown is not None:
+                self.shown.catch_up()
 
     def first_view(self, connect: Callable[[], ClusterSession], mailbox: Mailbox) -> ClusterView:
         """Return the view of the cluster that the app starts with."""
@@ -233,6 +241,7 @@ class KymatuiApp(FlowApp):
         return FrameFacts(
             cluster=self._place or (self.view.snapshot.cluster if self.view.snapshot else ""),
             namespace=self._namespace,
+            only=self.only_namespace,
             mode="AUDIT" if self._audit else "READ-ONLY" if self.read_only else "RW",
             connection=connection.word,
             tone=connection.tone,

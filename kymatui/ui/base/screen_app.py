@@ -52,6 +52,7 @@ class ScreenApp(App[int]):
         settings: Settings
         clock: Callable[[], float]
         read_only: bool
+        only_namespace: str
         has_begun: bool
         ways: Navigation
 

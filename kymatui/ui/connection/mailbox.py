@@ -33,11 +33,12 @@ class Mailbox:
         if self._values:
             self._wake()
 
-    def close(self) -> None:
-        """Drop all values and accept no more."""
+    def close(self) -> Mapping[str, object]:
+        """Deliver no more; return the values that were not delivered."""
         with self._lock:
             self._loop = None
-            self._values.clear()
+            values, self._values = self._values, {}
+        return values
 
     def put(self, key: str, value: object) -> None:
         """Store a value from any thread; never block on the loop."""

@@ -9,6 +9,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.ui.connection.cluster_link import ClusterConnection
 from kymatui.ui.navigation.command_table import unknown_name
+from kymatui.ui.viewmodels.questions import ChoiceOption, Question
 
 if TYPE_CHECKING:
     from kymatui.composition.sessions.contexts import ContextEntry, KubeContexts
@@ -19,12 +20,18 @@ if TYPE_CHECKING:
 PREVIOUS = "-"
 """What returns to the context before, as in `cd -`."""
 USAGE = "ctx [NAME|-]"
+ALL_NAMESPACES = "all"
 
 
 class OpenContext(Protocol):
-    """Replaces the session of the app; `again` keeps what is displayed until the first reading of the new one."""
+    """Replaces the session of the app; `again` keeps what is displayed until the first reading of the new one.
 
-    def __call__(self, connect: Callable[[], Any], place: ClusterConnection, *, again: bool = False) -> None: ...
+    `only` is the namespace that lists are narrowed to, "" for all.
+    """
+
+    def __call__(
+        self, connect: Callable[[], Any], place: ClusterConnection, *, again: bool = False, only: str = ""
+    ) -> None: ...
 
 
 class ContextSwitch:
@@ -124,8 +131,38 @@ class ContextSwitch:
             session = await desk.aside(contexts.open_again)
         except KymatuiError as error:
             raise _with_stay(error, here) from error
-        self._open_context(lambda: session, _place(session), again=True)
+        self._open_context(lambda: session, _place(session), again=True, only=self._app.only_namespace)
         self._app.notify(sanitize(f"reconnected; the kubeconfig changed: {', '.join(changed)}"), markup=False)
+
+    # namespaces
+
+    @property
+    def namespaces(self) -> Sequence[str]:
+        """Return the namespaces that modules of the catalog have objects in."""
+        catalog = self._app.catalog
+        return sorted({name for row in catalog.rows for name in row.namespaces}) if catalog is not None else ()
+
+    async def narrow(self, name: str) -> None:
+        """Use one namespace as `--namespace` does, "all" for each, "" to ask.
+
+        The lists on the screen narrow to it. Active jobs continue with the session that they started with.
+        """
+        contexts, desk = self._required(), self._desk()
+        name = name or await self._chosen_namespace()
+        if not name:
+            return
+        namespace = "" if name == ALL_NAMESPACES else name
+        session = await desk.aside(lambda: contexts.open_namespace(namespace))
+        self._open_context(lambda: session, _place(session), again=True, only=namespace)
+
+    async def _chosen_namespace(self) -> str:
+        from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+
+        names = [ChoiceOption(name, name) for name in self.namespaces]
+        options = (ChoiceOption(ALL_NAMESPACES, "all", "every namespace"), *names)
+        question = Question("namespace", "namespace", options, self._app.only_namespace or ALL_NAMESPACES)
+        chosen = await self._app.push_screen_wait(ChoiceScreen("Namespace", [question]))
+        return chosen["namespace"] if chosen is not None else ""
 
     def way_back(self, connection: ConnectionStatus) -> str:
         """Return how to leave a context that does not answer; "" where it does, or is the first."""

@@ -98,15 +98,28 @@ class CatalogPane(TablePane):
 
         app = self.kymatui
         stale = bool(app.view.connection.stale_since) or app.view.failure is not None
-        return table_rows(catalog, self._view, app.clock(), stale=stale, only_problems=self.only_problems)
+        return table_rows(
+            catalog,
+            self._view,
+            app.clock(),
+            stale=stale,
+            only_problems=self.only_problems,
+            namespace=app.only_namespace,
+        )
 
     def show_around(self) -> None:
         app, table = self.kymatui, self.table
         tabs = [Tab(view.key, view.label) for view in catalog_views(app.catalog)]
         hidden_by = ["only modules with problems"] if self.only_problems else []
+        hidden_by += [f"namespace {sanitize(app.only_namespace)}"] if app.only_namespace else []
         self.show_views(tabs, self._view.label, hidden_by, len(app.catalog.rows) if app.catalog is not None else 0)
         found = table_notice(
-            app.view.snapshot, app.catalog, app.view.failure, shown=len(table.rows), filtered=self.is_narrowed
+            app.view.snapshot,
+            app.catalog,
+            app.view.failure,
+            shown=len(table.rows),
+            filtered=self.is_narrowed,
+            namespace=app.only_namespace,
         )
         self.show_notice(found)
         can = (bool(table.rows), self.is_narrowed)

@@ -48,9 +48,11 @@ class EventsPane(Pane):
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         app = self.kymatui
         self._refs = event_rows.event_subjects(row, snapshot, app.view.locations)
-        self.query_one(LiveTable).show(event_rows.event_lines(row, snapshot, app.clock(), app.view.locations))
+        self.query_one(LiveTable).show(
+            event_rows.event_lines(row, snapshot, app.clock(), app.view.locations, app.only_namespace)
+        )
         self.set_class(not self.query_one(LiveTable).everything, "-empty")
-        self.query_one("#no-events", Static).update(event_rows.why_no_events(row, snapshot))
+        self.query_one("#no-events", Static).update(event_rows.why_no_events(row, snapshot, app.only_namespace))
 
     def entry(self) -> ObjectRef | None:
         return self._refs.get(self.query_one(LiveTable).cursor_key or "")

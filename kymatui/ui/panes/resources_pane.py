@@ -22,6 +22,7 @@ from kymatui.ui.presenters.module.object_tree import (
     COLUMNS,
     TreeBranch,
     foldable_keys,
+    narrow_branches,
     object_references,
     tree_branches,
     tree_rows,
@@ -67,7 +68,8 @@ class ResourcesPane(Pane):
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         app = self.kymatui
         found = build_tree(row, app.view.locations, app.clock(), unseen=unseen_words(snapshot), feeds=snapshot.feeds)
-        self._roots = tree_branches(found)
+        self._roots, only = tree_branches(found), app.only_namespace
+        self._roots = narrow_branches(self._roots, only) if only else self._roots
         self._refs = dict(object_references(self._roots))
         self._notes = found.notes
         self._redraw()

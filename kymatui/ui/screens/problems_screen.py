@@ -46,9 +46,12 @@ class ProblemsScreen(ListScreen):
     def show_catalog(self) -> None:
         if self.query(LiveTable):
             catalog, failure = self.kymatui.catalog, self.kymatui.view.failure
+            only = self.kymatui.only_namespace
             lost = [lost_server_row(failure)] if catalog is None and failure is not None else []
-            self.main_widget().show(lost or problem_rows(catalog))
-            self.query_one("#counts", Static).update(Content("No connection" if lost else summarize_problems(catalog)))
+            self.main_widget().show(lost or problem_rows(catalog, only))
+            self.query_one("#counts", Static).update(
+                Content("No connection" if lost else summarize_problems(catalog, only))
+            )
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:

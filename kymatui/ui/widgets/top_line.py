@@ -19,12 +19,14 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 class FrameFacts:
     """Content of the top line; `connection` is a word such as "live" or "stale 42s", `tone` its colour.
 
-    `manager` manages the modules; `traffic` has the numbers of read and other requests, to prove read-only.
+    Lists are narrowed to the namespace `only`. `manager` manages the modules; `traffic` has the numbers of read and
+    other requests, to prove read-only.
     """
 
     trail: tuple[str, ...] = ()
     cluster: str = ""
     namespace: str = ""
+    only: str = ""
     mode: str = "RW"
     connection: str = "connecting"
     tone: str = "processing"
@@ -93,8 +95,11 @@ class TopLine(Widget):
         for step in facts.trail:
             left += [Content.styled("› ", "$foreground-muted"), Content.styled(sanitize(step) + " ", "bold")]
         if facts.cluster:
-            where = sanitize(f"{facts.cluster}/{facts.namespace}" if facts.namespace and wide else facts.cluster)
+            named = facts.namespace and wide and not facts.only
+            where = sanitize(f"{facts.cluster}/{facts.namespace}" if named else facts.cluster)
             left += [Content.styled(" ctx ", "$foreground-muted"), Content.styled(where, "$secondary")]
+        if facts.only:
+            left += [Content.styled("  ns ", "$foreground-muted"), Content.styled(sanitize(facts.only), "bold $accent")]
         said = Content.assemble(*left)
         right = Content()
         for words in _around(facts, wide):  # on a narrow line, names precede counts

@@ -43,13 +43,21 @@ ABSENT = "–"
 
 
 def table_rows(
-    catalog: Catalog, view: CatalogView, now: float, *, stale: bool = False, only_problems: bool = False
+    catalog: Catalog,
+    view: CatalogView,
+    now: float,
+    *,
+    stale: bool = False,
+    only_problems: bool = False,
+    namespace: str = "",
 ) -> list[Row]:
-    """Return the rows of a view, by name."""
+    """Return the rows of a view, by name; with a namespace those of modules that have objects in it."""
     return [
         table_row(module, view, now, stale=stale)
         for module in sorted(catalog.rows, key=lambda module: module.name)
-        if view.shows(module) and (not only_problems or module.name in catalog.problem_modules)
+        if view.shows(module)
+        and (not only_problems or module.name in catalog.problem_modules)
+        and (not namespace or namespace in module.namespaces)
     ]
 
 

@@ -22,9 +22,14 @@ _ORDER = tuple(Severity)
 _TONES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "muted"}
 
 
-def problem_rows(catalog: Catalog | None) -> list[Row]:
-    """Return every problem once, worst first; problems of a module lead to its screen."""
-    return [_row(problem) for problem in catalog.problems] if catalog is not None else []
+def problem_rows(catalog: Catalog | None, namespace: str = "") -> list[Row]:
+    """Return every problem once, worst first; with a namespace without those of objects in other ones."""
+    found = catalog.problems if catalog is not None else ()
+    return [_row(problem) for problem in found if not namespace or _is_in(problem, namespace)]
+
+
+def _is_in(problem: Problem, namespace: str) -> bool:
+    return problem.ref is None or problem.ref.namespace in ("", namespace)
 
 
 def lost_server_row(failure: KymatuiError) -> Row:
@@ -37,15 +42,16 @@ def count_problems(catalog: Catalog) -> str:
     return f"modules {_modules(catalog)}  problems {_problems(catalog)}"
 
 
-def summarize_problems(catalog: Catalog | None) -> str:
-    """Return the summary above the list of problems."""
+def summarize_problems(catalog: Catalog | None, namespace: str = "") -> str:
+    """Return the summary above the list of problems, which may be narrowed to a namespace."""
     if catalog is None:
         return str(ListGap.LOADING)
     notes = len(catalog.problems) - catalog.problem_count
     found = f"{_problems(catalog)} {'problem' if catalog.problem_count == 1 else 'problems'}"
     if catalog.loading is not None:
         found = f"{catalog.problem_count} so far, {catalog.loading}"
-    return found + (f"   {notes} {'note' if notes == 1 else 'notes'}" if notes else "")
+    found += f"   {notes} {'note' if notes == 1 else 'notes'}" if notes else ""
+    return f"{found}   only namespace {sanitize(namespace)}" if namespace else found
 
 
 def _modules(catalog: Catalog) -> str:

@@ -27,9 +27,15 @@ class TableNotice:
 
 
 def table_notice(
-    snapshot: Snapshot | None, catalog: Catalog | None, failure: KymatuiError | None, *, shown: int, filtered: bool
+    snapshot: Snapshot | None,
+    catalog: Catalog | None,
+    failure: KymatuiError | None,
+    *,
+    shown: int,
+    filtered: bool,
+    namespace: str = "",
 ) -> TableNotice | None:
-    """Return the notice; None where there are rows."""
+    """Return the notice; None where there are rows. `namespace` is the one that the table is narrowed to."""
     if failure is not None and catalog is None:
         return TableNotice("No connection", sanitize(str(failure)), sanitize(failure.hint), "error")
     if shown:
@@ -42,7 +48,15 @@ def table_notice(
         )
     if snapshot is None or catalog is None:
         return TableNotice("Connecting …", tone="processing")
+    if catalog.rows and namespace and not _is_loading(snapshot):
+        hidden = format_count(len(catalog.rows), "module")
+        body = f"No module has a module CR or manager in it; {hidden} hidden."
+        return TableNotice(f"Nothing in namespace {sanitize(namespace)}", body, "`:ns all` shows every module")
     return _empty(snapshot, [snapshot.feeds.get(f"{kind}.{GROUP}", Feed(FeedState.SYNCING)) for kind in CATALOG_KINDS])
+
+
+def _is_loading(snapshot: Snapshot) -> bool:
+    return any(feed.state is FeedState.SYNCING for feed in snapshot.feeds.values())
 
 
 def _empty(snapshot: Snapshot, feeds: list[Feed]) -> TableNotice:

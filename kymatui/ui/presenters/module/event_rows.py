@@ -41,9 +41,12 @@ _EMPTY: Final = {
 }
 
 
-def event_lines(module: ModuleRow, snapshot: Snapshot, now: float, locations: ObjectIndex) -> list[Line]:
-    """Return a line for each event of the module and of its owned objects, newest first."""
-    return [_line(event, now) for event, _ in events_about(snapshot, event_objects(module, locations))]
+def event_lines(
+    module: ModuleRow, snapshot: Snapshot, now: float, locations: ObjectIndex, namespace: str = ""
+) -> list[Line]:
+    """Return a line for each event of the module and of its owned objects, newest first; with a namespace its own."""
+    found = events_about(snapshot, event_objects(module, locations))
+    return [_line(event, now) for event, ref in found if not namespace or ref.namespace in ("", namespace)]
 
 
 def event_subjects(module: ModuleRow, snapshot: Snapshot, locations: ObjectIndex) -> dict[str, ObjectRef]:
@@ -63,8 +66,10 @@ def newest_events(module: ModuleRow, snapshot: Snapshot, now: float, count: int 
     return facts
 
 
-def why_no_events(module: ModuleRow, snapshot: Snapshot) -> str:
-    """Return the meaning of an empty event list."""
+def why_no_events(module: ModuleRow, snapshot: Snapshot, namespace: str = "") -> str:
+    """Return the meaning of an empty event list, which may be narrowed to a namespace."""
+    if namespace and events_availability(module, snapshot) is EventsAvailability.LISTED:
+        return f"No events of this module in namespace {sanitize(namespace)}; `:ns all` shows all."
     return _EMPTY[events_availability(module, snapshot)]
 
 

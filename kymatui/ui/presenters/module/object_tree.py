@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from kymatui.domain.catalog.object_tree import NodeRole, ObjectTree, ObjectVisibility, TreeNode
@@ -53,6 +53,16 @@ class TreeBranch:
 def tree_branches(tree: ObjectTree) -> tuple[TreeBranch, ...]:
     """Return the tree with the objects of one Manifest grouped by kind."""
     return tuple(_branch(node, "") for node in tree.roots)
+
+
+def narrow_branches(roots: Iterable[TreeBranch], namespace: str) -> tuple[TreeBranch, ...]:
+    """Return the branches without the objects of other namespaces; objects of no namespace and parents stay."""
+    found = []
+    for branch in roots:
+        below = narrow_branches(branch.children, namespace)
+        if below or (branch.node is not None and branch.node.ref.namespace in ("", namespace)):
+            found.append(replace(branch, children=below))
+    return tuple(found)
 
 
 def _branch(node: TreeNode, above: str, *, short: bool = False) -> TreeBranch:
