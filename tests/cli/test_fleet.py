@@ -238,7 +238,7 @@ def test_the_screen_takes_no_namespace_that_is_not_there(
 ) -> None:
     raised: list[KymatuiError] = []
 
-    def show(args: object, settings: object, connect: object, options: object, **_: object) -> int:
+    def show(args: object, settings: object, connect: object, *_: object, **__: object) -> int:
         assert callable(connect)
         with pytest.raises(UnknownNameError, match='no namespace "nowhere"') as caught:
             connect()
