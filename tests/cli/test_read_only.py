@@ -175,6 +175,7 @@ def world(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("KYMATUI_READ_ONLY", raising=False)
+    monkeypatch.chdir(tmp_path)  # what is gathered goes there
 
     def respond(exchange: Exchange) -> None:
         seen.append((exchange.method, exchange.path))
@@ -315,6 +316,7 @@ def test_the_same_example_writes_where_it_may(name: str, world: World, seen: lis
 def test_the_log_of_a_real_server_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("kymatui.cli.commands.program.sandbox.serve_sandbox", lambda **_: 0)
     with told_sandbox() as running:
         folder = SimpleNamespace(kubeconfig=running.kubeconfig)
