@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -37,7 +38,7 @@ def pem(
     return bytes(private.private_bytes(Encoding.PEM, how, lock or NoEncryption()))
 
 
-MAKERS = {
+MAKERS: dict[str, Callable[[], Any]] = {
     "RSA": key,
     "EC": lambda: CURVE,
     "Ed25519": ed25519.Ed25519PrivateKey.generate,
