@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kymatui.adapters.files.context_memory import ContextMemory
+from kymatui.adapters.files.context_memory import MOST_PINNED, ContextMemory
 from kymatui.adapters.sessions.cluster.session_options import AccessOverrides, SessionOptions
 from kymatui.composition.sessions.contexts import KubeContexts
 from kymatui.errors import ConfigurationError, UnknownNameError
@@ -99,8 +99,19 @@ def test_changes_on_disk_are_those_since_the_context_was_opened(kubeconfig: Path
         found.changes("dev")
 
 
+def test_pinned_modules_are_remembered_by_context(memory: ContextMemory) -> None:
+    memory.pin("prod/eu", ["istio", "keda", "istio"])
+    memory.note_use("prod/eu", 5.0)
+    assert memory.of("prod/eu").pinned == ("istio", "keda")
+    assert memory.of("prod_eu").pinned == (), "a name that is spelled alike is another context"
+    memory.pin("prod/eu", ["", "x" * 300, *(f"m{n}" for n in range(MOST_PINNED + 5))])
+    found = memory.of("prod/eu")
+    assert (len(found.pinned), found.pinned[-1], found.used) == (MOST_PINNED, f"m{MOST_PINNED + 4}", 5.0)
+
+
 @pytest.mark.parametrize(
-    "content", ["", "{", "[1]", "null", '{"context": 3}', '{"context": "a", "used": "x"}', "[" * 9999, "\x00"]
+    "content",
+    ["", "{", "[1]", "null", '{"context": 3}', '{"context": "a", "used": "x", "pinned": {"b": 1}}', "[" * 9999, "\x00"],
 )
 def test_a_broken_file_counts_as_missing(content: str, memory: ContextMemory, tmp_path: Path) -> None:
     memory.note_use("a", 5.0)
@@ -109,6 +120,7 @@ def test_a_broken_file_counts_as_missing(content: str, memory: ContextMemory, tm
     assert memory.used().get("a", 0.0) == 0.0
     memory.note_use("a", 6.0)
     assert memory.used() == {"a": 6.0}
+    assert memory.of("a").pinned == ()
 
 
 def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path: Path, kubeconfig: Path) -> None:

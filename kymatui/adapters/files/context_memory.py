@@ -1,4 +1,4 @@
-"""What the screen remembers of each context on this machine: its last use.
+"""What the screen remembers of each context on this machine: its last use, and the modules pinned to the top.
 
 One small JSON file for each context in the user's state folder. A file that cannot be used counts as missing.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,8 @@ from kymatui.adapters.files.user_files import write_private_file
 _LARGEST: Final = 64 * 1024
 """Bytes of a file that are read."""
 _MOST_CONTEXTS: Final = 1000
+MOST_PINNED: Final = 200
+_LONGEST_NAME: Final = 253
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,7 @@ class RememberedContext:
 
     name: str
     used: float = 0.0
+    pinned: tuple[str, ...] = ()
 
 
 class ContextMemory:
@@ -58,8 +62,12 @@ class ContextMemory:
         """Record that a context is used. Raise ConfigurationError if the file cannot be written."""
         self._write(replace(self.of(name), used=now))
 
+    def pin(self, name: str, modules: Iterable[str]) -> None:
+        """Record the pinned modules of a context. Raise ConfigurationError if the file cannot be written."""
+        self._write(replace(self.of(name), pinned=_names(list(modules))))
+
     def _write(self, one: RememberedContext) -> None:
-        body = {"context": one.name, "used": one.used}
+        body = {"context": one.name, "used": one.used, "pinned": list(one.pinned)}
         write_private_file(self._path(one.name), json.dumps(body, indent=1).encode())
 
     def _path(self, name: str) -> Path:
@@ -77,4 +85,11 @@ def _read(path: Path) -> RememberedContext | None:
         return None
     used = body.get("used")
     moment = float(used) if isinstance(used, int | float) and 0 <= used < 1e12 else 0.0
-    return RememberedContext(body["context"], moment)
+    return RememberedContext(body["context"], moment, _names(body.get("pinned")))
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    """Return the usable names, each once; the last ones where there are too many."""
+    listed = given if isinstance(given, list) else []
+    names = [one for one in listed if isinstance(one, str) and 0 < len(one) <= _LONGEST_NAME]
+    return tuple(dict.fromkeys(names))[-MOST_PINNED:]

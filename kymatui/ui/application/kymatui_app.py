@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 
+from kymatui.adapters.files.context_memory import ContextMemory
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.settings.config_file import Settings
@@ -24,6 +25,7 @@ from kymatui.ui.connection.cluster_view import ClusterView
 from kymatui.ui.connection.connection_status import connection_banner
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.context_switch import ContextSwitch
+from kymatui.ui.flows.favourites import Favourites
 from kymatui.ui.flows.flow_app import FlowApp
 from kymatui.ui.flows.job_controller import JOBS, JobDesk
 from kymatui.ui.navigation.command_table import ScreenCommand
@@ -103,7 +105,7 @@ class KymatuiApp(FlowApp):
         self._audit = audit
         self._interrupted_at = float("-inf")
         self.has_begun = False
-        self.open_context(connect, ClusterConnection(context, namespace, read_only or audit), only=namespace)
+        self.open_context(connect, ClusterConnection(context, namespace, read_only), only=namespace)
         self.contexts = ContextSwitch(
             self,
             contexts,
@@ -111,6 +113,8 @@ class KymatuiApp(FlowApp):
             self.open_context,
             lambda: self.ways.restart(self.HOME, self.get_default_screen),
         )
+        memory = contexts.memory if contexts is not None else ContextMemory()
+        self.favourites = Favourites(self, memory, lambda: self.desk, self.redraw)
 
     # displayed cluster
 
@@ -123,7 +127,8 @@ class KymatuiApp(FlowApp):
         to the namespace `only`.
         """
         left = (self._mailbox, self._view, self.desk) if self.has_begun else None
-        self._place, self._namespace, self.read_only = place.context, place.namespace, place.read_only
+        self._place, self._namespace = place.context, place.namespace
+        self.read_only = place.read_only or self._audit
         self.only_namespace = only if self.NARROWS else ""
         self._mailbox = Mailbox(self._deliver)
         self._view = self.first_view(connect, self._mailbox)
@@ -143,8 +148,8 @@ class KymatuiApp(FlowApp):
             desk.when_idle(view.close)
             self._mailbox.open()
             self._view.start()
-            if again and self.shown is not None:
-                self.shown.catch_up()
+            if again:
+                self.redraw()
 
     def first_view(self, connect: Callable[[], ClusterSession], mailbox: Mailbox) -> ClusterView:
         """Return the view of the cluster that the app starts with."""
@@ -209,15 +214,15 @@ class KymatuiApp(FlowApp):
         if isinstance(failure, ConfigurationError) and not self.contexts.previous:  # nothing to return to: print it
             self.fatal = failure
             self.exit(failure.exit_code, return_code=failure.exit_code)
-        if self.shown is not None:
-            self.shown.catch_up()
+        self.redraw()
         self._announcements.look(self.view.history)
 
     def _arrive(self, place: ClusterConnection) -> None:
         """Colour the frame in the accent of the context, so that production is recognisable."""
         self._place = place.context
-        self._namespace, self.read_only = place.namespace, place.read_only
+        self._namespace, self.read_only = place.namespace, place.read_only or self._audit
         self.desk.beside(self.contexts.arrived(place))
+        self.desk.beside(self.favourites.load(place.context))
         self.desk.beside(self.look_back(place))
         accent = self.settings.context(place.context).accent
         for name in ACCENTS:

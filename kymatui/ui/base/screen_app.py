@@ -45,6 +45,12 @@ class Navigation(Protocol):
     def toggle(self) -> None: ...
 
 
+class Pins(Protocol):
+    """The modules at the top of the catalog."""
+
+    names: tuple[str, ...]
+
+
 class ScreenApp(App[int]):
     """The application as a screen uses it; `KymatuiApp` implements it."""
 
@@ -53,6 +59,7 @@ class ScreenApp(App[int]):
         clock: Callable[[], float]
         read_only: bool
         only_namespace: str
+        favourites: Pins
         has_begun: bool
         ways: Navigation
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kymatui.ui.base.framed_screen import FramedScreen
     from kymatui.ui.connection.fleet_view import FleetReading, FleetView, RuntimeViews
     from kymatui.ui.flows.context_switch import ContextSwitch
+    from kymatui.ui.flows.favourites import Favourites
     from kymatui.ui.flows.job_controller import JobDesk
 
 
@@ -24,6 +25,7 @@ class FlowApp(ScreenApp):
     if TYPE_CHECKING:
         desk: JobDesk
         contexts: ContextSwitch
+        favourites: Favourites
 
         @property
         def shown(self) -> FramedScreen | None: ...
@@ -31,6 +33,11 @@ class FlowApp(ScreenApp):
     @property
     def flow_target(self) -> ClusterTarget | None:
         return self.desk.target
+
+    def redraw(self) -> None:
+        """Draw the topmost framed screen as everything is now."""
+        if self.shown is not None:
+            self.shown.catch_up()
 
 
 class FleetFlowApp(FlowApp):

@@ -46,6 +46,7 @@ _IDS = {
     "document.next": FIND,
     "document.before": FIND,
     "catalog.columns": VIEW,
+    "catalog.pin": KEEP,
     "catalog.problems": FIND,
     "channels.differences": FIND,
     "compare.whole": VIEW,

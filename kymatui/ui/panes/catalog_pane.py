@@ -105,6 +105,7 @@ class CatalogPane(TablePane):
             stale=stale,
             only_problems=self.only_problems,
             namespace=app.only_namespace,
+            pinned=app.favourites.names,
         )
 
     def show_around(self) -> None:

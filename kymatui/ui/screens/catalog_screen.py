@@ -9,6 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from kymatui.ui.flows.flow_app import flow_app
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import LOGS, ScreenStep
 from kymatui.ui.panes.catalog_pane import CatalogPane
@@ -30,6 +31,7 @@ class CatalogScreen(ModuleActionScreen):
         Binding("l", "detail('logs')", "Logs of the manager", show=False, id="catalog.logs"),
         Binding("h", "detail('history')", "History", show=False, id="catalog.history"),
         Binding("ctrl+z", "problems", "Only problems", id="catalog.problems"),
+        Binding("f", "pin", "Pin the module to the top, or unpin it", show=False, id="catalog.pin"),
     ]
 
     name_in_help: ClassVar[str] = "Catalog"
@@ -82,8 +84,14 @@ class CatalogScreen(ModuleActionScreen):
     def action_problems(self) -> None:
         self._pane.toggle_problems()
 
+    def action_pin(self) -> None:
+        """Pin the module under the cursor to the top, or unpin it; the cursor stays on it."""
+        app, key = flow_app(self), self.main_widget().cursor_key
+        if key is not None:
+            app.desk.beside(app.favourites.toggle(key))
+
     def why_off(self, action: str, choice: object = "") -> str:
-        if action == "detail" and self.is_mounted and self.main_widget().cursor_key is None:
+        if action in ("detail", "pin") and self.is_mounted and self.main_widget().cursor_key is None:
             return "no module selected"
         if action == "back" and not self._runtime and not (self._pane.is_composed and self._pane.is_narrowed):
             return "this is the first screen"

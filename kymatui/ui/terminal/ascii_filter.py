@@ -10,7 +10,7 @@ from textual.color import Color
 from textual.filter import LineFilter
 
 _SIGNS = {
-    **dict(zip("●◐▲✖◌○·–—−…‹›←→↑↓≠×▌▏▎│┃╎▾▴▸▔", "*~!x-o.---~<><>^v!x||||||v^>-", strict=True)),
+    **dict(zip("●◐▲✖◌○·–—−…‹›←→↑↓≠×▌▏▎│┃╎▾▴▸▔★", "*~!x-o.---~<><>^v!x||||||v^>-#", strict=True)),
     **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼╋┏┓┗┛", "+"),
     **dict.fromkeys("─━═╌▁▂▃▄▀", "-"),
     **dict.fromkeys("█▇▆▅", "#"),

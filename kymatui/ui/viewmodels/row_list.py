@@ -24,7 +24,8 @@ class Cell:
 class Row:
     """One row: `cells` by column id; `dim` marks outdated data; `labels` are for filters.
 
-    `parent` is the key of the parent row in a tree, which stays if a filter accepts this row.
+    `parent` is the key of the parent row in a tree, which stays if a filter accepts this row. A `pinned` row precedes
+    all others in every order.
     """
 
     key: str
@@ -32,6 +33,7 @@ class Row:
     dim: bool = False
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     parent: str = ""
+    pinned: bool = False
 
 
 EMPTY = Cell("")

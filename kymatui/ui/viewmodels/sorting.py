@@ -26,9 +26,16 @@ class SortOrder:
 def arrange_rows(rows: Iterable[Row], wanted: RowFilter, sort: SortOrder | None) -> list[Row]:
     """Return the accepted rows in order; equal rows keep their given order.
 
-    Empty cells come last in both directions.
+    Pinned rows come first, and empty cells last in both directions.
     """
     chosen = _chosen(list(rows), wanted) if wanted else list(rows)
+    if any(row.pinned for row in chosen):
+        pinned, others = ([row for row in chosen if row.pinned is one] for one in (True, False))
+        return [*_sorted(pinned, sort), *_sorted(others, sort)]
+    return _sorted(chosen, sort)
+
+
+def _sorted(chosen: list[Row], sort: SortOrder | None) -> list[Row]:
     if sort is None or not sort.column:
         return chosen
     column = sort.column

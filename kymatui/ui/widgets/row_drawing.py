@@ -16,6 +16,7 @@ from kymatui.ui.viewmodels.row_list import EMPTY, Row
 Fitted = Sequence[tuple[Column, int]]
 
 MARK = "▌"
+PINNED = "★"
 TURNED = " ▾"
 STRAIGHT = " ▴"
 _MOST_KEPT = 2000
@@ -75,7 +76,8 @@ class LineDrawing:
             base = self._style("cursor")
         elif marked:
             base = self._style("marked")
-        segments = [Segment(MARK, base + self._tone("accent", cursor)) if marked else Segment(" ", base)]
+        sign = MARK if marked else PINNED if row.pinned else " "
+        segments = [Segment(sign, base if sign == " " else base + self._tone("accent", cursor))]
         for position, (column, size) in enumerate(fitted):
             cell = row.cells.get(column.id, EMPTY)
             tone = "dim" if row.dim else cell.tone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from kymatui.domain.catalog.rows import Catalog, CatalogOrigin
@@ -50,10 +50,11 @@ def table_rows(
     stale: bool = False,
     only_problems: bool = False,
     namespace: str = "",
+    pinned: Container[str] = (),
 ) -> list[Row]:
     """Return the rows of a view, by name; with a namespace those of modules that have objects in it."""
     return [
-        table_row(module, view, now, stale=stale)
+        table_row(module, view, now, stale=stale, pinned=module.name in pinned)
         for module in sorted(catalog.rows, key=lambda module: module.name)
         if view.shows(module)
         and (not only_problems or module.name in catalog.problem_modules)
@@ -61,7 +62,7 @@ def table_rows(
     ]
 
 
-def table_row(module: Module, view: CatalogView, now: float, *, stale: bool = False) -> Row:
+def table_row(module: Module, view: CatalogView, now: float, *, stale: bool = False, pinned: bool = False) -> Row:
     """Return the row of one module; only the cell `offered` depends on the view."""
     reason = explain_row(module)
     cells = {
@@ -80,7 +81,7 @@ def table_row(module: Module, view: CatalogView, now: float, *, stale: bool = Fa
         "age": Cell(format_age(module, now), "muted", order=-(module.created or 0), since=module.created),
         "reason": Cell(reason.text, reason.tone),
     }
-    return Row(module.name, cells, dim=stale, labels=_labels(module))
+    return Row(module.name, cells, dim=stale, labels=_labels(module), pinned=pinned)
 
 
 def format_known(module: Module, fact: RowFact, cell: Cell) -> Cell:
