@@ -258,6 +258,11 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui bundle create --registry registry.example/modules --channel fast",
         "kymatui bundle create --layout ./layout --constructor constructor.yaml",
     ),
+    "bundle dev": (
+        "kymatui bundle dev                       # on a sandbox of its own, until Ctrl-C",
+        "kymatui bundle dev ./keda --current-context --registry registry.example/dev",
+        "kymatui bundle dev ./keda --current-context --keep   # the module stays installed",
+    ),
     "bundle add": (
         "kymatui bundle add reg.example/keda:1.6.0 --layer charts.tar -t reg.example/keda:1.6.0-charts",
         "kymatui bundle add reg.example/keda:1.6.0 --label acme.org/checked=yes -t reg.example/checked/keda:1.6.0",

@@ -89,7 +89,7 @@ def _forbidding(args: argparse.Namespace) -> str:
 
 def _written_to(args: argparse.Namespace, options: SessionOptions) -> tuple[SessionOptions, ...]:
     """The clusters that a command line writes to."""
-    if args.command.name == "bundle":  # registries are in no context
+    if args.command.name == "bundle" and not getattr(args, "current_context", False):  # registries are in no context
         return ()
     if getattr(args, "read_kubeconfig", None):  # of a sandbox
         return (replace(options, kubeconfig=args.read_kubeconfig, context=args.read_context),)

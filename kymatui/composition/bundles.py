@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from kymatui.actions.authoring.create import Destination
 from kymatui.actions.bundle.ports import ArtifactStore, ModuleSources
+from kymatui.adapters.content.blob_cache import try_lock
+from kymatui.adapters.files.cache_folder import cache_folder
 from kymatui.adapters.files.image_layout import ImageLayout
 from kymatui.adapters.files.layout_archives import open_archive
 from kymatui.adapters.files.module_sources import DiskSources
 from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
+from kymatui.errors import RefusedError
 from kymatui.ocm.component_location import NameMapping
 
 
@@ -52,3 +57,26 @@ def open_destination(registry: str, layout: str, mapping: str, options: FetchOpt
         plain = base.partition("/")[0] in options.insecure
         return Destination(open_registries(options), base, NameMapping(mapping), plain)
     return Destination(open_layout(layout), mapping=NameMapping(mapping)) if layout else None
+
+
+@contextlib.contextmanager
+def alone_in(config: str) -> Iterator[None]:
+    """Hold the lock of a module config, which a killed process leaves to the next. Raise RefusedError if it is held."""
+    folder = cache_folder("dev")
+    if folder is None:  # a user without a home
+        yield
+        return
+    place = os.path.realpath(config)
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / f"{hashlib.sha256(os.fsencode(place)).hexdigest()[:32]}.lock", "a+b") as file:
+        if not try_lock(file.fileno()):
+            file.seek(0)
+            owner = file.read(20).decode("ascii", "replace").strip()
+            raise RefusedError(
+                f"`kymatui bundle dev` runs for {place} already" + (f" (process {owner})" if owner.isdigit() else ""),
+                hint="end it there with Ctrl-C",
+            )
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n".encode())
+        file.flush()
+        yield

@@ -79,6 +79,7 @@ WRITING = {
 PUBLISHING = {
     "bundle create": ["bundle", "create", "--registry", "r.example"],
     "bundle add": ["bundle", "add", "127.0.0.1:1/a:1", "-t", "127.0.0.1:1/b:1"],
+    "bundle dev": ["bundle", "dev", "/nowhere"],
     "bundle copy": ["bundle", "copy", "127.0.0.1:1//a.io/b:1.0.0", "127.0.0.1:1/c"],
     "bundle sign": ["bundle", "sign", "r.example//a.io/b:1.0.0", "--private-key", "/nowhere"],
 }

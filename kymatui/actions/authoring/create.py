@@ -55,21 +55,31 @@ def create_module(request: CreateRequest, sources: ModuleSources, destination: D
         raise UsageError("--legacy needs a channel", hint="templates of the older generation are of one channel")
     build = replace(request.build, constructor=request.build.constructor or "component-constructor.yaml")
     module = build_module(build, sources)
-    config = module.config
-    place = destination.location(config.name, config.version) if destination is not None else None
-    document = module.document(place if place is not None and place.base else None, _scheme(destination))
     publication = None
-    if destination is not None and place is not None:
-        publication = publish(
-            destination.store, place, document, module.blobs, module.layers, overwrite=request.overwrite
-        )
-    files = {request.build.template: to_yaml(templates(request, module, document))}
+    if destination is not None:
+        publication = publish_module(module, destination, overwrite=request.overwrite)
+    files = {request.build.template: to_yaml(templates(request, module, _document(module, destination)))}
     if request.build.constructor:
         files |= {path: content.decode("utf-8", "replace") for path, content in module.saved.items()}
         files[request.build.constructor] = module.constructor
     for path, text in files.items():
         sources.write(path, text)
     return CreatedModule(module, tuple(files), publication)
+
+
+def publish_module(module: BuiltModule, destination: Destination, *, overwrite: bool = False) -> Publication:
+    """Publish the component of a module. Raise RefusedError for a version with other content, and RegistryError."""
+    place = destination.location(module.config.name, module.config.version)
+    document = _document(module, destination)
+    return publish(destination.store, place, document, module.blobs, module.layers, overwrite=overwrite)
+
+
+def _document(module: BuiltModule, destination: Destination | None) -> Object:
+    """Return the descriptor's document, with the registry that it is for."""
+    if destination is None:
+        return module.document(None)
+    place = destination.location(module.config.name, module.config.version)
+    return module.document(place if place.base else None, destination.scheme)
 
 
 def templates(request: CreateRequest, module: BuiltModule, document: Object) -> list[Object]:
@@ -84,7 +94,3 @@ def templates(request: CreateRequest, module: BuiltModule, document: Object) -> 
     if request.channels:
         return [module.template, release_meta(config.name, config.version, request.channels)]
     return [module.template]
-
-
-def _scheme(destination: Destination | None) -> str:
-    return destination.scheme if destination is not None else ""

@@ -57,5 +57,8 @@ class ModuleSources(Protocol):
 
     def is_folder(self, path: str) -> bool: ...
 
+    def stamp(self, path: str) -> tuple[int, int, int] | None:
+        """Return what a save changes (inode, size, time in nanoseconds), None for a file that is missing."""
+
     def commit(self, folder: str) -> GitCommit:
         """Return the current commit of a git repository."""

@@ -41,5 +41,12 @@ class DiskSources:
     def is_folder(self, path: str) -> bool:
         return Path(path).is_dir()
 
+    def stamp(self, path: str) -> tuple[int, int, int] | None:
+        try:
+            found = Path(path).stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
+
     def commit(self, folder: str) -> GitCommit:
         return read_commit(Path(folder))

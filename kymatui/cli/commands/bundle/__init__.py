@@ -10,6 +10,7 @@ SUBCOMMANDS = Subcommands(
         "scaffold": "write a module config and the files that it names",
         "lint": "report every problem of a module's sources, with file and line",
         "create": "build a module, publish its component",
+        "dev": "publish and install a module again at each save",
         "template": "print the ModuleTemplate of a component version",
         "add": "make an image of another one with more layers and labels",
         "copy": "copy a component or image to a registry, layout or archive",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 
 from kymatui.actions.authoring.lint import lint_module
 from kymatui.cli.commands.bundle.create import CONFIG
@@ -32,14 +33,19 @@ def run(args: argparse.Namespace) -> int:
     problems = lint_module(args.config_file, open_sources(fetch_options(args)), ServerRules())
     counts = Counter(one.severity for one in problems)
     if args.output == "text":
-        for one in problems:
-            place = f"{one.file}:{one.line}" if one.line else one.file
-            say(sanitize(f"{place}: {one.severity}: {one.message} ({one.rule})"))
-        found = [format_count(counts[one], str(one)) for one in (Severity.ERROR, Severity.WARNING) if counts[one]]
-        say(f"{args.config_file}: {', '.join(found) or 'no problems'}")
+        say("\n".join(problem_lines(args.config_file, problems)))
     else:
         say(document({"problems": [_entry(one) for one in problems]}, args.output))
     return 2 if counts[Severity.ERROR] or (args.strict and problems) else 0
+
+
+def problem_lines(config: str, problems: Sequence[SourceProblem]) -> list[str]:
+    """Return a line for each problem, and one that counts them."""
+    counts = Counter(one.severity for one in problems)
+    places = [(f"{one.file}:{one.line}" if one.line else one.file, one) for one in problems]
+    lines = [sanitize(f"{place}: {one.severity}: {one.message} ({one.rule})") for place, one in places]
+    found = [format_count(counts[one], str(one)) for one in (Severity.ERROR, Severity.WARNING) if counts[one]]
+    return [*lines, f"{config}: {', '.join(found) or 'no problems'}"]
 
 
 def _entry(one: SourceProblem) -> dict[str, object]:

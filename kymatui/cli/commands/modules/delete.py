@@ -62,10 +62,15 @@ class DeleteCommand:
                 "--backup works with one module only", hint="without --backup each module gets a file of its own"
             )
         with open_context(args, once=args.dry_run) as place:
-            return _Deletions(place).go(names)
+            return delete_modules(place, names)
 
 
 DELETE = DeleteCommand()
+
+
+def delete_modules(place: CommandContext, names: Sequence[str]) -> int:
+    """Plan, ask and delete with the options of a command line; return the exit status."""
+    return _Deletions(place).go(names)
 
 
 @dataclass(frozen=True, slots=True)
