@@ -18,6 +18,7 @@ from textual.command import CommandList, CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from kymatui.actions.modules.version_content import VersionReader
 from kymatui.adapters.files.backups import BackupInfo
 from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
 from kymatui.settings.config_file import Settings
@@ -38,6 +39,7 @@ from tests.ui.test_fleet_snapshots import source
 from tests.ui.test_flow_snapshots import StillScreen, form, showing
 from tests.ui.test_jobs import Deletion
 from tests.ui.test_snapshots import pressing
+from tests.ui.test_versions import changes, linked_templates, manifests
 from tests.ui.worlds import StillSession, app_on, uninstall, world
 
 FOLDER = Path(__file__).resolve().parents[2] / "screenshots"
@@ -47,7 +49,6 @@ PICTURES: dict[str, tuple[str, ...]] = {
     "module": ("j", "enter"),
     "checks": ("j", "j", "x"),
     "resources": tuple("jjjjjtjjjjjjj"),
-    "versions": ("v",),
     "yaml": ("j", "y", "slash", *"warning", "enter"),
     "columns": ("C",),
     "channels": ("M",),
@@ -70,6 +71,19 @@ async def _changed(pilot: Pilot[Any]) -> None:
     )
     await until(pilot, lambda: bool(table(cast("KymatuiApp", pilot.app)).rows))
     await pilot.pause()
+
+
+async def _versions(pilot: Pilot[Any]) -> None:
+    """An upgrade that lets a module read Secrets."""
+    await pressing()(pilot)
+    app, found = cast("KymatuiApp", pilot.app), manifests()
+    found.answers.set()
+    app.view.versions = VersionReader(found)
+    session = app.view.session
+    assert isinstance(session, StillSession)
+    session.show(templates=linked_templates())
+    await pilot.press("j", "v")
+    await until(pilot, lambda: "reads Secrets" in changes(app))
 
 
 async def _palette(pilot: Pilot[Any]) -> None:
@@ -128,6 +142,7 @@ BACKUPS = [
 SCENES: dict[str, Walk] = {
     **{name: pressing(*keys) for name, keys in PICTURES.items()},
     "changes": _changed,
+    "versions": _versions,
     "palette": _palette,
     "plan": _plan,
     "menu": _menu,

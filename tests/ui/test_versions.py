@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,25 +38,35 @@ def linked(version: str) -> b.Json:
     return b.template("btp-operator", version, resources=[link])
 
 
+def linked_templates() -> tuple[Mapping[str, Any], ...]:
+    """Return the world's templates, of which those of btp-operator name manifests."""
+    others = [one for one in world().templates if one["spec"]["moduleName"] != "btp-operator"]
+    return (*others, linked("1.2.0"), linked("1.3.1"))
+
+
 @pytest.fixture
 def app() -> KymatuiApp:
-    templates = [one for one in world().templates if one["spec"]["moduleName"] != "btp-operator"]
-    return app_on(StillSession(replace(world(), templates=(*templates, linked("1.2.0"), linked("1.3.1")))))
+    return app_on(StillSession(replace(world(), templates=linked_templates())))
 
 
 @pytest.fixture
 def blobs(app: KymatuiApp) -> HeldBlobs:
+    found = manifests()
+    app.view.versions = VersionReader(found)
+    return found
+
+
+def manifests() -> HeldBlobs:
+    """Return two manifests: the newer one has another image, and a role that reads Secrets."""
     role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "btp"}}
     rule = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
     old, new = [role], [{**role, "rules": [rule]}]
-    found = HeldBlobs(
+    return HeldBlobs(
         urls={
             URL.format("1.2.0"): yaml.safe_dump_all([*old, b.deployment("btp-operator", "1.2.0")]).encode(),
             URL.format("1.3.1"): yaml.safe_dump_all([*new, b.deployment("btp-operator", "1.3.1")]).encode(),
         }
     )
-    app.view.versions = VersionReader(found)
-    return found
 
 
 def changes(app: KymatuiApp) -> str:

@@ -51,8 +51,7 @@ class VersionReader:
 
     def read(self, template: ModuleTemplate) -> VersionContent:
         """Return the objects of a version; what cannot be fetched or read is named, never raised."""
-        revision = JsonReader(template.raw).child("metadata").text("resourceVersion")
-        key = (template.ref, template.meta.uid, revision, template.version, template.links)
+        key = template_key(template)
         with self._lock:  # one version at a time: the second caller finds what the first one fetched
             if key not in self._known:
                 while len(self._known) >= MOST_KEPT:
@@ -107,6 +106,12 @@ class VersionReader:
             return None
         objects = layer_objects(self._blobs.url(address), redact_address(address))
         return VersionContent(objects, {}, redact_address(address))
+
+
+def template_key(template: ModuleTemplate) -> tuple[object, ...]:
+    """Return what changes whenever a template may name other content."""
+    revision = JsonReader(template.raw).child("metadata").text("resourceVersion")
+    return (template.ref, template.meta.uid, revision, template.version, template.links)
 
 
 def _descriptor(template: ModuleTemplate) -> ComponentDescriptor | None:

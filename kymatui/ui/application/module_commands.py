@@ -17,6 +17,7 @@ from kymatui.ui.flows.deletion import start_deletion
 from kymatui.ui.flows.direct_install import adopt, install, install_several, upgrade, upgrade_all
 from kymatui.ui.flows.kyma_edit import OWN, SAME, edit_modules
 from kymatui.ui.flows.module_actions import Flow, open_action_menu, run_label_command
+from kymatui.ui.flows.module_links import open_link
 from kymatui.ui.flows.restore import run_restore_command
 from kymatui.ui.flows.resume import resume_job
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
@@ -95,6 +96,13 @@ def commands(app: FlowApp) -> Iterator[ScreenCommand]:
         "resume an interrupted job",
         lambda words: app.desk.flow(resume_job(app, words)),
         usage="resume [NAME]",
+    )
+    yield ScreenCommand(
+        "link",
+        "open the documentation or repository of a module",
+        partial(_one, app, open_link, "link NAME"),
+        usage="link [NAME]",
+        arguments=partial(_names, app),
     )
     yield ScreenCommand(
         "act", "open the menu of actions on modules", partial(_menu, app), arguments=partial(_names, app)

@@ -29,6 +29,7 @@ from kymatui.ui.flows.direct_install import (
     why_not_installable,
 )
 from kymatui.ui.flows.kyma_edit import edit_labels, edit_modules, kyma_edit_action, why_edit_disabled
+from kymatui.ui.flows.module_links import open_link
 from kymatui.ui.navigation.command_table import unknown_name
 
 if TYPE_CHECKING:
@@ -124,9 +125,11 @@ ACTIONS: tuple[ModuleAction, ...] = (
 
 
 def start_module_action(app: FlowApp, key: str, names: Sequence[str]) -> Flow:
-    """Return the flow of a key: "menu", "manage" for both directions, or the id of an action."""
+    """Return the flow of a key: "menu", "link", "manage" for both directions, or the id of an action."""
     if key == "menu":
         return open_action_menu(app, names)
+    if key == "link":
+        return open_link(app, names[0])
     if key == "manage":
         return switch_management(app, names)
     return next(one for one in ACTIONS if one.id == key).start(app, names)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 NAMES = {
     "question_mark": "?",
     "slash": "/",
+    "full_stop": ".",
     "colon": ":",
     "escape": "esc",
     "ctrl+@": "ctrl-space",
@@ -59,6 +60,7 @@ _IDS = {
     "module.upgrade": CHANGE,
     "module.delete": CHANGE,
     "module.copy-yaml": KEEP,
+    "module.link": OPEN,
     "object.copy": KEEP,
     "object.logs": OPEN,
     "object.yaml": VIEW,

@@ -33,7 +33,7 @@ class ChecksPane(Pane):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "mode", "Mode: klm or strict", id="module.mode"),
-        Binding("o", "other", "Next module CR", show=False, id="module.other-resource"),
+        Binding("full_stop", "other", "Next module CR", show=False, id="module.other-resource"),
         Binding("enter", "try_rule", "Evaluate this path", id="module.try-rule"),
         Binding("w", "try_path", "Evaluate a path", id="module.try"),
         Binding("escape", "leave_path", "Leave the path field", show=False, id="module.leave-path"),

@@ -24,7 +24,7 @@ class DocumentsPane(Pane):
     TITLE: ClassVar[str] = "yaml"
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "other(1)", "Next object", id="module.other"),
+        Binding("full_stop", "other(1)", "Next object", id="module.other"),
         Binding("O", "other(-1)", "Previous object", show=False, id="module.other-before"),
         Binding("c", "copy", "Copy YAML", show=False, id="module.copy-yaml"),
     ]

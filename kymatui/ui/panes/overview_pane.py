@@ -56,8 +56,9 @@ class OverviewPane(Pane):
         app = self.kymatui
         now, catalog = app.clock(), app.catalog
         assert catalog is not None
+        links = module_facts.links_of(row, app.view.locations)
         facts: dict[str, Callable[[float], Iterable[Fact]]] = {
-            "declared": lambda _: module_facts.declared(row, catalog),
+            "declared": lambda _: [*module_facts.declared(row, catalog), *module_facts.link_facts(links)],
             "observed": lambda at: module_facts.observed(row, at),
             "reported": lambda _: module_facts.reported(row),
             "manifest-says": lambda at: module_facts.manifest_conditions(row, snapshot, at),

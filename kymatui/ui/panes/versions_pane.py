@@ -12,11 +12,10 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widget import Widget
 
-from kymatui.actions.modules.version_content import VersionReader
+from kymatui.actions.modules.version_content import VersionReader, template_key
 from kymatui.actions.modules.version_report import VersionReport, compare_contents, compare_templates
 from kymatui.composition.manifest_controller import FetchOptions, LazyFetcher
 from kymatui.domain.catalog.rows import ModuleRow
-from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.snapshot.snapshots import Snapshot
@@ -104,7 +103,7 @@ class VersionsPane(Pane):
         if before is None or after is None:
             self.query_one("#changes", Facts).show([version_rows.UNKNOWN])
             return
-        pair = (before.ref, _revision(before), after.ref, _revision(after))
+        pair = (template_key(before), template_key(after))
         if pair != self._pair:
             self._pair, self._found, self._reading = pair, compare_templates(before, after), False
             if self._timer is not None:
@@ -168,7 +167,3 @@ class VersionsPane(Pane):
         body = self.kymatui.view.locations.find(ref) if ref is not None else None
         read = read_template(body) if body is not None else None
         return read if isinstance(read, ModuleTemplate) else None
-
-
-def _revision(template: ModuleTemplate) -> str:
-    return JsonReader(template.raw).child("metadata").text("resourceVersion")

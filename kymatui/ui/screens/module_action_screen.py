@@ -20,6 +20,7 @@ class ModuleActionScreen(FramedScreen):
         Binding("i", "module('install')", "Install directly", show=False, id="module.install"),
         Binding("u,p", "module('upgrade')", "Upgrade", show=False, id="module.upgrade"),
         Binding("ctrl+d", "module('delete')", "Delete step by step", show=False, id="module.delete"),
+        Binding("o", "module('link')", "Open documentation or repository", show=False, id="module.link"),
     ]
 
     @property

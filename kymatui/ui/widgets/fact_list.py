@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from textual.content import Content
 from textual.geometry import Size
+from textual.style import Style
 from textual.widget import Widget
 
 from kymatui.ui.viewmodels.display_text import fit_to_width
@@ -19,11 +20,12 @@ _LEAST = 12
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Label, text and tone."""
+    """Label, text and tone; `link` makes the text a hyperlink in terminals that have them (OSC 8)."""
 
     label: str
     text: str
     tone: str = ""
+    link: str = ""
 
 
 class Facts(Widget):
@@ -82,6 +84,9 @@ class Facts(Widget):
         gutter = min(labels, _WIDEST, max(width // 2, 1)) + 2 if labels else 0
         for fact in self._facts:
             label = Content.styled(fit_to_width(fact.label, gutter - 2) + "  " if gutter else "", self._label_style)
-            lines = with_tone(fact.text, fact.tone).wrap(max(width - gutter, _LEAST))
+            text = with_tone(fact.text, fact.tone)
+            if fact.link:
+                text = text.stylize(Style(link=fact.link))
+            lines = text.wrap(max(width - gutter, _LEAST))
             for number, line in enumerate(lines):
                 yield Content.assemble(label if number == 0 else " " * gutter, line)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kymatui.cli.options.reading import configure_reading, follow, row_of
 from kymatui.cli.output.listing import Listing, render
+from kymatui.domain.kyma.module_links import ModuleLink, module_links
 from kymatui.domain.snapshot.missing_lists import RowFact
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
     yield "managed", row.text(RowFact.MANAGED, "yes" if row.managed else "no")
     yield "policy", row.text(RowFact.POLICY, row.policy)
     yield "template", str(row.template or "")
+    yield from ((link.name, link.address) for link in _links(row))
     yield "module's manager", str(row.manager or "")
     yield "manager ready", row.readiness.words if row.readiness else ""
     yield "Kyma reports", _said(row.reports.kyma, row.reports.kyma_message)
@@ -77,6 +79,11 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
         yield problem.severity.value, problem.message
 
 
+def _links(row: ModuleRow) -> tuple[ModuleLink, ...]:
+    template = row.resolution.template
+    return module_links(template) if template is not None else ()
+
+
 def _said(state: str, message: str) -> str:
     return f"{state}: {message}" if message else state
 
@@ -94,6 +101,7 @@ def module_json(row: ModuleRow) -> dict[str, Any]:
         "channelSource": row.resolution.channel_source.value if row.channel else None,
         "policy": None if RowFact.POLICY in row.unknown else str(row.policy) or None,
         "template": str(row.template) if row.template else None,
+        "links": {link.name: link.address for link in _links(row)},
         "manager": str(row.manager) if row.manager else None,
         "managerReady": row.readiness.words if row.readiness else None,
         "reports": reports_json(row.reports),

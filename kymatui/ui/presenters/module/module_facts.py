@@ -10,8 +10,11 @@ from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.module_links import ModuleLink, module_links
+from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.states import parse_state
 from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.domain.snapshot.object_index import ObjectIndex
 from kymatui.domain.snapshot.snapshots import Object, Snapshot
 from kymatui.domain.versions.evidence import Evidence
 from kymatui.domain.versions.messages import drift_words, note_words, refusal_words, source_words
@@ -32,6 +35,18 @@ def declared(module: ModuleRow, catalog: Catalog) -> list[Fact]:
         Fact("policy", module.text(RowFact.POLICY, sanitize(module.policy) or ABSENT)),
         Fact("template", sanitize(template.name) if template else ABSENT, "" if template else "muted"),
     ]
+
+
+def links_of(module: ModuleRow, locations: ObjectIndex) -> tuple[ModuleLink, ...]:
+    """Return the links of the module's template, else of the newest version's; () where none names one."""
+    offer = module.base_offer
+    body = locations.find(offer.template) if offer is not None else None
+    template = module.resolution.template or (read_template(body) if body is not None else None)
+    return module_links(template) if isinstance(template, ModuleTemplate) else ()
+
+
+def link_facts(links: Iterable[ModuleLink]) -> list[Fact]:
+    return [Fact(link.name, link.address, "accent", link.address) for link in links]
 
 
 def _no_kyma(catalog: Catalog) -> str:
