@@ -73,8 +73,9 @@ def literals() -> Iterator[Text]:
 
 
 def _texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    skipped = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(tree)]
+    skipped = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             skipped.update(map(id, node.values))
             yield node.lineno, _flat(node)

@@ -21,11 +21,11 @@ class Module:
         self.place = path.relative_to(PACKAGE).as_posix()
         parts = ["kymatui", *path.relative_to(PACKAGE).with_suffix("").parts]
         self.name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        self.text = path.read_text()
-        self.tree = ast.parse(self.text)
+        self.text = path.read_text("utf-8")
+        self.nodes = [*ast.walk(ast.parse(self.text))]
 
     def imports(self) -> Iterator[tuple[ast.Import | ast.ImportFrom, list[str]]]:
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 yield node, [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
@@ -34,7 +34,7 @@ class Module:
     def late_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """Imports of the package inside functions."""
         found = []
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 for inner in ast.walk(node):
                     if isinstance(inner, ast.Import | ast.ImportFrom):
@@ -50,7 +50,7 @@ class Module:
         return found
 
     def classes(self) -> list[ast.ClassDef]:
-        return [node for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef)]
+        return [node for node in self.nodes if isinstance(node, ast.ClassDef)]
 
 
 def modules() -> list[Module]:
@@ -173,7 +173,7 @@ def first_words(files: list[Module]) -> Counter[str]:
     """Count the first words of the docstrings of functions and classes."""
     words: Counter[str] = Counter()
     for module in files:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 text = ast.get_docstring(node)
                 if text:
@@ -188,7 +188,7 @@ def session_probes(files: list[Module]) -> list[str]:
     """Return where code asks a session which one it is: a probe whose arguments name a session or a session's class."""
     found = []
     for module in files:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _PROBES:
                 words = [part for arg in node.args for part in map(_word, ast.walk(arg))]
                 if any("session" in word.lower() for word in words):

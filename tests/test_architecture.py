@@ -7,13 +7,12 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests import structure
 
-PACKAGE = Path(__file__).resolve().parents[1] / "kymatui"
+pytestmark = pytest.mark.xdist_group("architecture")  # parsing the package costs more than looking at it
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -43,25 +42,24 @@ OPENED = ("kymatui.adapters.sessions.", "kymatui.adapters.files.")
 PURE = ("domain", "errors")
 
 
-def layer_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def layer_of(module: structure.Module) -> str:
+    return module.place.partition("/")[0].removesuffix(".py")
 
 
-def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative imports hide the direction"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+@pytest.fixture(scope="module")
+def files() -> list[structure.Module]:
+    """All files of the package."""
+    return structure.modules()
 
 
-MODULES = sorted(p for p in PACKAGE.rglob("*.py") if layer_of(p) not in ("__init__", "__main__"))
+def of_layers(files: list[structure.Module]) -> list[structure.Module]:
+    return [module for module in files if layer_of(module) not in ("__init__", "__main__")]
 
 
 @pytest.mark.parametrize("layer", ALLOWED)
-def test_a_layer_imports_only_what_stands_below_it(layer: str) -> None:
-    assert not [f"{place} imports {name}" for place, name in imports_of(layer) if not may_import(layer, place, name)]
+def test_a_layer_imports_only_what_stands_below_it(layer: str, files: list[structure.Module]) -> None:
+    found = imports_of(layer, files)
+    assert not [f"{place} imports {name}" for place, name in found if not may_import(layer, place, name)]
 
 
 def may_import(layer: str, place: str, name: str) -> bool:
@@ -74,30 +72,34 @@ def may_import(layer: str, place: str, name: str) -> bool:
 
 
 @pytest.mark.parametrize("layer", PURE)
-def test_the_domain_needs_nothing_but_the_standard_library(layer: str) -> None:
+def test_the_domain_needs_nothing_but_the_standard_library(layer: str, files: list[structure.Module]) -> None:
     known = {"kymatui", "__future__", *sys.stdlib_module_names}
-    assert not [f"{place} imports {name}" for place, name in imports_of(layer) if name.split(".")[0] not in known]
+    found = imports_of(layer, files)
+    assert not [f"{place} imports {name}" for place, name in found if name.split(".")[0] not in known]
 
 
-def imports_of(layer: str) -> Iterator[tuple[str, str]]:
+def imports_of(layer: str, files: list[structure.Module]) -> Iterator[tuple[str, str]]:
     """(module of the layer, what it imports), each at least once."""
-    modules = [path for path in MODULES if layer_of(path) == layer]
+    modules = [module for module in files if layer_of(module) == layer]
     assert modules, f"there is no layer {layer}"
-    for path in modules:
-        for name in imported(path):
-            yield path.relative_to(PACKAGE).as_posix(), name
+    for module in modules:
+        for node, names in module.imports():
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{module.path}: relative imports hide the direction"
+            for name in names:
+                yield module.place, name
 
 
-def test_every_layer_is_in_the_table() -> None:
-    assert {layer_of(p) for p in MODULES} <= set(ALLOWED)
+def test_every_layer_is_in_the_table(files: list[structure.Module]) -> None:
+    assert {layer_of(module) for module in of_layers(files)} <= set(ALLOWED)
 
 
-def test_the_global_generator_of_random_numbers_is_left_alone() -> None:
+def test_the_global_generator_of_random_numbers_is_left_alone(files: list[structure.Module]) -> None:
     """Background threads would move it under whoever seeded it, such as a test that draws examples."""
     found = [
-        f"{path.relative_to(PACKAGE)}:{node.lineno} random.{node.attr}"
-        for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text()))
+        f"{module.place}:{node.lineno} random.{node.attr}"
+        for module in of_layers(files)
+        for node in module.nodes
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "random"
         if node.attr not in ("Random", "SystemRandom")
     ]
@@ -108,28 +110,27 @@ def test_the_global_generator_of_random_numbers_is_left_alone() -> None:
 FOREIGN = ("sandbox/", "helm/", "cli/commands/helm/")
 
 
-def test_numbers_agree_with_nouns() -> None:
+def test_numbers_agree_with_nouns(files: list[structure.Module]) -> None:
     found = [
-        f"{path.relative_to(PACKAGE)}: {text}"
-        for path in MODULES
-        if not str(path.relative_to(PACKAGE)).startswith(FOREIGN)
-        for text in texts_in(ast.parse(path.read_text()))
+        f"{module.place}: {text}"
+        for module in of_layers(files)
+        if not module.place.startswith(FOREIGN)
+        for text in texts_in(module)
         if re.search(r"[a-z]\((s|es|ies)\)", text)
     ]
     assert found == []
 
 
-def texts_in(tree: ast.Module) -> Iterator[str]:
+def texts_in(module: structure.Module) -> Iterator[str]:
     """All texts of a file that are no docstrings."""
-    ours = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    ours = {id(node.value) for node in module.nodes if isinstance(node, ast.Expr)}
+    for node in module.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in ours:
             yield node.value
 
 
-def test_files_and_folders_import_in_no_circle() -> None:
+def test_files_and_folders_import_in_no_circle(files: list[structure.Module]) -> None:
     """Imports under TYPE_CHECKING and inside functions count."""
-    files = structure.modules()
     graph = structure.edges(files)
     assert structure.circles(graph) == []
     packages = {module.name for module in files if module.path.name == "__init__.py"}
@@ -152,16 +153,16 @@ SMALL_FOLDERS = {
 }
 
 
-def test_folders_have_five_to_fifteen_files() -> None:
-    sizes = Counter(module.path.parent.relative_to(PACKAGE).as_posix() for module in structure.modules())
+def test_folders_have_five_to_fifteen_files(files: list[structure.Module]) -> None:
+    sizes = Counter(module.path.parent.relative_to(structure.PACKAGE).as_posix() for module in files)
     assert {name: size - 1 for name, size in sizes.items() if size > 16} == {}
     small = {name for name, size in sizes.items() if 1 < size < 6}
     assert small == set(SMALL_FOLDERS)
 
 
-def test_no_one_asks_a_session_which_one_it_is() -> None:
+def test_no_one_asks_a_session_which_one_it_is(files: list[structure.Module]) -> None:
     """Sessions are one Protocol (kymatui/actions/session.py): no isinstance, hasattr, getattr or cast on one."""
-    assert structure.session_probes(structure.modules()) == []
+    assert structure.session_probes(files) == []
 
 
 # Lower folders first; those on one line do not know each other.
@@ -206,10 +207,10 @@ ORDER = {
 
 
 @pytest.mark.parametrize("layer", ORDER)
-def test_a_folder_of_a_layer_imports_only_lower_ones(layer: str) -> None:
+def test_a_folder_of_a_layer_imports_only_lower_ones(layer: str, files: list[structure.Module]) -> None:
     rank = {name: index for index, names in enumerate(ORDER[layer]) for name in names}
     wrong = []
-    for source, targets in structure.edges(structure.modules()).items():
+    for source, targets in structure.edges(files).items():
         if source.startswith(f"kymatui.{layer}."):
             here = source.split(".")[2]
             there = {target.split(".")[2] for target in targets if target.startswith(f"kymatui.{layer}.")} - {here}
@@ -228,14 +229,14 @@ LARGE_CLASSES = {
 }
 
 
-def test_classes_are_small() -> None:
-    counts = structure.method_counts(structure.modules())
+def test_classes_are_small(files: list[structure.Module]) -> None:
+    counts = structure.method_counts(files)
     large = {name for name, (own, whole) in counts.items() if own > 25 or whole > 40}
     assert large == set(LARGE_CLASSES)
 
 
-def test_a_class_name_stands_for_one_thing() -> None:
-    assert structure.repeated_classes(structure.modules()) == {}
+def test_a_class_name_stands_for_one_thing(files: list[structure.Module]) -> None:
+    assert structure.repeated_classes(files) == {}
 
 
 # Files over 400 lines; the list only shrinks.
@@ -246,8 +247,8 @@ LONG_FILES = {
 }
 
 
-def test_files_have_at_most_400_lines() -> None:
-    assert {module.place for module in structure.modules() if module.text.count("\n") > 400} == LONG_FILES
+def test_files_have_at_most_400_lines(files: list[structure.Module]) -> None:
+    assert {module.place for module in files if module.text.count("\n") > 400} == LONG_FILES
 
 
 # Libraries that are slow to import, or not always there: imported by the functions that need them.
@@ -287,7 +288,7 @@ STRICT = ("domain/", "engine/", "helm/", "ocm/", "sandbox/", "adapters/kube/", "
 LATE_IMPORTS_LEFT = 553
 
 
-def test_imports_are_at_the_top_unless_a_start_pays_for_them() -> None:
-    late = {module.place: [name for name in module.late_names() if name not in SLOW] for module in structure.modules()}
+def test_imports_are_at_the_top_unless_a_start_pays_for_them(files: list[structure.Module]) -> None:
+    late = {module.place: [name for name in module.late_names() if name not in SLOW] for module in files}
     assert {place for place, names in late.items() if names and place.startswith(STRICT)} == set(LATE_IMPORTS)
     assert sum(len(names) for place, names in late.items() if not place.startswith(STRICT)) <= LATE_IMPORTS_LEFT

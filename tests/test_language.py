@@ -9,11 +9,14 @@ import os
 import re
 import sys
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 import pytest
 
 from tests.strings import SOURCES, Text, error_texts
+
+pytestmark = pytest.mark.xdist_group("language")  # texts are collected once
 
 _TAKE: Final = r"(?:take|takes|taken|taking|took)"
 
@@ -116,16 +119,23 @@ def offences(texts: Iterable[Text]) -> list[str]:
 LEFT: Final = {"literals": 0, "help": 0, "keys": 0, "commands": 0, "pictures": 0, "documents": 0}
 
 
+@cache
+def texts_of(source: str) -> tuple[Text, ...]:
+    """Collect the texts of a source; collecting costs more than searching."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "100")
+        return tuple(SOURCES[source]())
+
+
 @pytest.mark.parametrize("source", SOURCES)
-def test_texts_are_in_plain_words(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-    found = offences(SOURCES[source]())
+def test_texts_are_in_plain_words(source: str) -> None:
+    found = offences(texts_of(source))
     assert len(found) == LEFT[source], "\n".join(found[:40])
 
 
 @pytest.mark.parametrize(("source", "least"), {"literals": 3000, "help": 250, "keys": 150, "pictures": 289}.items())
 def test_texts_are_found_at_all(source: str, least: int) -> None:
-    assert len(list(SOURCES[source]())) > least
+    assert len(texts_of(source)) > least
 
 
 def test_a_form_is_found_with_what_to_write() -> None:
