@@ -16,17 +16,25 @@ from kymatui.cli.output.colours import choose_colours
 from kymatui.cli.output.printing import ANSWER, document, say
 from kymatui.cli.output.program_name import as_started
 from kymatui.cli.parser import build_parser
+from kymatui.cli.process_end import PROCESS_END
 from kymatui.errors import KymatuiError, ReadOnlyError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command line and returns its exit status; never lets a traceback reach a terminal by design."""
+    """Run one command line and return its exit status; without `argv`, the one of the process."""
     # collecting cycles while modules load and lists decode costs a third of the start and half of the longest stalls
     gc.set_threshold(200_000, 50, 100)
     # nor need cycles be looked for when the process ends, which takes an eighth of a short command
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
-    words = list(sys.argv[1:] if argv is None else argv)
+    status = _run(list(sys.argv[1:] if argv is None else argv))
+    if argv is None:
+        PROCESS_END.status = status
+    return status
+
+
+def _run(words: list[str]) -> int:
+    """Never let a traceback reach a terminal by design."""
     if words[:1] == ["__complete"]:
         from kymatui.cli import shell_completion
 
