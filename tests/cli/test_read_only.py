@@ -282,7 +282,7 @@ def test_a_fleet_and_a_runtime_are_refused_before_either_cluster_is_asked(
 
 def test_a_command_that_asks_for_consent_is_one_that_writes() -> None:
     asking = {name for name, parser in every_command() if {"--yes", "--typed"} & set(parser._option_string_actions)}
-    assert asking - {"plan"} <= {name.partition(" --")[0] for name in WRITING}
+    assert asking - {"plan"} <= {name.partition(" --")[0] for name in {**WRITING, **PUBLISHING}}
 
 
 @pytest.mark.parametrize("name", ALL)
