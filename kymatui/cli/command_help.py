@@ -309,6 +309,10 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui operator run --single-cluster --registry http://localhost:5000 --interval 10s",
         "kymatui operator run --restricted-modules billing,audit --maintenance-policy policy.json",
     ),
+    "operator crds": (
+        "kymatui operator crds                    # for kubectl apply -f -",
+        "kymatui operator crds --single-cluster -o json",
+    ),
     "operator manifests": (
         "kymatui operator manifests --image registry.example.org/kymatui:0.1.0   # for kubectl apply -f -",
         "kymatui operator manifests --image kymatui:0.1.0 --controllers watcher --replicas 1 -o json",

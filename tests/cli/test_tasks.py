@@ -25,6 +25,12 @@ def tasks() -> Iterator[tuple[str, str]]:
         yield section.partition("\n")[0], section
 
 
+def page_blocks(text: str) -> Iterator[tuple[str, str]]:
+    """Yield language and content of the blocks that are run, or that display what was printed."""
+    for found in _BLOCK.finditer(text):
+        yield found["language"], textwrap.dedent(found["text"])
+
+
 @pytest.fixture(scope="module")
 def sandboxes() -> Iterator[dict[str, Path]]:
     """The kubeconfigs that the page names."""

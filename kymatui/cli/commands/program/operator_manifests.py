@@ -1,16 +1,19 @@
-"""`kymatui operator manifests`: print what runs the operator in a cluster. Nothing is sent."""
+"""`kymatui operator manifests` and `crds`: print what the operator needs in a cluster. Nothing is sent."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import yaml
 
 from kymatui.actions.operator_deployment import DeploymentOptions, operator_objects
 from kymatui.cli.output.printing import say
-from kymatui.composition.operator import CONTROL_PLANE_NAMESPACE, CONTROLLERS
+from kymatui.composition.operator import CONTROL_PLANE_NAMESPACE, CONTROLLERS, OperatorOptions
+from kymatui.composition.operator_crds import kyma_crds
 from kymatui.composition.operator_ports import agent_options, read_networks
 from kymatui.errors import UnknownNameError, UsageError
 
@@ -39,6 +42,27 @@ def configure_manifests(parser: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         help="the control plane is also the only runtime; grants cluster-admin",
     )
+    _configure_output(parser)
+
+
+def configure_crds(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say where Kymas are, and the output format."""
+    parser.add_argument(
+        "--namespace",
+        default=argparse.SUPPRESS,
+        metavar="NAMESPACE",
+        help="namespace of Kymas (default: kcp-system; with --single-cluster: kyma-system)",
+    )
+    parser.add_argument(
+        "--single-cluster",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="the control plane is also the only runtime",
+    )
+    _configure_output(parser)
+
+
+def _configure_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", choices=("yaml", "json"), default="yaml", help="output format (default: yaml)"
     )
@@ -46,12 +70,28 @@ def configure_manifests(parser: argparse.ArgumentParser) -> None:
 
 def print_manifests(args: argparse.Namespace) -> int:
     """Print the objects. Raise UsageError, UnknownNameError."""
-    objects = operator_objects(_deployment_options(args))
-    if args.output == "json":
+    return _print(operator_objects(_deployment_options(args)), args.output)
+
+
+def print_crds(args: argparse.Namespace) -> int:
+    """Print the CRDs and the namespace of Kymas."""
+    options = OperatorOptions(namespace=args.namespace or "", single_cluster=args.single_cluster)
+    return _print(kyma_crds(options.kyma_namespace), args.output)
+
+
+def _print(objects: Sequence[Mapping[str, Any]], output: str) -> int:
+    if output == "json":
         say(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=2))
     else:
-        say(yaml.safe_dump_all(objects, sort_keys=False, width=120).rstrip("\n"))
+        say(yaml.dump_all(objects, Dumper=_Plain, sort_keys=False, width=120).rstrip("\n"))
     return 0
+
+
+class _Plain(yaml.SafeDumper):
+    """YAML without anchors, which some readers of CRDs refuse."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def _deployment_options(args: argparse.Namespace) -> DeploymentOptions:

@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from kymatui.cli.commands.program.operator import configure_fetching
-from kymatui.cli.commands.program.operator_manifests import configure_manifests, print_manifests
+from kymatui.cli.commands.program.operator_manifests import (
+    configure_crds,
+    configure_manifests,
+    print_crds,
+    print_manifests,
+)
 from kymatui.cli.durations import add_duration, read_duration
 from kymatui.cli.options.fetching import fetch_options
 from kymatui.cli.output.plan_header import plan_document
@@ -60,10 +65,15 @@ class OperatorCommand:
         text = "print the objects that run the operator in a cluster"
         manifests = actions.add_parser("manifests", help=text, description=f"{text[:1].upper()}{text[1:]}.")
         configure_manifests(manifests)
+        text = "print the CRDs of Kyma, and the namespace of Kymas"
+        crds = actions.add_parser("crds", help=text, description=f"{text[:1].upper()}{text[1:]}.")
+        configure_crds(crds)
 
     def run(self, args: argparse.Namespace) -> int:
         if args.action == "manifests":
             return print_manifests(args)
+        if args.action == "crds":
+            return print_crds(args)
         options, fetch = _operator_options(args), fetch_options(args)
         session, _ = session_options_of(args)
         log = OperatorLog(lambda line: say(line, sys.stderr), LogFormat(args.log_format))
