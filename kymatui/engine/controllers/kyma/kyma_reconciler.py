@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY, LABEL_SKIP, MalformedObject, read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
@@ -11,10 +13,12 @@ from kymatui.domain.kyma.kyma_conditions import KymaCondition
 from kymatui.domain.kyma.kymas import NO_CHANNEL, Kyma, read_kyma
 from kymatui.domain.kyma.states import State, modules_condition
 from kymatui.domain.plans.kyma_manifest import MANAGED_BY
+from kymatui.domain.remote.restored_kyma import restored_spec
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import KYMA_FINALIZER, KymaContext
 from kymatui.engine.controllers.kyma.kyma_deletion import KymaDeletion
 from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
+from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites
 from kymatui.engine.controllers.kyma.module_reports import ModuleReports
 from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA, RuntimeKyma, with_runtime_spec
 from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, is_connection_failure
@@ -194,11 +198,14 @@ class KymaPass:
         """Take channel and modules from the runtime's Kyma, in memory only."""
         words = "could not replace control plane kyma spec with remote kyma spec"
         try:
-            self._kyma = with_runtime_spec(self._kyma, self._remote.fetch(self._kyma))
+            self._kyma = with_runtime_spec(self._kyma, self._remote.fetch(self._restored_spec))
         except KymatuiError as error:
             self._fail(error, words)
         self._require_channel(words)
         self._context.watches.look(self._kyma.ref, self._runtime, [RUNTIME_KYMA])
+
+    def _restored_spec(self) -> Mapping[str, Any]:
+        return restored_spec(self._kyma, ManifestWrites(self._context.home, self._cancel).of_kyma(self._kyma))
 
     def _require_channel(self, words: str = "") -> None:
         if self._kyma.channel.lower() == NO_CHANNEL:
@@ -249,7 +256,7 @@ class KymaPass:
         if self._context.single:
             return
         try:
-            live = self._remote.fetch(self._kyma)
+            live = self._remote.fetch(lambda: self._kyma.raw.get("spec") or {})
             self._remote.mirror(self._kyma, self._status.document(), live)
         except ConflictError:
             raise

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kymatui.domain.kubernetes.object_meta import LABEL_MANAGED_BY
@@ -46,8 +45,8 @@ class RuntimeKyma:
             }
             self._runtime.apply(body, manager=OPERATOR_FIELD_MANAGER, force=True, cancel=self._cancel)
 
-    def fetch(self, kyma: Kyma) -> Object:
-        """Return the runtime's Kyma; a missing one is created with the control plane's whole spec."""
+    def fetch(self, spec: Callable[[], Mapping[str, Any]]) -> Object:
+        """Return the runtime's Kyma; create a missing one with this spec."""
         live = self._runtime.get(RUNTIME_KYMA, cancel=self._cancel)
         if live is not None:
             return live
@@ -55,7 +54,7 @@ class RuntimeKyma:
             "apiVersion": KYMA.api_version,
             "kind": "Kyma",
             "metadata": {"name": KYMA_NAME, "namespace": KYMA_NAMESPACE},
-            "spec": copy.deepcopy(kyma.raw.get("spec") or {}),
+            "spec": spec(),
         }
         return self._runtime.create(body, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
 

@@ -59,7 +59,7 @@ class ModuleDeletion:
         target = self._kept(runtime) if found.default is not None else []
         gone = obsolete(turn.manifest.synced, refs_of(target)) if target is not None else []
         if gone and not prune(runtime, gone, turn.cancel):
-            return turn.soon
+            return turn.pause
         if resource.is_owned and self._delete_resource(resource):
             return turn.soon
         if target is not None and self._apply(runtime, target):

@@ -23,7 +23,7 @@ from kymatui.engine.controllers.lifecycle.reconcile_pass import (
     ReconcilePass,
     no_access,
 )
-from kymatui.engine.controllers.lifecycle.resource_pruning import obsolete, prune
+from kymatui.engine.controllers.lifecycle.resource_pruning import names_of, obsolete, prune
 from kymatui.engine.controllers.lifecycle.resource_rendering import layer_of, refs_of
 from kymatui.engine.controllers.manifest.custom_state_check import (
     describe_evaluation,
@@ -82,7 +82,8 @@ class ModuleInstallation:
             turn.fail(error)
         status.fulfil(RESOURCES)
         if not self._prune(runtime, target, layer):
-            return turn.soon
+            turn.write_status()
+            return turn.pause
         live = self._apply(runtime, target)
         if status.differs and status.operation == CHANGED:
             turn.write_status()
@@ -99,7 +100,10 @@ class ModuleInstallation:
         return turn.finish()
 
     def _prune(self, runtime: Cluster, target: Sequence[Object], layer: str) -> bool:
-        """Delete what the layer no longer has; return whether that is finished."""
+        """Delete what the layer no longer has; return whether that is finished.
+
+        Unlike lifecycle-manager, report what holds the upgrade: the Kyma's status already names the new version.
+        """
         turn = self._pass
         gone = obsolete(turn.manifest.synced, refs_of(target))
         if not gone:
@@ -108,9 +112,12 @@ class ModuleInstallation:
             words = "resource syncTarget diff detected but in same oci layer, prevent sync resource to be deleted"
             turn.fail(ConfigurationError(words), State.WARNING)
         try:
-            return prune(runtime, gone, self._cancel)
+            pruned = prune(runtime, gone, self._cancel)
         except KymatuiError as error:
             turn.fail(error)
+        if not pruned:
+            turn.status.wait(f"waiting for the deletion of {names_of(gone)} of the previous version")
+        return pruned
 
     def _apply(self, runtime: Cluster, target: Sequence[Object]) -> list[Object]:
         """Apply all objects, each regardless of the others' errors; return the server's answers."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import read_time
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Policy
 from kymatui.domain.kyma.manifests import Manifest
@@ -16,6 +18,8 @@ READY: Final = "resources are ready"
 WAITING: Final = "waiting for resources to become ready"
 CHANGED: Final = "resource syncTarget state diff detected"
 WAITING_FOR_CRS: Final = "waiting for module crs deletion"
+HELD: Final = 10.0
+"""Seconds after which objects of an old version count as held: deletions usually end sooner."""
 _LONGEST: Final = 32_000
 _TEXTS: Final = {
     RESOURCES: ("ResourcesAvailable", "resources not parsed", "resources are parsed and ready for use"),
@@ -32,7 +36,9 @@ class ModuleStatus:
         status: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
         self._generation = manifest.meta.generation
         self._stamp = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._now = now
         self._before = (manifest.state, manifest.operation)
+        self._since = read_time(JsonReader(status).child("lastOperation"), "lastUpdateTime")
         self._conditions: dict[str, dict[str, Any]] = {}
         for one in status.get("conditions") or []:
             if isinstance(one, Mapping) and one.get("type"):
@@ -49,6 +55,13 @@ class ModuleStatus:
 
     def say(self, state: State, operation: str) -> None:
         self.state, self.operation = state.value, operation[:_LONGEST]
+
+    def wait(self, operation: str) -> None:
+        """Set Processing, and Warning once the same operation has lasted for HELD seconds."""
+        same = operation[:_LONGEST] == self._before[1]
+        held = same and self._since is not None and self._now - self._since >= HELD
+        warned = same and self._before[0] == State.WARNING
+        self.say(State.WARNING if held or warned else State.PROCESSING, operation)
 
     def fulfil(self, kind: str) -> None:
         """Set a condition to True; the first time, its message becomes the operation."""

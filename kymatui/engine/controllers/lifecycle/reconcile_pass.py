@@ -21,6 +21,7 @@ from kymatui.errors import CancelledError, ConfigurationError, ConflictError, Ky
 LABEL_FINALIZER: Final = "label-removal-finalizer"
 RESOURCE_FINALIZER: Final = "resource.kyma-project.io/finalizer"
 REQUIRED_FINALIZERS: Final = (FINALIZER, LABEL_FINALIZER)
+PAUSE: Final = 1.0
 SYNCED_LAYER: Final = "sync-oci-ref"
 """The annotation with the digest of the layer that was last applied completely."""
 
@@ -55,6 +56,11 @@ class ReconcilePass:
     @property
     def soon(self) -> float:
         return self.context.intervals.soon
+
+    @property
+    def pause(self) -> float:
+        """Return the seconds until deleted objects are looked for again."""
+        return min(PAUSE, self.context.intervals.of(self.status.state))
 
     def runtime(self) -> Cluster | None:
         """Return the runtime, None without an access Secret. Raises ConfigurationError."""

@@ -27,6 +27,9 @@ _LAST: Final = frozenset(
 """The kinds of the second phase; a StatefulSet goes in the first one, as in lifecycle-manager."""
 
 
+_NAMED: Final = 3
+
+
 def obsolete(synced: Iterable[ObjectRef], target: Iterable[ObjectRef]) -> list[ObjectRef]:
     """Return the applied objects that are no longer wanted, except the namespace kyma-system."""
     wanted = set(target)
@@ -50,3 +53,9 @@ def _delete(cluster: Cluster, refs: Iterable[ObjectRef], cancel: threading.Event
             continue
         gone = False
     return gone
+
+
+def names_of(refs: Sequence[ObjectRef]) -> str:
+    """Return the first objects by name, and how many more there are."""
+    first = ", ".join(map(str, refs[:_NAMED]))
+    return f"{first} and {len(refs) - _NAMED} more" if len(refs) > _NAMED else first

@@ -1,0 +1,54 @@
+"""The status of a module's Manifest while an upgrade waits for the deletion of old objects."""
+
+from __future__ import annotations
+
+import pytest
+
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.kyma.states import State
+from kymatui.engine.controllers.lifecycle.module_status import HELD, ModuleStatus
+from kymatui.engine.controllers.lifecycle.resource_pruning import names_of
+from tests.domain.builders import manifest
+
+NOW = 1_800_000_000.0
+WORDS = "waiting for the deletion of ConfigMap kyma-system/old"
+
+
+def status(state: str, operation: str, seconds_ago: float) -> ModuleStatus:
+    """A status that was last written so many seconds before NOW."""
+    raw = manifest("keda", "1.0.0", state)
+    written = ModuleStatus(_read(raw), NOW - seconds_ago)
+    written.say(State(state), operation)
+    raw["status"] = written.patch()["status"]
+    return ModuleStatus(_read(raw), NOW)
+
+
+def _read(raw: dict[str, object]) -> Manifest:
+    found = read_manifest(raw)
+    assert isinstance(found, Manifest)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("state", "operation", "seconds_ago", "expected"),
+    [
+        ("Ready", "resources are ready", 9000, "Processing"),
+        ("Processing", WORDS, HELD - 1, "Processing"),
+        ("Processing", WORDS, HELD, "Warning"),
+        ("Warning", WORDS, 0, "Warning"),
+        ("Warning", "waiting for the deletion of another", 9000, "Processing"),
+    ],
+)
+def test_a_deletion_that_does_not_end_becomes_a_warning(
+    state: str, operation: str, seconds_ago: float, expected: str
+) -> None:
+    found = status(state, operation, seconds_ago)
+    found.wait(WORDS)
+    assert (found.state, found.operation) == (expected, WORDS)
+
+
+def test_only_the_first_objects_are_named() -> None:
+    refs = [ObjectRef(GroupVersionKind("", "v1", "ConfigMap"), "one", name) for name in "abcde"]
+    assert names_of(refs[:1]) == "ConfigMap one/a"
+    assert names_of(refs) == "ConfigMap one/a, ConfigMap one/b, ConfigMap one/c and 2 more"
