@@ -14,7 +14,7 @@ import pytest
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
-from kymatui.cli.options.editor import editor_command
+from kymatui.composition.object_editor import editor_command
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import ConfigurationError
@@ -156,6 +156,19 @@ def test_an_error_opens_the_file_again_with_the_error_on_top(
     assert len(line) < 200
     (file,) = kept(tmp_path)
     assert f"your changes are in {file}" in err
+
+
+def test_a_number_stays_what_it_was(edit: Editing, cluster: Cluster) -> None:
+    field = "targetCPUUtilizationPercentage"
+    first = cluster.get(SERVERLESS)
+    assert first is not None
+    number = first["spec"][field]
+    status, _, err = edit("serverless --yes", replaced(f"{field}: {number}", f"{field}: {number + 1}"))
+    assert status == 0, err
+    found = cluster.get(SERVERLESS)
+    assert found is not None
+    assert repr(found["spec"][field]) == str(number + 1), "an integer, and not 61.0"
+    assert f"{number} → {number + 1}" in err
 
 
 def test_an_error_can_be_repaired(edit: Editing, cluster: Cluster) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import shlex
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +20,7 @@ from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma_edit.module_edit import EditProposal
-from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot
 from kymatui.engine.cluster.ports import Cluster, PatchKind
 from kymatui.errors import OutdatedError
 from kymatui.sandbox.fault_client import FaultClient
@@ -27,13 +30,14 @@ from kymatui.ui.dialogs.action_menu import MenuScreen
 from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
 from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
 from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.flows.object_edit import why_not_editable
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.widgets.plan_widgets import DiffView, PlanTable, Tick
 from kymatui.ui.widgets.top_line import TopLine
 from tests.domain import builders as b
 from tests.sandboxes.starting import told_sandbox
 from tests.ui.driving import SIZE, table, text, until
-from tests.ui.worlds import StillSession, app_on, installed, uninstall, world
+from tests.ui.worlds import LIVE, StillSession, app_on, installed, uninstall, world
 
 pytestmark = pytest.mark.xdist_group("toggling-screens")  # one sandbox for all of them
 
@@ -271,6 +275,96 @@ async def test_a_module_is_let_go_and_taken_back_with_one_key(cluster: Cluster, 
     await person.accepts()
     assert (await person.ended(2)).startswith("done: ")
     assert entries(cluster)["transparent-proxy"]["managed"] is True
+
+
+EDITOR = """\
+import pathlib, sys
+file, turns = pathlib.Path(sys.argv[1]), pathlib.Path({turns!r})
+text = file.read_text()
+turns.mkdir(exist_ok=True)
+(turns / str(len(list(turns.iterdir())))).write_text(text)
+file.write_text(text.replace("nonsense: 1\\n", "") if "nonsense" in text else text.replace({old!r}, {new!r}))
+"""
+SERVERLESS = ObjectRef(GroupVersionKind("operator.kyma-project.io", "v1alpha1", "Serverless"), "kyma-system", "default")
+
+
+def editor(folder: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> Callable[[], list[str]]:
+    """Set an editor that replaces a text and repairs nonsense; return what it was given each time."""
+    turns = folder / "turns"
+    (folder / "editor.py").write_text(EDITOR.format(turns=str(turns), old=old, new=new))
+    monkeypatch.setenv("KUBE_EDITOR", shlex.join([sys.executable, str(folder / "editor.py")]))
+    return lambda: [file.read_text() for file in sorted(turns.glob("*"))]
+
+
+def leave_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No terminal is left to an editor in a test."""
+    monkeypatch.setattr(KymatuiApp, "suspend", lambda self: contextlib.nullcontext())
+
+
+async def test_a_module_cr_is_edited_in_an_editor(
+    cluster: Cluster, pilot: Pilot[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = Person(pilot)
+    await person.at("serverless")
+    await person.until(lambda: why_not_editable(person.app, ["serverless"]) == "")
+    await person.press("E")
+    await person.until(lambda: bool(person.app.problems))
+    assert person.app.problems == [
+        "this terminal cannot be left to an editor. run `kymatui edit serverless` for this cluster in another terminal"
+    ]
+    leave_terminal(monkeypatch)
+    seen = editor(tmp_path, monkeypatch, "\nmetadata:\n", "\nnonsense: 1\nmetadata:\n  annotations:\n    team: blue\n")
+    await person.press("E")
+    await person.sees(PlanScreen)
+    first, again = seen()
+    assert "# error: " not in first
+    assert 'unknown field "nonsense"' in again.partition("# error: ")[2].splitlines()[0]
+    assert person.lines() == ["~ Serverless kyma-system/default change"]
+    assert "team: blue" in "\n".join(person.app.screen.preview.lines[0].diff)  # type: ignore[attr-defined]
+    await person.accepts()
+    assert await person.ended() == "done: Serverless kyma-system/default changed"
+    body = cluster.get(SERVERLESS)
+    assert body is not None
+    assert body["metadata"]["annotations"]["team"] == "blue"
+    await person.sees(CatalogScreen)
+    await person.until(lambda: not person.app.desk.busy)
+    editor(tmp_path, monkeypatch, "", "")
+    person.app.shown.command_line.run("edit kyma")  # type: ignore[union-attr]
+    await person.until(lambda: any("default: no changes" in one.message for one in person.app._notifications))
+
+
+@pytest.mark.parametrize("audit", [True, False])
+async def test_without_writes_nothing_is_opened_in_an_editor(audit: bool) -> None:
+    session = StillSession(world())
+    session.read_only = True
+    async with KymatuiApp(lambda: session, clock=lambda: b.NOW, audit=audit, read_only=not audit).run_test(
+        size=SIZE
+    ) as pilot:
+        person = Person(pilot)
+        await person.at("istio")
+        screen = person.app.shown
+        assert screen is not None
+        said = "an audit only reads" if audit else "kymatui runs read-only"
+        assert screen.why_off("module", "edit") == said
+        screen.command_line.run("edit istio")
+        assert person.app.problems == [f"`:edit` is disabled: {said}"]
+        assert why_not_editable(person.app, ["istio"]) == said
+
+
+async def test_a_module_without_a_module_cr_cannot_be_edited() -> None:
+    session = StillSession(world())
+    async with app_on(session).run_test(size=SIZE) as still:
+        person = Person(still)
+        await person.at("serverless")
+        assert why_not_editable(person.app, ["serverless"]) == "no module CR"
+        await person.press("E")
+        await person.until(lambda: bool(person.app.problems))
+        assert person.app.problems == ["serverless has no module CR to edit. enter opens what it has"]
+        session.show(feeds={**LIVE, "serverlesses.operator.kyma-project.io": Feed(FeedState.SYNCING)})
+        await person.until(lambda: why_not_editable(person.app, ["serverless"]) == "module CRs unknown")
+        await person.press("E")
+        await person.until(lambda: len(person.app.problems) == 2)
+        assert person.app.problems[1].startswith("the module CRs of serverless are unknown: ")
 
 
 async def test_a_policy_is_chosen(cluster: Cluster, pilot: Pilot[Any]) -> None:

@@ -100,12 +100,12 @@ def load_yaml(text: str | bytes, *, strict: bool = False) -> Any:
     return _load(text, strict)[0]
 
 
-def load_exactly(text: str | bytes) -> Any:
-    """Return the first document with whole numbers as int.
+def load_exactly(text: str | bytes, *, strict: bool = False) -> Any:
+    """Return the first document with whole numbers as int; `strict` as in `load_yaml`.
 
     go-yaml writes 20240101 into a string field differently from 20240101.0.
     """
-    return _load(text, strict=False, whole=True)[0]
+    return _load(text, strict, whole=True)[0]
 
 
 def load_as_json(text: str | bytes) -> Any:

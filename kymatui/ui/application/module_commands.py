@@ -18,6 +18,7 @@ from kymatui.ui.flows.direct_install import adopt, install, install_several, upg
 from kymatui.ui.flows.kyma_edit import OWN, SAME, edit_modules
 from kymatui.ui.flows.module_actions import Flow, open_action_menu, run_label_command
 from kymatui.ui.flows.module_links import open_link
+from kymatui.ui.flows.object_edit import KYMA, edit_object
 from kymatui.ui.flows.restore import run_restore_command
 from kymatui.ui.flows.resume import resume_job
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
@@ -83,6 +84,14 @@ def commands(app: FlowApp) -> Iterator[ScreenCommand]:
         partial(_delete, app),
         usage="delete NAME…",
         arguments=partial(_names, app),
+    )
+    yield ScreenCommand(
+        "edit",
+        "edit the module CR of a module, or the Kyma, in $EDITOR",
+        partial(_edit, app),
+        usage=f"edit NAME|{KYMA}",
+        arguments=lambda: [*_names(app), KYMA],
+        writes=True,
     )
     yield ScreenCommand(
         "restore",
@@ -201,6 +210,13 @@ def _upgrade(app: FlowApp, words: Sequence[str]) -> None:
         app.desk.flow(upgrade(app, names))
     else:
         _no_module(app, words, "upgrade NAME…|all")
+
+
+def _edit(app: FlowApp, words: Sequence[str]) -> None:
+    if list(words) == [KYMA]:
+        app.desk.flow(edit_object(app, ""))
+    else:
+        _one(app, edit_object, f"edit NAME|{KYMA}", words)
 
 
 def _delete(app: FlowApp, words: Sequence[str]) -> None:

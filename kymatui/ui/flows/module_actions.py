@@ -18,7 +18,7 @@ from kymatui.domain.kyma_edit.label_edit import LABELS
 from kymatui.domain.kyma_edit.module_edit import EditVerb
 from kymatui.errors import KymatuiError
 from kymatui.ui.dialogs.action_menu import MenuItem, MenuScreen
-from kymatui.ui.flows import manifest, restore
+from kymatui.ui.flows import manifest, object_edit, restore
 from kymatui.ui.flows.deletion import start_deletion, why_not_installed
 from kymatui.ui.flows.direct_install import (
     adopt,
@@ -113,6 +113,14 @@ ACTIONS: tuple[ModuleAction, ...] = (
         lambda app, names: why_not_installable(app, names, upgrade=True),
     ),
     ModuleAction("delete", "Delete step by step…", "ctrl-d", start_deletion, why_not_installed, destroys=True),
+    ModuleAction(
+        "edit",
+        "Edit the module CR in your editor…",
+        "E",
+        lambda app, names: object_edit.edit_object(app, names[0]),
+        object_edit.why_not_editable,
+        many=False,
+    ),
     ModuleAction(
         "restore",
         "Restore from a backup…",

@@ -59,6 +59,7 @@ _IDS = {
     "module.install": CHANGE,
     "module.upgrade": CHANGE,
     "module.delete": CHANGE,
+    "module.edit": CHANGE,
     "module.copy-yaml": KEEP,
     "module.link": OPEN,
     "object.copy": KEEP,

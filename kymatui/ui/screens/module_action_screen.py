@@ -19,6 +19,7 @@ class ModuleActionScreen(FramedScreen):
         Binding("m", "module('manage')", "Manage or unmanage", show=False, id="module.manage"),
         Binding("i", "module('install')", "Install directly", show=False, id="module.install"),
         Binding("u,p", "module('upgrade')", "Upgrade", show=False, id="module.upgrade"),
+        Binding("E", "module('edit')", "Edit the module CR in $EDITOR", show=False, id="module.edit"),
         Binding("ctrl+d", "module('delete')", "Delete step by step", show=False, id="module.delete"),
         Binding("o", "module('link')", "Open documentation or repository", show=False, id="module.link"),
     ]
@@ -31,6 +32,8 @@ class ModuleActionScreen(FramedScreen):
     def why_off(self, action: str, choice: object = "") -> str:
         if action == "module" and not (self.frame.is_whole and self.targets):
             return "no module selected"
+        if action == "module" and choice == "edit":  # the editor would be in vain
+            return self.kymatui.why_no_writes
         return super().why_off(action, choice)
 
     def action_module(self, key: str) -> None:

@@ -9,24 +9,21 @@ from typing import TYPE_CHECKING, Any
 from kymatui.actions.modules.object_edit import ObjectEdit, apply_edit, editable_fields, plan_edit
 from kymatui.cli.options.confirmation import confirm
 from kymatui.cli.options.direct_install import FORMATS, CommandContext, add_clusters, cancellable, open_context
-from kymatui.cli.options.editor import edit_in_editor
 from kymatui.cli.options.listing import add_list_timeout
 from kymatui.cli.options.unknown_names import require_known
 from kymatui.cli.output.plan_changes import from_to
 from kymatui.cli.output.plan_header import plan_document, plan_text
 from kymatui.cli.output.printing import markdown, say, table
+from kymatui.composition.object_editor import edit_in_editor
 from kymatui.domain.plans.plan_summary import summarize_actions
 from kymatui.errors import (
     ForbiddenError,
-    InvalidError,
     NotFoundError,
     UnknownNameError,
     UsageError,
     did_you_mean,
     nearest_names,
 )
-from kymatui.helm.yaml.errors import YamlError
-from kymatui.helm.yaml.reading import load_yaml
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import ModuleRow
@@ -75,9 +72,7 @@ class _Edit:
         if not args.dry_run and not self._cluster.allowed("patch", ref.kind, ref.namespace, ref.name):
             hint = "--dry-run prints the plan"
             raise ForbiddenError(f"you may not patch {ref} in {self._place.session.name}", hint=hint, status=403)
-        edit = edit_in_editor(
-            editable_fields(body), ref.name, _parsed, lambda wanted: plan_edit(self._cluster, body, wanted)
-        )
+        edit = edit_in_editor(editable_fields(body), ref.name, lambda wanted: plan_edit(self._cluster, body, wanted))
         if edit is None or not edit.changes:
             return self._answer(ref, edit, "unchanged", f"{ref}: no changes")
         if args.dry_run:
@@ -136,13 +131,6 @@ class _Edit:
 
 def _full_name(ref: ObjectRef) -> str:
     return f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return load_yaml(text, strict=True)
-    except YamlError as error:
-        raise InvalidError(f"invalid YAML: {error}", status=422) from error
 
 
 def _json(ref: ObjectRef, edit: ObjectEdit | None, outcome: str) -> dict[str, Any]:

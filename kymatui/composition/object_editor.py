@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from kymatui.adapters.files.yaml_output import dump_yaml
 from kymatui.domain.kubernetes.terminal_text import error_reason, sanitize
 from kymatui.errors import ConfigurationError, InvalidError, KymatuiError
+from kymatui.helm.yaml.errors import YamlError
+from kymatui.helm.yaml.reading import load_exactly
 
 _LARGEST: Final = 4 * 1024 * 1024
 _HEAD: Final = """\
@@ -22,13 +27,11 @@ _HEAD: Final = """\
 T = TypeVar("T")
 
 
-def edit_in_editor(
-    body: Mapping[str, Any], name: str, parse: Callable[[str], Any], check: Callable[[Any], T]
-) -> T | None:
+def edit_in_editor(body: Mapping[str, Any], name: str, check: Callable[[Any], T]) -> T | None:
     """Return what `check` makes of the rewritten object, None if the person left it as it was, or emptied it.
 
-    `parse` reads YAML. An InvalidError of either opens the file again; the same content once more gives up, and the
-    error says where the file is kept.
+    An InvalidError of `check`, or YAML that is none, opens the file again; the same content once more gives up, and
+    the error says where the file is kept.
     """
     command = editor_command()
     original = dump_yaml(body)
@@ -48,7 +51,7 @@ def edit_in_editor(
                 raise InvalidError(wrong, hint=f"your changes are in {path}; no changes made", status=422)
             text = content
             try:
-                return check(parse(content))
+                return check(_parsed(content))
             except InvalidError as error:
                 wrong = str(error)
             except KymatuiError as error:
@@ -75,12 +78,33 @@ def editor_command(environment: Mapping[str, str] = os.environ) -> list[str]:
 
 def _run(words: list[str]) -> None:
     try:
-        ended = subprocess.run(words, check=False)  # noqa: S603 (the words are the user's own)
+        with _interrupts_ignored():
+            ended = subprocess.run(words, check=False)  # noqa: S603 (the words are the user's own)
     except OSError as error:
         hint = "set KUBE_EDITOR or EDITOR to your editor"
         raise ConfigurationError(f"cannot start the editor {words[0]}: {error_reason(error)}", hint=hint) from error
     if ended.returncode:
         raise ConfigurationError(f"the editor {words[0]} ended with status {ended.returncode}; no changes made")
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Leave ctrl-c to the editor, which is in the same group of processes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # and not SIG_IGN, which the editor would inherit
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return load_exactly(text, strict=True)
+    except YamlError as error:
+        raise InvalidError(f"invalid YAML: {error}", status=422) from error
 
 
 def _read(path: Path) -> str:

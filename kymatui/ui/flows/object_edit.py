@@ -1,0 +1,127 @@
+"""A module CR, or the Kyma, in the user's editor: the screen makes room, and what comes back is a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.app import SuspendNotSupported
+
+from kymatui.actions.jobs import JobReport, JobSpec
+from kymatui.actions.modules.object_edit import ObjectEdit, apply_edit, editable_fields, plan_edit
+from kymatui.composition.object_editor import edit_in_editor
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.plans.jobs import KYMA_KEY, module_key
+from kymatui.domain.snapshot.missing_lists import RowFact
+from kymatui.engine.plans.diff import state_digest
+from kymatui.errors import ConfigurationError, ForbiddenError, NotFoundError
+from kymatui.ui.dialogs.choice_dialog import ChoiceScreen
+from kymatui.ui.dialogs.plan_dialog import PlanScreen
+from kymatui.ui.presenters.plans.object_edit_preview import object_edit_title, preview_object_edit
+from kymatui.ui.viewmodels.questions import ChoiceOption, Question
+
+if TYPE_CHECKING:
+    from kymatui.domain.kubernetes.refs import ObjectRef
+    from kymatui.engine.cluster.ports import Cluster
+    from kymatui.ui.connection.cluster_link import ClusterSession
+    from kymatui.ui.flows.flow_app import FlowApp
+
+Object = dict[str, Any]
+KYMA = "kyma"
+"""What `:edit` calls the Kyma."""
+_STEP = "write the object"
+
+
+def why_not_editable(app: FlowApp, names: Sequence[str]) -> str:
+    """Return why the module CR of a module cannot be edited; "" where it can."""
+    row = app.catalog.row(names[0]) if app.catalog is not None and names else None
+    if off := app.why_no_writes:
+        return off
+    if row is not None and row.checked:
+        return ""
+    return "module CRs unknown" if row is not None and RowFact.CHECKS in row.unknown else "no module CR"
+
+
+async def edit_object(app: FlowApp, module: str) -> None:
+    """Run the flow from the choice of a module CR, or with "" of the Kyma, to the job."""
+    session = app.view.writing
+    if session is None:
+        raise ConfigurationError("not connected to the cluster yet")
+    ref = await _chosen(app, _kymas(app) if not module else _module_crs(app, module))
+    if ref is None:
+        return
+    cluster, body = await app.desk.aside(partial(_read, session, ref))
+    edit = _in_editor(app, cluster, body, ref, module or "--kyma")
+    if edit is None or not edit.changes:
+        app.notify(sanitize(f"{ref}: no changes"), markup=False, timeout=3)
+        return
+    charge = str(app.view.charge) if app.view.charge is not None else ""
+    plan = PlanScreen(preview_object_edit(edit, charge), partial(_outdated, app, edit))
+    if (await app.push_screen_wait(plan)).is_yes:
+        keeps = frozenset({module_key(module) if module else KYMA_KEY})
+        work = JobSpec(object_edit_title(edit), partial(_write, cluster, edit), module, keeps, (_STEP,))
+        app.desk.start(work, partial(edit_object, app, module))
+
+
+def _module_crs(app: FlowApp, module: str) -> list[ObjectRef]:
+    row = app.catalog.row(module) if app.catalog is not None else None
+    if row is not None and not row.checked and (why := row.unknown.get(RowFact.CHECKS)) is not None:
+        raise ConfigurationError(f"the module CRs of {module} are unknown: {why}", hint="ctrl-r reads them again")
+    if row is None or not row.checked:
+        raise NotFoundError(f"{module} has no module CR to edit", hint="enter opens what it has", status=404)
+    return [one.resource for one in row.checked]
+
+
+def _kymas(app: FlowApp) -> list[ObjectRef]:
+    found = [read_ref(raw) for raw in app.view.kymas]
+    if not found:
+        raise NotFoundError("this cluster has no Kyma", status=404)
+    return found
+
+
+async def _chosen(app: FlowApp, found: Sequence[ObjectRef]) -> ObjectRef | None:
+    """Return the only object, else the one that the user chooses."""
+    if len(found) == 1:
+        return found[0]
+    by_name = {f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name: ref for ref in found}
+    question = Question("object", found[0].kind.kind, tuple(ChoiceOption(name, name) for name in by_name))
+    chosen = await app.push_screen_wait(ChoiceScreen(f"Edit which {found[0].kind.kind}?", [question]))
+    return by_name[chosen["object"]] if chosen is not None else None
+
+
+def _read(session: ClusterSession, ref: ObjectRef) -> tuple[Cluster, Object]:
+    """Return the cluster and the object as it is now. Raise ForbiddenError before anything is rewritten in vain."""
+    cluster = session.cluster
+    body = cluster.get(ref)
+    if body is None:
+        raise NotFoundError(f"{ref} no longer exists", status=404)
+    if not cluster.allowed("patch", ref.kind, ref.namespace, ref.name):
+        raise ForbiddenError(f"you may not patch {ref}", hint="no changes made", status=403)
+    return cluster, body
+
+
+def _in_editor(app: FlowApp, cluster: Cluster, body: Mapping[str, Any], ref: ObjectRef, word: str) -> ObjectEdit | None:
+    """Return the edit that the server accepts, None without one; the editor has the terminal meanwhile."""
+    try:
+        with app.suspend():
+            return edit_in_editor(editable_fields(body), ref.name, lambda wanted: plan_edit(cluster, body, wanted))
+    except SuspendNotSupported:
+        hint = f"run `kymatui edit {word}` for this cluster in another terminal"
+        raise ConfigurationError("this terminal cannot be left to an editor", hint=hint) from None
+
+
+def _outdated(app: FlowApp, edit: ObjectEdit) -> str:
+    """Return why the plan is outdated: another client changed the object, as far as it is watched."""
+    live = next((raw for raw in app.view.kymas if read_ref(raw) == edit.ref), None)
+    live = live if live is not None else app.view.locations.find(edit.ref)
+    if live is not None and state_digest(live) != state_digest(edit.before):
+        return f"another client changed {edit.ref}"
+    return ""
+
+
+def _write(cluster: Cluster, edit: ObjectEdit, report: JobReport) -> str:
+    report.step(_STEP)
+    apply_edit(cluster, edit, report.cancel)
+    return f"{edit.ref} changed"
