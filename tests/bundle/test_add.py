@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from kymatui.adapters.oci.image_manifest import IMAGE_INDEX, IMAGE_MANIFEST, dig
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
 from kymatui.cli.main import main
 from kymatui.engine.authoring.image_layers import ImageMetadata, extended_image, new_layer
+from kymatui.engine.bundles.yaml_objects import SourceError
 from kymatui.errors import ConfigurationError
 from tests.engine.sources.packing import tar
 from tests.sandbox.registry.conftest import Serve, Served, serve  # noqa: F401 (a fixture)
@@ -268,6 +270,20 @@ def test_new_values_win_and_old_ones_stay(old: dict[str, str], labels: dict[str,
 
 def test_layers_that_cannot_be_read() -> None:
     with pytest.raises(ConfigurationError, match="zstd"):
-        new_layer(b"\x28\xb5\x2f\xfd....", "a")
-    with pytest.raises(Exception, match="damaged"):
-        new_layer(gzip.compress(ADDED)[:-9], "a")
+        new_layer(lambda: iter([b"\x28\xb5\x2f\xfd...."]), "a")
+    for content in (gzip.compress(ADDED)[:-9], gzip.compress(ADDED)[:-1] + b"x", gzip.compress(ADDED) + b"more"):
+        with pytest.raises(SourceError, match="damaged"):
+            new_layer(partial(iter, [content]), "a")
+    with pytest.raises(SourceError, match="too large when unpacked"):
+        new_layer(lambda: iter([gzip.compress(bytes(1 << 26))]), "a")
+
+
+@given(st.binary(max_size=2000), st.integers(1, 700), st.booleans())
+def test_a_layer_is_the_same_in_whatever_pieces_it_is_read(tail: bytes, size: int, packed: bool) -> None:
+    plain = ADDED + tail + tail  # members of a gzip may follow each other
+    content = gzip.compress(plain[: len(ADDED)], mtime=0) + gzip.compress(plain[len(ADDED) :]) if packed else plain
+    pieces = [content[at : at + size] for at in range(0, len(content), size)]
+    made = new_layer(lambda: iter(pieces), "a")
+    stored = b"".join(made.chunks())
+    assert stored == (content if packed else gzip.compress(plain, 6, mtime=0))
+    assert (made.digest, made.size, made.diff_id) == (digest_of(stored), len(stored), digest_of(plain))

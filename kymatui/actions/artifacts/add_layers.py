@@ -111,8 +111,11 @@ class _Extension:
         for known, size in blobs_of(body, self.source.repository):
             if known != named.get("digest"):
                 transfer_blob(self.source, self.target, known, size, self.count)
-        for one in (*(layer.content for layer in self.request.layers), made):
-            self.target.store.push_blob(self.target.repository, one)
+        store, repository = self.target.store, self.target.repository
+        for layer in self.request.layers:
+            if not store.has_blob(repository, layer.digest):
+                store.push_chunks(repository, layer.digest, layer.size, layer.chunks())
+        store.push_blob(repository, made)
         return manifest
 
     def index(self, body: Json, media_type: str, digest: str) -> tuple[bytes, int]:

@@ -47,6 +47,9 @@ class ModuleSources(Protocol):
     def read(self, path: str, what: str, largest: int) -> bytes:
         """Return a file; `what` names it in errors."""
 
+    def chunks(self, path: str, what: str, largest: int) -> Iterator[bytes]:
+        """Yield a file in pieces of 1 MiB; `what` names it in errors."""
+
     def fetch(self, address: str) -> bytes:
         """Return the content of an https address, limited in size."""
 

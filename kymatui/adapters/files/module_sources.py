@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 from kymatui.adapters.files.git_commits import read_commit
 from kymatui.adapters.files.user_files import write_file
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.engine.authoring.module_component import GitCommit
 from kymatui.errors import ConfigurationError
+
+_CHUNK: Final = 1024 * 1024
 
 
 class DiskSources:
@@ -28,6 +31,19 @@ class DiskSources:
         if len(content) > largest:
             raise ConfigurationError(f"{what} {path} is larger than {largest} bytes")
         return content
+
+    def chunks(self, path: str, what: str, largest: int) -> Iterator[bytes]:
+        """Yield a file. Raise ConfigurationError that names what it is."""
+        size = 0
+        try:
+            with Path(path).open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    size += len(chunk)
+                    if size > largest:
+                        raise ConfigurationError(f"{what} {path} is larger than {largest} bytes")
+                    yield chunk
+        except OSError as error:
+            raise ConfigurationError(f"{what} {path} cannot be read: {error_reason(error)}") from error
 
     def fetch(self, address: str) -> bytes:
         return self._fetch(address)

@@ -7,14 +7,15 @@ the new image refers to nothing, and entries without a value go, as Go writes th
 from __future__ import annotations
 
 import copy
-import gzip
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kymatui.engine.authoring.component_artifact import CONFIG_TYPE, blob_digest
-from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, unpack
+from kymatui.engine.bundles.tar_archives import is_gzip, is_tar, unpack_chunks
 from kymatui.errors import ConfigurationError, RefusedError
 
 OCI_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
@@ -32,23 +33,27 @@ BASE_NAME: Final = "org.opencontainers.image.base.name"
 CREATOR: Final = "kymatui bundle add"
 
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_HEAD: Final = 512  # a tar's first header
+_GZIP: Final = 31  # zlib's window bits for a gzip without name and time
 _NO_TIME: Final = "0001-01-01T00:00:00Z"
 _OPTIONAL: Final = ("author", "container", "docker_version", "history", "os.version", "variant", "os.features")
 
 Json = dict[str, Any]
 
 
+Chunks = Callable[[], Iterator[bytes]]
+"""Content that is read from its beginning with each call, in pieces: layers are larger than memory."""
+
+
 @dataclass(frozen=True, slots=True)
 class NewLayer:
     """A layer as it is stored; `diff_id` is the digest of its content without compression."""
 
-    content: bytes = field(repr=False)
+    chunks: Chunks = field(repr=False)
+    digest: str
+    size: int
     diff_id: str
     media_type: str = ""
-
-    @property
-    def digest(self) -> str:
-        return blob_digest(self.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +69,57 @@ class ImageMetadata:
     workdir: str = ""
 
 
-def new_layer(content: bytes, where: str, media_type: str = "") -> NewLayer:
+def new_layer(read: Chunks, where: str, media_type: str = "") -> NewLayer:
     """Return a file as a layer: compressed unless it is already. Raises ConfigurationError and SourceError.
 
     With a media type of its own the file is stored as it is, and need not be a tar.
     """
-    if content.startswith(_ZSTD):
+    head = _head(read())
+    if head.startswith(_ZSTD):
         raise ConfigurationError(f"{where} is compressed with zstd", hint="compress it with gzip")
-    plain = unpack(content, where) if is_gzip(content) else content
-    if not media_type and not is_tar(plain):
+    if is_gzip(head):
+        digest, size = _digest(read())
+        plain, start = hashlib.sha256(), b""
+        for chunk in unpack_chunks(read(), where):
+            start = start + chunk if len(start) < _HEAD else start
+            plain.update(chunk)
+        _require_tar(start, where, media_type)
+        return NewLayer(read, digest, size, f"sha256:{plain.hexdigest()}", media_type)
+    _require_tar(head, where, media_type)
+    diff_id, size = _digest(read())
+    if media_type:
+        return NewLayer(read, diff_id, size, diff_id, media_type)
+
+    def packed() -> Iterator[bytes]:
+        """Compress again with each call, which gives the same bytes and needs no second file."""
+        pack = zlib.compressobj(6, zlib.DEFLATED, _GZIP)
+        yield from (part for chunk in read() if (part := pack.compress(chunk)))
+        yield pack.flush()
+
+    digest, size = _digest(packed())
+    return NewLayer(packed, digest, size, diff_id)
+
+
+def _head(chunks: Iterator[bytes]) -> bytes:
+    found = b""
+    for chunk in chunks:
+        found += chunk
+        if len(found) >= _HEAD:
+            break
+    return found
+
+
+def _digest(chunks: Iterator[bytes]) -> tuple[str, int]:
+    hashed, size = hashlib.sha256(), 0
+    for chunk in chunks:
+        hashed.update(chunk)
+        size += len(chunk)
+    return f"sha256:{hashed.hexdigest()}", size
+
+
+def _require_tar(head: bytes, where: str, media_type: str) -> None:
+    if not media_type and not is_tar(head):
         raise ConfigurationError(f"{where} is not a tar", hint="pack it with tar, or name its media type: FILE:TYPE")
-    stored = content if media_type or is_gzip(content) else gzip.compress(content, 6, mtime=0)
-    return NewLayer(stored, blob_digest(plain), media_type)
 
 
 def extended_image(
@@ -124,7 +168,7 @@ def _add_layers(manifest: Json, config: Json, media_type: str, layers: Sequence[
     kind = LAYER_TYPES.get(media_type, LAYER_TYPES[OCI_MANIFEST])
     manifest["layers"] = [
         *stored,
-        *({"mediaType": one.media_type or kind, "size": len(one.content), "digest": one.digest} for one in layers),
+        *({"mediaType": one.media_type or kind, "size": one.size, "digest": one.digest} for one in layers),
     ]
     if layers:
         history = list(config.get("history") or [])

@@ -12,7 +12,7 @@ import re
 import struct
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from kymatui.engine.bundles.yaml_objects import SourceError
@@ -25,6 +25,7 @@ FREE_SIZE: Final = 8 * MIB
 MAX_RATIO: Final = 200  # larger content above it is a decompression bomb
 
 _GZIP: Final = b"\x1f\x8b"
+_MEMBER: Final = 31  # zlib's window bits for one member of a gzip
 _DRIVE: Final = re.compile(r"[a-zA-Z]:")
 _BROKEN: Final = (tarfile.TarError, EOFError, zlib.error, struct.error, ValueError, OverflowError, OSError)
 
@@ -53,6 +54,35 @@ def unpack(data: bytes, where: str) -> bytes:
     except _BROKEN as error:
         raise SourceError(f"{where} is damaged: {error}") from error
     return out.getvalue()
+
+
+def unpack_chunks(chunks: Iterable[bytes], where: str) -> Iterator[bytes]:
+    """Yield the content of a gzip of any size, in pieces of at most 1 MiB. Raises SourceError, also for a bomb."""
+    packed = unpacked = 0
+    reader = zlib.decompressobj(_MEMBER)
+    try:
+        for chunk in chunks:
+            packed += len(chunk)
+            rest = chunk
+            while rest:
+                if reader.eof:  # a gzip may have several members, and zeros at its end
+                    rest = rest.lstrip(b"\0")
+                    if not rest:
+                        break
+                    reader = zlib.decompressobj(_MEMBER)
+                part = reader.decompress(rest, MIB)
+                rest = reader.unused_data if reader.eof else reader.unconsumed_tail
+                unpacked += len(part)
+                if unpacked > FREE_SIZE and unpacked > MAX_RATIO * packed:
+                    raise SourceError(f"{where} is too large when unpacked ({unpacked} bytes from {packed})")
+                yield part
+        while not reader.eof and (part := reader.decompress(reader.unconsumed_tail, MIB)):
+            unpacked += len(part)
+            yield part
+    except _BROKEN as error:
+        raise SourceError(f"{where} is damaged: {error}") from error
+    if not reader.eof:
+        raise SourceError(f"{where} is damaged: it ends too early")
 
 
 def read_tar(data: bytes, where: str) -> dict[str, bytes]:

@@ -19,7 +19,7 @@ from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.engine.authoring.image_layers import ImageMetadata, NewLayer, new_layer
 from kymatui.errors import UsageError
 
-LARGEST_LAYER: Final = 512 * 1024 * 1024
+LARGEST_LAYER: Final = 16 * 1024**3
 _MEDIA_TYPE: Final = re.compile(r"[a-z]+/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*")
 
 
@@ -82,7 +82,7 @@ def _layer(text: str, files: ModuleSources) -> NewLayer:
         path, media_type = text, ""
     if not path:
         raise UsageError(f"--layer {text!r} has no file", hint="write --layer FILE or --layer FILE:MEDIATYPE")
-    return new_layer(files.read(path, "--layer", LARGEST_LAYER), path, media_type)
+    return new_layer(lambda: files.chunks(path, "--layer", LARGEST_LAYER), path, media_type)
 
 
 def _words(texts: list[str]) -> tuple[str, ...]:
