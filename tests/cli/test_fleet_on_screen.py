@@ -230,7 +230,7 @@ async def test_an_audit_shows_every_screen_of_both_clusters_and_neither_was_writ
         assert isinstance(person.app.screen, PlanScreen)
         await person.press("escape")
         await marked_in(person, "skr")
-        await person.press("up", "d")
+        await person.press("up", "equals_sign")
         await person.sees(CompareScreen)
         await person.until(lambda: bool(table(person.app).rows))
         await person.press("escape")

@@ -80,7 +80,10 @@ def test_nothing_is_found_where_all_is_well() -> None:
         pytest.param({"workloads": [deployment("mod", "1.2.0")]}, "drift.behind", id="behind"),
         pytest.param({"workloads": [deployment("mod", "1.4.0")]}, "drift.ahead", id="ahead"),
         pytest.param(
-            {"kymas": [kyma([{"name": "mod"}], status=[report("mod", "2.0.0", "Warning", channel="fast")])]},
+            {
+                "kymas": [kyma([{"name": "mod"}], status=[report("mod", "2.0.0", "Warning", channel="fast")])],
+                "workloads": [deployment("mod", "2.0.0")],
+            },
             "drift.held-back",
             id="newer than channel",
         ),

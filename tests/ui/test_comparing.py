@@ -28,12 +28,12 @@ def spoiled() -> World:
     return world
 
 
-async def test_d_compares_both_sides_and_what_differs_comes_first(
+async def test_the_equals_sign_compares_both_sides_and_what_differs_comes_first(
     pilot: Pilot[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(StillRuntime, "pair", lambda _: spoiled().pair(), raising=False)
     app = await there(pilot)
-    await pilot.press("d")
+    await pilot.press("equals_sign")
     await until(pilot, lambda: isinstance(app.screen, CompareScreen) and bool(table(app).rows))
     first = table(app).rows[0]
     assert [first.cells[name].text for name in ("verdict", "subject", "field", "control", "runtime")] == [

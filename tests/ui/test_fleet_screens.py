@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from kymatui.ui.screens.module_screen import ModuleScreen
 from kymatui.ui.widgets.top_line import TopLine
 from tests.domain import builders as b
 from tests.ui.driving import SIZE, cell, shown, table, text, until
-from tests.ui.fleets import CONTROL, KYMAS, StillFleet, fleet_app, runtime
+from tests.ui.fleets import CONTROL, KYMAS, StillFleet, fleet_app, painter, runtime
 
 WARNING, WELL, ERROR, WINDOW, GOING, SKIPPED = (raw["metadata"]["name"] for raw in KYMAS)
 ALL = {WARNING, WELL, ERROR, WINDOW, GOING, SKIPPED}
@@ -295,3 +296,28 @@ def test_eight_runtimes_are_kept_and_the_one_that_nobody_used_for_longest_goes()
     assert others[0].link._closed.is_set()
     assert not first.link._closed.is_set()
     views.close()
+
+
+UUIDS = (
+    "8229990c-4f0e-4a57-9d1b-6a2f0c1d2e3f",
+    "8229990c-4f1e-4a57-9d1b-6a2f0c1d2e30",
+    "1d0a77e2-0000-4a57-9d1b-6a2f0c1d2e31",
+)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_names_of_runtimes_never_look_alike(width: int, runner: asyncio.Runner) -> None:
+    async def displayed() -> list[str]:
+        source = StillFleet()
+        source.painter = painter([runtime(name, "aws", "eu10", b.report("keda", "1.6.0")) for name in UUIDS])
+        async with fleet_app(source).run_test(size=(width, 24)) as pilot:
+            app = await there(pilot)
+            found = table(app)
+            lines = ["".join(segment.text for segment in found.render_line(y)) for y in range(found.size.height)]
+            assert shown(app)[0].rpartition("/")[2] in text(app, "#reason"), "the detail line has the whole name"
+            return [line.split()[0] for line in lines if line.strip().startswith(("8229", "1d0a", "…"))]
+
+    shown_names = runner.run(displayed())
+    assert len(shown_names) == len(set(shown_names)) == 3
+    if width == 200:
+        assert set(shown_names) == set(UUIDS)

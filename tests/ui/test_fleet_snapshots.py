@@ -56,8 +56,8 @@ SCREENS = {
     "recent": ("h",),
     "runtime": ("j", "enter"),
     "unreachable": ("enter",),
-    "compare": ("j", "d", "j"),
-    "sync": ("j", "d", "s"),
+    "compare": ("j", "equals_sign", "j"),
+    "sync": ("j", "equals_sign", "s"),
     "windows": ("colon", *"windows", "enter"),
     "watchers": ("j", "enter", "colon", *"watchers", "enter", "j", "j", "j", "j"),
 }

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from textual.binding import Binding
 from textual.pilot import Pilot
 
 from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.base.help_screen import HelpScreen
+from kymatui.ui.panes.pane import Pane
 from kymatui.ui.screens.catalog_screen import CatalogScreen
+from kymatui.ui.screens.fleet_screen import FleetScreen
+from kymatui.ui.screens.module_screen import ModuleScreen
+from kymatui.ui.screens.object_screen import ObjectScreen
 from kymatui.ui.widgets.fact_list import Facts
 from kymatui.ui.widgets.prompt import Prompt
 from tests.ui.driving import ready, text, until
@@ -95,3 +102,28 @@ async def test_keys_and_names_of_commands_are_found() -> None:
         await until(pilot, lambda: len(lines(app)) == 0)
         await pilot.press(*["backspace"] * 5, *"xray")
         await until(pilot, lambda: lines(app) == [":tree (xray) show the resources of a module as a tree :tree NAME"])
+
+
+SAME_EVERYWHERE = {
+    "d": {"Overview", "Describe", "Describe the selected object or the module"},
+    "equals_sign": {"Compare"},
+    "l": {"Logs"},
+    "y": {"YAML"},
+}
+"""Keys that mean the same on every screen: what each is called there."""
+
+
+def screens_and_panes() -> Iterator[type[FramedScreen] | type[Pane]]:
+    found: list[type[Any]] = [FramedScreen, Pane, FleetScreen, ModuleScreen, ObjectScreen]
+    for kind in found:
+        found += kind.__subclasses__()
+        yield kind
+
+
+def test_a_key_means_the_same_on_every_screen() -> None:
+    meanings: dict[str, set[str]] = {key: set() for key in SAME_EVERYWHERE}
+    for kind in screens_and_panes():
+        for binding in Binding.make_bindings(kind.__dict__.get("BINDINGS", ())):
+            if binding.key in meanings:
+                meanings[binding.key].add(binding.description)
+    assert {key: {one.split(" of ")[0] for one in found} for key, found in meanings.items()} == SAME_EVERYWHERE

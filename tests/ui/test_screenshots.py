@@ -159,7 +159,7 @@ FLEET_PICTURES = {
     "fleet": ("j",),
     "fleet-matrix": ("m", "j", "right"),
     "fleet-waits": ("w", "j"),
-    "compare": ("j", "d", "j"),
+    "compare": ("j", "equals_sign", "j"),
 }
 
 

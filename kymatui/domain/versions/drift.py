@@ -58,12 +58,13 @@ def compute_drift(
     if not installed or not desired:
         return Drift(DriftKind.UNKNOWN)
     apart = version_distance(installed, desired)
-    if isinstance(refusal, HeldBack):
+    if same_version(installed, desired):
+        return Drift(DriftKind.ROLLING_OUT if rolling else DriftKind.IN_SYNC)
+    # the guard compares the reported version; the drift is about the installed one, which may be older
+    if isinstance(refusal, HeldBack) and _compared(installed, desired, apart).kind is not DriftKind.BEHIND:
         return Drift(DriftKind.CHANNEL_SKEW, apart)
     if isinstance(refusal, WaitsForWindow):
         return Drift(DriftKind.PENDING_MAINTENANCE, apart, refusal.window)
-    if same_version(installed, desired):
-        return Drift(DriftKind.ROLLING_OUT if rolling else DriftKind.IN_SYNC)
     if maintenance or isinstance(refusal, WindowsUnreadable):
         return Drift(DriftKind.PENDING_MAINTENANCE, apart, window)
     if rolling:

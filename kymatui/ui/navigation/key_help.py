@@ -9,6 +9,7 @@ NAMES = {
     "question_mark": "?",
     "slash": "/",
     "full_stop": ".",
+    "equals_sign": "=",
     "colon": ":",
     "escape": "esc",
     "ctrl+@": "ctrl-space",

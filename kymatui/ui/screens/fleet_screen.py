@@ -29,7 +29,7 @@ class FleetScreen(FramedScreen):
         Binding("m", "open('matrix')", "Versions", id="fleet.matrix"),
         Binding("w", "open('waits')", "Waiting", id="fleet.waits"),
         Binding("h", "open('recent')", "Last hour", id="fleet.recent"),
-        Binding("d", "compare", "Compare", id="fleet.compare"),
+        Binding("equals_sign", "compare", "Compare", key_display="=", id="fleet.compare"),
         Binding("a,p", "edit_runtimes", "Edit marked runtimes", id="fleet.edit"),
         Binding("ctrl+z", "problems", "Only problems", id="fleet.problems"),
     ]

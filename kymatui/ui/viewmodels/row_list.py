@@ -11,13 +11,14 @@ class Cell:
     """Text and its tone; the tone repeats in colour what the text says.
 
     `order` is the sort value where the text sorts wrongly: versions, durations, severities. A text with the age of
-    `since`, in seconds of the Unix clock, advances with the time.
+    `since`, in seconds of the Unix clock, advances with the time. `short` is drawn where the text does not fit.
     """
 
     text: str
     tone: str = ""
     order: object = None
     since: float | None = None
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True)

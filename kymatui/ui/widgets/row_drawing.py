@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
@@ -82,7 +83,8 @@ class LineDrawing:
             cell = row.cells.get(column.id, EMPTY)
             tone = "dim" if row.dim else cell.tone
             style = base + self._tone(tone, cursor) if tone else base
-            segments.append(Segment(fit_to_width(cell.text, size, right=column.right), style))
+            text = cell.short if cell.short and cell_len(cell.text) > size else cell.text
+            segments.append(Segment(fit_to_width(text, size, right=column.right), style))
             segments.append(Segment(_gap(fitted, position), base))
         return Strip(segments).adjust_cell_length(width, base)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from kymatui.domain.fleet.fleet_tracker import MANIFEST, FleetChange
 from kymatui.domain.fleet.pending_actions import PendingAction
 from kymatui.domain.fleet.runtimes import Runtime, VersionCounts, version_matrix
+from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import parse_state, state_rank
@@ -81,16 +82,18 @@ WAIT_COLUMNS = (
 
 def wait_rows(waits: Iterable[PendingAction], now: float) -> list[Row]:
     """Return the pending actions, worst first."""
-    return [_wait_row(wait, now) for wait in waits]
+    listed = list(waits)
+    short = short_names(wait.runtime[1] for wait in listed)
+    return [_wait_row(wait, now, short.get(wait.runtime[1], "")) for wait in listed]
 
 
-def _wait_row(wait: PendingAction, now: float) -> Row:
+def _wait_row(wait: PendingAction, now: float, short: str) -> Row:
     tone = TONES[wait.state]
     cells = {
         "on": Cell(next_actor_of(wait.on), "accent" if wait.on == "you" else ""),
         "state": Cell(f"{SIGNS.get(tone, '')} {wait.state}", tone, order=state_rank(wait.state)),
         "module": Cell(sanitize(wait.module) or "(the runtime)", "strong"),
-        "runtime": Cell(sanitize(wait.runtime[1])),
+        "runtime": Cell(sanitize(wait.runtime[1]), short=sanitize(short)),
         "since": Cell(
             "" if wait.since is None else format_duration(now - wait.since),
             "muted",
@@ -113,13 +116,15 @@ CHANGE_COLUMNS = (
 
 
 def change_rows(changes: Iterable[FleetChange]) -> list[Row]:
-    return [_change_row(change) for change in changes]
+    listed = list(changes)
+    short = short_names(change.runtime[1] for change in listed)
+    return [_change_row(change, short.get(change.runtime[1], "")) for change in listed]
 
 
-def _change_row(change: FleetChange) -> Row:
+def _change_row(change: FleetChange, short: str) -> Row:
     cells = {
         "time": Cell(time.strftime("%H:%M:%S", time.gmtime(change.at)), "muted", order=change.at),
-        "runtime": Cell(sanitize(change.runtime[1]), "strong"),
+        "runtime": Cell(sanitize(change.runtime[1]), "strong", short=sanitize(short)),
         "module": Cell(sanitize(change.module) or "(the runtime)"),
         "what": Cell(sanitize(change.what)),
         "before": Cell(sanitize(change.before) or ABSENT, "muted"),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from kymatui.domain.fleet.fleet_tracker import FleetSnapshot, RuntimeKey
 from kymatui.domain.fleet.pending_actions import runtime_pending_actions
 from kymatui.domain.fleet.runtimes import Runtime, RuntimeModule, drift_count, group_name
+from kymatui.domain.fleet.short_names import short_names
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.states import State, parse_state, state_rank
@@ -70,7 +71,7 @@ class FleetRows:
     """Cache of rows, for one thread; a row is made again only on a change of its runtime or age text."""
 
     def __init__(self) -> None:
-        self._made: dict[RuntimeKey, tuple[Runtime, float, Row]] = {}
+        self._made: dict[RuntimeKey, tuple[Runtime, float, str, Row]] = {}
         self._rows: Mapping[RuntimeKey, Row] = {}
         self._of: object = None
         self._gap: UnknownFact | None = None
@@ -83,13 +84,14 @@ class FleetRows:
             return self._rows
         known = self._made if gap == self._gap else {}
         self._made, self._of, self._gap = {}, picture.runtimes, gap
+        short = short_names(name for _, name in picture.runtimes)
         for key, runtime in picture.runtimes.items():
-            found = known.get(key)
-            if found is None or found[0] is not runtime or now >= found[1]:
-                found = (runtime, _until(runtime, now), runtime_row(key, runtime, now, gap))
+            found, name = known.get(key), short.get(key[1], "")
+            if found is None or found[0] is not runtime or now >= found[1] or found[2] != name:
+                found = (runtime, _until(runtime, now), name, runtime_row(key, runtime, now, gap, name))
             self._made[key] = found
-        self._until = min((until for _, until, _ in self._made.values()), default=float("inf"))
-        self._rows = {key: row for key, (_, _, row) in self._made.items()}
+        self._until = min((until for _, until, _, _ in self._made.values()), default=float("inf"))
+        self._rows = {key: row for key, (_, _, _, row) in self._made.items()}
         return self._rows
 
 
@@ -124,11 +126,16 @@ def _drift(drifting: int, unknown: UnknownFact | None, words: str) -> Cell:
     return Cell(words or ABSENT, "warning" if drifting else "muted", order=drifting)
 
 
-def runtime_row(key: RuntimeKey, runtime: Runtime, now: float, unknown_drift: UnknownFact | None = None) -> Row:
-    """Return the row of one runtime; `unknown_drift` says why the channels' versions are unknown."""
+def runtime_row(
+    key: RuntimeKey, runtime: Runtime, now: float, unknown_drift: UnknownFact | None = None, short: str = ""
+) -> Row:
+    """Return the row of one runtime; `unknown_drift` says why the channels' versions are unknown.
+
+    `short` is its name for narrow columns.
+    """
     age = "" if runtime.created is None else format_duration(now - runtime.created)
     cells = {
-        "name": Cell(sanitize(runtime.name), "strong"),
+        "name": Cell(sanitize(runtime.name), "strong", short=sanitize(short)),
         "shoot": _known(runtime.shoot),
         "region": _known(runtime.region),
         "plan": _known(runtime.plan),
