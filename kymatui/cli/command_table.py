@@ -38,7 +38,7 @@ def _removes(args: argparse.Namespace) -> bool:
 
 
 def _operates(args: argparse.Namespace) -> bool:
-    return bool(args.action != "manifests")
+    return args.action in (None, "run")  # the others print
 
 
 def _misbehaves(args: argparse.Namespace) -> bool:

@@ -51,6 +51,8 @@ READING = {
     "bundle show": ["bundle", "show", "127.0.0.1:1//a.io/b:1.0.0"],
     "bundle pull": ["bundle", "pull", "127.0.0.1:1//a.io/b:1.0.0", "--unpack", "FOLDER/pulled"],
     "bundle verify": ["bundle", "verify", "127.0.0.1:1//a.io/b:1.0.0", "--public-key", "/nowhere"],
+    "operator manifests": ["operator", "manifests", "--image", "r.example/kymatui:1"],
+    "operator crds": ["operator", "crds"],
     "sandbox up": ["sandbox", "up", "--empty", "--kubeconfig", "FOLDER/written"],
 }
 WRITING = {
@@ -70,7 +72,7 @@ WRITING = {
     "manifest": ["manifest", "moduleab", "--yes"],
     "restore": ["restore", "/nowhere/backup.yaml", "--yes"],
     "reconcile": ["reconcile", "manifest", "moduleaa"],
-    "operator": ["operator"],
+    "operator run": ["operator", "run"],
     "sandbox fault": ["sandbox", "fault", "error", "--kubeconfig", "KUBECONFIG"],
     "sandbox situation": ["sandbox", "situation", "not-applied", "--kubeconfig", "KUBECONFIG"],
     "finalizers --object": ["finalizers", "--object", "a", "moduleaa", "--remove", "b", "--typed", "a"],
@@ -85,7 +87,7 @@ PUBLISHING = {
 }
 """What changes a registry, and leaves with 4 too, unless only a context is read-only."""
 DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "manifest", "finalizers --object", "restore")
-ELSEWHERE = ("edit", "sandbox fault", "sandbox situation", "reconcile", "operator", *DIRECT)
+ELSEWHERE = ("edit", "sandbox fault", "sandbox situation", "reconcile", "operator run", *DIRECT)
 """Those that write to what this world has not; their own tests show that they do."""
 LACKING = ("helm pull", "plan", "check", "bundle diff", "bundle list", "bundle pull", "bundle show", "bundle verify")
 """Those that need more of a server than the one here has: charts to pull, a version, Secrets, a registry, a key."""
@@ -217,7 +219,9 @@ def test_a_command_that_reads_sends_nothing_else(
     status = run(world.words(name), how, monkeypatch)
     assert status in ((1,) if name in LACKING else (0, 2)), "the server has not all that is asked for; 2 are findings"
     assert [asked for asked in seen if not is_read_only_request(*asked)] == []
-    silent = name.startswith(("helm template", "helm lint", "helm show", "config", "completion", "sandbox", "bundle "))
+    silent = name.startswith(
+        ("helm template", "helm lint", "helm show", "config", "completion", "sandbox", "bundle ", "operator")
+    )
     assert bool(seen) is not silent
 
 
@@ -278,6 +282,14 @@ def test_a_fleet_and_a_runtime_are_refused_before_either_cluster_is_asked(
         assert main(["--read-only", *world.words(name), *more]) == 4
         assert seen == []
         assert capsys.readouterr().err.splitlines()[0] == refusal(name, "kymatui runs read-only (--read-only)")
+
+
+def test_an_operator_without_a_subcommand_writes() -> None:
+    command = by_name("operator")
+    assert command is not None
+    parser = argparse.ArgumentParser()
+    command.load().configure(parser)
+    assert command.writes(parser.parse_args([]))
 
 
 def test_a_command_that_asks_for_consent_is_one_that_writes() -> None:

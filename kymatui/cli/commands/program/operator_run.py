@@ -18,6 +18,7 @@ from kymatui.cli.commands.program.operator_manifests import (
 )
 from kymatui.cli.durations import add_duration, read_duration
 from kymatui.cli.options.fetching import fetch_options
+from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import say
 from kymatui.cli.session_arguments import session_options_of
@@ -84,6 +85,7 @@ class OperatorCommand:
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
+        require_namespace(context.site.home, args)
         target = site_target(context.site, "")
         log.head(target.line)
         monitoring = Monitoring(registry)

@@ -1,0 +1,87 @@
+"""`kymatui` with a mishap at one of its writes, and then again without one: for the walk over the operator's writes.
+
+    python -m tests.benchmarks.mortal_operator FOLDER MISHAP NUMBER operator run …
+
+FOLDER remembers what was written (`writes`, a line for each) and whether the mishap happened (`met`). MISHAP is
+kill-before, kill-after, error, conflict, drop (never sent) or lose (sent, no answer); number 0 is no mishap.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from kymatui.adapters.kube.transport import transport as module
+from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.errors import ConflictError, ServerError, UnreachableError
+
+MISHAPS = ("kill-before", "kill-after", "error", "conflict", "drop", "lose")
+_ONCE = module.Transport._once
+
+
+class Mishap:
+    """Takes the place of `Transport._once`; counts writes of all connections, but not of the Lease."""
+
+    def __init__(self, folder: Path, kind: str, number: int) -> None:
+        self._folder, self._kind, self._number = folder, kind, number
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def patch(self) -> None:
+        mishap = self
+
+        def once(transport: module.Transport, request: module.Request, *given: Any, **named: Any) -> Any:
+            if is_read_only_request(request.method, request.path) or "/leases" in request.path:
+                return _ONCE(transport, request, *given, **named)
+            return mishap.around(request, lambda: _ONCE(transport, request, *given, **named))
+
+        module.Transport._once = once  # type: ignore[assignment, method-assign]
+
+    def around(self, request: module.Request, send: Any) -> Any:
+        with self._lock:
+            self._count += 1
+            now = self._count == self._number
+        with (self._folder / "writes").open("a") as file:
+            file.write(f"{request.method} {request.path}\n")
+        if not now:
+            return send()
+        (self._folder / "met").write_text(f"{request.method} {request.path}")
+        if self._kind == "kill-before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self._kind in ("kill-after", "lose"):
+            send()
+        if self._kind == "kill-after":
+            os.kill(os.getpid(), signal.SIGKILL)
+        words = f"{self._kind} at {request.method} {request.path}"
+        if self._kind == "error":
+            raise ServerError(words, status=500)
+        if self._kind == "conflict":
+            raise ConflictError(words, status=409)
+        raise UnreachableError(words)
+
+
+def main() -> int:
+    folder, kind, number = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    if os.environ.get("KYMATUI_MORTAL") == "child":
+        from kymatui.cli.main import main as kymatui
+
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        Mishap(folder, kind, 0 if (folder / "met").exists() else number).patch()
+        return kymatui(sys.argv[4:])
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the whole group gets it
+    while True:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "tests.benchmarks.mortal_operator", *sys.argv[1:]],
+            env={**os.environ, "KYMATUI_MORTAL": "child"},
+        )
+        if child.wait() != -signal.SIGKILL:
+            return child.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
