@@ -71,7 +71,7 @@ def _empty(snapshot: Snapshot, feeds: list[Feed]) -> TableNotice:
         return TableNotice(
             "No Kyma on this cluster",
             f"It serves none of the kinds of {GROUP}.",
-            "choose another cluster with --context, or try `kymatui demo`",
+            "choose another cluster with `:ctx`, or try `kymatui demo`",
             "warning",
         )
     if FeedState.FORBIDDEN in states:
