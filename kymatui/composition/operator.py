@@ -14,6 +14,7 @@ from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
 from kymatui.composition.bundles import open_registries
 from kymatui.composition.manifest_controller import FetchOptions, manifest_controller_context
+from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
 from kymatui.domain.remote.watcher_agent import AgentOptions
@@ -193,7 +194,7 @@ def read_windows(path: Path) -> WindowPolicy:
     try:
         found = read_policy(path.read_bytes())
     except OSError as error:
-        raise ConfigurationError(f"--maintenance-policy {path} cannot be read: {error.strerror}") from error
+        raise ConfigurationError(f"--maintenance-policy {path} cannot be read: {error_reason(error)}") from error
     if isinstance(found, UnreadablePolicy):
         raise ConfigurationError(f"--maintenance-policy {path} is invalid: {found.reason}")
     return found

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, Final
 
+from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
 
 CONNECTIONS: Final = 64
@@ -69,7 +70,7 @@ class HttpService:
         try:
             self._server = _Server((host, port), self._handler(), tls)
         except OSError as error:
-            raise ConfigurationError(f"cannot listen on {address}: {error.strerror or error}") from error
+            raise ConfigurationError(f"cannot listen on {address}: {error_reason(error)}") from error
 
     @property
     def port(self) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cryptography import x509
 
+from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError
 
 
@@ -49,14 +50,15 @@ class ServerTls:
         try:
             return tuple((one.stat().st_mtime_ns, one.stat().st_size) for one in files)
         except OSError as error:
-            raise ConfigurationError(f"{error.filename} cannot be read: {error.strerror}") from error
+            raise ConfigurationError(f"{error.filename} cannot be read: {error_reason(error)}") from error
 
     def _load(self) -> ssl.SSLContext:
         try:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(self._files.authorities))
             context.load_cert_chain(self._files.certificate, self._files.key)
         except (OSError, ssl.SSLError) as error:
-            raise ConfigurationError(f"{self._files.certificate} and its key and CA cannot be used: {error}") from error
+            why = error_reason(error)
+            raise ConfigurationError(f"{self._files.certificate} and its key and CA cannot be used: {why}") from error
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.verify_mode = ssl.CERT_OPTIONAL if self._optional else ssl.CERT_REQUIRED
         return context
@@ -67,6 +69,6 @@ def read_authorities(path: Path) -> tuple[x509.Certificate, ...]:
     try:
         return tuple(x509.load_pem_x509_certificates(path.read_bytes()))
     except OSError as error:
-        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
+        raise ConfigurationError(f"{path} cannot be read: {error_reason(error)}") from error
     except ValueError as error:
         raise ConfigurationError(f"{path} has no certificate that can be read: {error}") from error
