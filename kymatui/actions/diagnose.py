@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from kymatui.domain.objects.redaction import Redactor
 from kymatui.domain.objects.references import SECRET
 from kymatui.domain.snapshot.object_index import ObjectIndex, index_objects
 from kymatui.domain.snapshot.read_cache import ReadCache
-from kymatui.domain.snapshot.snapshots import FeedState, Snapshot
+from kymatui.domain.snapshot.snapshots import RUNTIME_FEED, FeedState, Snapshot
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import KymatuiError, NotFoundError
 
@@ -47,6 +47,7 @@ class Diagnosis:
     """What was gathered, redacted; `unread` says what could not be read, and why.
 
     `objects` are by reference, `logs` by the name of their file, `rights` by kind and verb (None if unknown).
+    `unreachable` says why the runtime could not be read at all, "" where it could or where there is none.
     """
 
     objects: dict[ObjectRef, dict[str, Any]] = field(default_factory=dict)
@@ -55,6 +56,7 @@ class Diagnosis:
     rights: dict[str, dict[str, bool | None]] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
+    unreachable: str = ""
 
 
 def diagnose(
@@ -62,7 +64,8 @@ def diagnose(
 ) -> Diagnosis:
     """Gather what is known of some modules; `deep` includes everything that they installed and all their Pods.
 
-    What cannot be read does not stop the rest.
+    What cannot be read does not stop the rest. Of a runtime that cannot be reached, what its control plane knows is
+    gathered.
     """
     gathering = _Gathering(session, rows, redactor, deep=deep)
     gathering.follow(timeout)
@@ -85,8 +88,18 @@ class _Gathering:
         owned = [ref for row in self._rows for ref in self._roots(row, locations)]
         self._session.follow_owned(dict.fromkeys(owned))
         self._session.follow_events(dict.fromkeys(ref for row in self._rows for ref in module_objects(row)))
-        if not self._session.wait_complete(timeout):
+        try:
+            is_whole = self._session.wait_complete(timeout)
+        except KymatuiError as error:
+            self._lose_runtime(str(error))
+            return
+        if not is_whole:
             self._found.unread.append(f"some lists were not complete within {timeout:g} s")
+
+    def _lose_runtime(self, why: str) -> None:
+        """Note that only the control plane can be read."""
+        self._found.unreachable = self._redactor.text(why) or "no answer"
+        self._found.unread.append(f"runtime {self._session.name}: {self._found.unreachable}")
 
     def _now(self) -> tuple[Snapshot, ObjectIndex]:
         snapshot = self._session.snapshot()
@@ -97,7 +110,12 @@ class _Gathering:
 
     def run(self) -> Diagnosis:
         snapshot, locations = self._now()
+        connection = snapshot.feeds.get(RUNTIME_FEED)
+        if connection is not None and connection.state is not FeedState.LIVE and not self._found.unreachable:
+            self._lose_runtime(connection.message)
         for name, feed in sorted(snapshot.feeds.items()):
+            if name == RUNTIME_FEED and self._found.unreachable:
+                continue
             if feed.message and feed.state is not FeedState.ABSENT:
                 self._found.unread.append(f"list of {name}: {feed.state.value}: {self._redactor.text(feed.message)}")
         self._objects(snapshot, locations)
@@ -177,21 +195,21 @@ class _Gathering:
             self._found.rights[str(kind)] = {verb: self._allowed(verb, kind) for verb in VERBS}
 
     def _allowed(self, verb: str, kind: GroupVersionKind) -> bool | None:
-        side = self._session.home if kind.group == _OPERATOR and kind.kind == "Manifest" else self._session.cluster
         try:
+            side = self._session.home if kind.group == _OPERATOR and kind.kind == "Manifest" else self._session.cluster
             return side.allowed(verb, kind)
         except KymatuiError:  # such as a kind that the cluster does not serve
             return None
 
     def _versions(self) -> None:
-        for name, cluster in _sides(self._session):
+        for name, connect in _sides(self._session):
             try:
-                self._found.versions[name] = cluster.version()
+                self._found.versions[name] = connect().version()
             except KymatuiError as error:
                 self._found.unread.append(f"version of the {name}: {self._redactor.text(str(error))}")
 
 
-def _sides(session: ListedSession) -> Iterable[tuple[str, Cluster]]:
+def _sides(session: ListedSession) -> Iterable[tuple[str, Callable[[], Cluster]]]:
     if session.kyma is None:
-        return [("cluster", session.cluster)]
-    return [("runtime", session.cluster), ("control plane", session.home)]
+        return [("cluster", lambda: session.cluster)]
+    return [("runtime", lambda: session.cluster), ("control plane", lambda: session.home)]

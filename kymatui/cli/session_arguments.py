@@ -126,7 +126,7 @@ def add_remote_options(parser: argparse.ArgumentParser, *, remote: str = "", def
 
 _ABOUT_RUNTIMES = re.compile(
     r"`(kymatui (?:adopt|apply|audit|catalog|channel|check|checks|delete|diagnose|disable|drift|edit|enable|events"
-    r"|finalizers|install|label|logs|manage|manifest|module|plan|policy|restore|unmanage|upgrade)(?![\w-])(?![^`]*--remote)[^`]*)`"
+    r"|finalizers|install|label|logs|manage|manifest|module|plan|policy|restore|unmanage|upgrade|versions)(?![\w-])(?![^`]*--remote)[^`]*)`"
 )
 
 

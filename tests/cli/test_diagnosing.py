@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import stat
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
+from kymatui.adapters.kube.api.client import Client
+from kymatui.adapters.kube.auth.connection import connect
+from kymatui.adapters.kube.transport.transport import Transport
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.cli.commands.inspect.diagnose import _file_name, _named
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.objects.redaction import RULES
+from kymatui.engine.cluster.ports import PatchKind
 from tests.cli.test_fleet import run
 
 pytestmark = pytest.mark.xdist_group("fleet")
@@ -102,3 +111,72 @@ def test_an_unknown_module_writes_nothing(capsys: pytest.CaptureFixture[str], tm
     assert status == 64
     assert "did you mean keda?" in told
     assert not list(tmp_path.glob("*.tgz"))
+
+
+SECRET = GroupVersionKind("", "v1", "Secret")
+UNREACHABLE = {
+    "refused": "connection refused",
+    "absent": "access secret not found",
+    "expired": "does not accept the credentials",
+}
+
+
+@pytest.fixture
+def control(two_clusters: Path) -> Iterator[KubeCluster]:
+    found = KubeCluster(Client(Transport(connect(str(two_clusters), "kcp"))))
+    yield found
+    found.client.transport.close()
+
+
+@pytest.fixture
+def unreachable(request: pytest.FixtureRequest, control: KubeCluster) -> Iterator[tuple[str, str]]:
+    """The name of a runtime that cannot be reached, and what is said of it."""
+    secrets = {body["metadata"]["name"]: body for body in control.list(SECRET, "kcp-system")}
+    name = next(name for name in sorted(secrets) if name != "kubeconfig-skr" and f"{name}-old" not in secrets)
+    ref, runtime = read_ref(secrets[name]), name.removeprefix("kubeconfig-")
+    mine = {key: value for key, value in secrets[name]["metadata"].items() if key in ("name", "namespace", "labels")}
+    if request.param == "absent":
+        control.delete(ref)
+    elif request.param == "expired":
+        config = yaml.safe_load(base64.b64decode(secrets["kubeconfig-skr"]["data"]["config"]))
+        config["users"][0]["user"] = {"token": "expired-token-hunter2"}
+        data = {"config": base64.b64encode(yaml.safe_dump(config).encode()).decode()}
+        control.patch(ref, {"data": data}, PatchKind.MERGE)
+    try:
+        yield runtime, UNREACHABLE[request.param]
+    finally:
+        before = {"apiVersion": "v1", "kind": "Secret", "metadata": mine, "data": secrets[name]["data"]}
+        control.apply(before, force=True)
+
+
+@pytest.mark.parametrize("unreachable", list(UNREACHABLE), indirect=True)
+def test_of_a_runtime_that_cannot_be_reached_the_control_plane_is_gathered(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, unreachable: tuple[str, str]
+) -> None:
+    runtime, why = unreachable
+    target = tmp_path / "ticket.tgz"
+    status, out, told = run(capsys, "diagnose", "--remote", runtime, "--context", "kcp", "-o", str(target))
+    assert (status, out.startswith(f"wrote {target}: ")) == (3, True)
+    assert told.endswith("kymatui: the runtime was not reached; the archive has what its control plane knows\n")
+    files = content(target)
+    unread = json.loads(files["not-read.json"])["notRead"]
+    assert unread[0].startswith(f"runtime {runtime}: ")
+    assert why in unread[0]
+    assert f"objects/Kyma.operator.kyma-project.io/kcp-system_{runtime}.yaml" in files
+    assert any(name.startswith("objects/Manifest.operator.kyma-project.io/") for name in files)
+    assert json.loads(files["catalog.json"])["modules"], "as the Kyma on the control plane reports them"
+    assert set(json.loads(files["versions.json"])["servers"]) == {"control plane"}
+    assert "not reached: " in files["index.html"]
+    assert not [name for name, text in files.items() if "hunter2" in text]
+
+
+def test_one_module_of_an_unreachable_runtime(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, control: KubeCluster
+) -> None:
+    names = sorted(body["metadata"]["name"] for body in control.list(SECRET, "kcp-system"))
+    runtime = next(name for name in names if name != "kubeconfig-skr").removeprefix("kubeconfig-")
+    words = ("--remote", runtime, "--context", "kcp", "-o", str(tmp_path / "ticket.tgz"))
+    status, _, told = run(capsys, "diagnose", "no-such-module", *words)
+    assert status == 64, told
+    assert not list(tmp_path.glob("*.tgz"))
+    assert run(capsys, "catalog", "--remote", runtime, "--context", "kcp")[0] == 1, "other commands still need it"

@@ -16,7 +16,8 @@ from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.listing import ListPrinter
 from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
-from kymatui.errors import ServerError, UnreachableError
+from kymatui.domain.snapshot.snapshots import FeedState
+from kymatui.errors import KymatuiError, ServerError, UnreachableError
 
 if TYPE_CHECKING:
     from kymatui.actions.session import ListedSession
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kymatui.domain.snapshot.snapshots import Feed
 
 _PAUSE = 0.2  # a burst of changes is printed once
+_LOOK = 0.5  # seconds until a list is looked at again
 
 
 def configure_reading(parser: argparse.ArgumentParser) -> None:
@@ -82,8 +84,13 @@ def wait_for_change(changed: threading.Event) -> None:
 
 
 @contextmanager
-def listed_session(args: argparse.Namespace, changed: threading.Event, *, once: bool) -> Iterator[ListedSession]:
-    """The session that the words name, once it is listed; `changed` is set whenever there is something new in it."""
+def listed_session(
+    args: argparse.Namespace, changed: threading.Event, *, once: bool, partial: bool = False
+) -> Iterator[ListedSession]:
+    """The session that the words name, once it is listed; `changed` is set whenever there is something new in it.
+
+    With `partial` a runtime that cannot be reached is no error: its control plane is listed.
+    """
     from kymatui.cli.session_arguments import (
         is_remote,
         open_configured_pair,
@@ -98,7 +105,7 @@ def listed_session(args: argparse.Namespace, changed: threading.Event, *, once: 
     )
     try:
         session.start(changed.set)
-        whole = session.wait_complete(args.timeout)
+        whole = _wait_listed(session, changed, args.timeout, partial=partial)
         _require_kyma(session)
         if not is_remote(args):  # there it is the namespace of the control plane's Kymas
             require_namespace(session.cluster, args)
@@ -107,6 +114,23 @@ def listed_session(args: argparse.Namespace, changed: threading.Event, *, once: 
         yield session
     finally:
         session.close()
+
+
+def _wait_listed(session: ListedSession, changed: threading.Event, timeout: float, *, partial: bool) -> bool:
+    try:
+        return session.wait_complete(timeout)
+    except KymatuiError:
+        if not partial or session.kyma is None:
+            raise
+    deadline = time.monotonic() + timeout
+    while (pair := session.pair()) is not None:
+        changed.clear()
+        if not any(feed.state is FeedState.SYNCING for feed in pair.control.feeds.values()):
+            return True
+        if (left := deadline - time.monotonic()) <= 0:
+            break
+        changed.wait(min(left, _LOOK))
+    return False
 
 
 def _require_kyma(session: ListedSession) -> None:

@@ -30,7 +30,7 @@ from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.objects.redaction import RULES, Redactor
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ConfigurationError, PartlyDoneError
 
 if TYPE_CHECKING:
     from kymatui.actions.session import ListedSession
@@ -54,13 +54,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the archive and print what it has, and what the rules hid."""
+    """Write the archive and print what it has, and what the rules hid.
+
+    Exit with 3 if the runtime cannot be reached: the archive then has what its control plane knows.
+    """
     path: Path | None = args.output
     if path is not None and path.exists():
         raise ConfigurationError(f"{path} already exists; not overwritten", hint="choose another -o")
     args.output = ""  # no document goes to standard output
     redactor = Redactor()
-    with listed_session(args, threading.Event(), once=True) as session:
+    with listed_session(args, threading.Event(), once=True, partial=True) as session:
         catalog = build_catalog(session.snapshot(), time.time())
         rows = [row_of(catalog, args.name)] if args.name else list(catalog.rows)
         found = diagnose(session, rows, redactor, args.timeout, deep=bool(args.name))
@@ -72,6 +75,9 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigurationError(f"{path} already exists; not overwritten", hint="choose another file with -o")
     write_private_file(path, _archive(stem, files))
     _report(path, found, redactor)
+    if found.unreachable:
+        say("kymatui: the runtime was not reached; the archive has what its control plane knows", sys.stderr)
+        return PartlyDoneError.exit_code
     return 0
 
 
@@ -102,6 +108,7 @@ def _files(
     }
     facts = [
         ("Cluster", redactor.text(catalog.cluster)),
+        *([("Runtime", f"not reached: {found.unreachable}")] if found.unreachable else []),
         *((f"Version of the {name}", version) for name, version in found.versions.items()),
         ("Taken", _time("%Y-%m-%dT%H:%M:%SZ")),
         *program.items(),
