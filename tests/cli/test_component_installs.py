@@ -116,6 +116,8 @@ def test_a_component_is_installed_upgraded_from_its_registry_and_deleted(
     assert run("upgrade", "--all", "--yes", *plain)[:2] == (0, "no directly installed module is outdated\n")
 
     create(run, tmp_path / "2", "--registry", place, *plain, version="1.1.0")
+    status, _, err = run("upgrade", "sample", "--version", "9.9.9", "--dry-run", *plain)
+    assert (status, "sample:9.9.9 does not exist" in err) == (1, True), err
     status, out, _ = run("upgrade", "--all", "--dry-run", "-o", "json", *plain)
     assert (status, [one["version"] for one in json.loads(out)["plans"]]) == (0, ["1.1.0"])
     assert run("upgrade", "sample", "--yes", *plain)[:2] == (0, "sample 1.1.0: 1 applied, 3 unchanged\n")
@@ -130,7 +132,10 @@ def test_a_component_is_installed_upgraded_from_its_registry_and_deleted(
 def test_a_component_is_installed_from_a_layout(run: Any, tmp_path: Path) -> None:
     create(run, tmp_path / "1", "--layout", str(tmp_path / "layout"))
     component = f"layout:{tmp_path / 'layout'}//{NAME}:1.0.0"
-    status, out, err = run("install", "sample", "--component", component, "--yes")
+    plan = str(tmp_path / "plan.json")
+    status, _, err = run("plan", "sample", "--component", component, "--out", plan)
+    assert status == 0, err
+    status, out, err = run("apply", plan, "--yes")
     assert (status, out) == (0, "sample 1.0.0: 5 applied\n"), err
     status, out, err = run("upgrade", "--all", "--yes")
     assert (status, out) == (0, "no directly installed module is outdated (1 skipped)\n")
