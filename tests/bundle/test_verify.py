@@ -11,7 +11,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kymatui.actions.bundle.sign import SignRequest, sign_component
+from kymatui.actions.bundle.sign import SignedComponent, SignRequest, sign_component
 from kymatui.actions.bundle.verify import VerifyRequest, verify_component
 from kymatui.adapters.oci.image_manifest import IMAGE_MANIFEST, digest_of
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
@@ -54,9 +54,9 @@ def check(host: str, *, number: int = 0, name: str = NAME, version: str = VERSIO
     return verify_component(RegistryArtifacts(insecure=[host]), request)
 
 
-def add(host: str, name: str = "acme", *, number: int = 0, component: str = NAME, **more: Any) -> None:
+def add(host: str, name: str = "acme", *, number: int = 0, component: str = NAME, **more: Any) -> SignedComponent:
     request = SignRequest(location(host, component), name, **more)
-    sign_component(RegistryArtifacts(insecure=[host]), request, key(number))
+    return sign_component(RegistryArtifacts(insecure=[host]), request, key(number))
 
 
 @pytest.mark.parametrize("normalisation", ALGORITHMS)
@@ -69,6 +69,9 @@ def test_what_the_command_signs_it_verifies(
     before = put(host, document())
     words = ["--signature", "acme", "--private-key", private, "--algorithm", algorithm, "--hash", hashed]
     assert run(host, "sign", *words, "--normalisation", normalisation) == 0
+    signed = stored(host).digest
+    assert run(host, "sign", *words, "--normalisation", normalisation) == 0
+    assert (stored(host).digest, "unchanged " in capsys.readouterr().out) == (signed, True)
     assert run(host, "verify", "--public-key", public) == 0
     out = capsys.readouterr().out
     assert f"verified  signature acme ({algorithm}, {normalisation})" in out
@@ -259,6 +262,8 @@ def test_a_name_that_is_used_is_replaced_on_request_only(host: str) -> None:
     add(host, "other", number=1)
     with pytest.raises(RefusedError, match="already has a signature 'acme'"):
         add(host, number=1)
+    again = add(host)  # such as after a death behind the last request
+    assert again.digest == again.former == stored(host).digest
     add(host, number=1, overwrite=True)
     assert len(check(host, number=1).signatures) == 2
 

@@ -11,7 +11,7 @@ from kymatui.actions.bundle.stored_components import StoredComponent, require_co
 from kymatui.engine.authoring.component_artifact import MANIFEST_TYPE, blob_digest, component_artifact
 from kymatui.engine.authoring.signed_document import signed_document
 from kymatui.errors import OutdatedError, RefusedError
-from kymatui.ocm import Signature
+from kymatui.ocm import ComponentDescriptor, Keys, Signature, SignatureError, verify
 from kymatui.ocm.component_location import ComponentLocation
 from kymatui.ocm.private_keys import PrivateKey
 from kymatui.ocm.signatures import PKCS1
@@ -41,7 +41,7 @@ class SignRequest:
 
 @dataclass(frozen=True, slots=True)
 class SignedComponent:
-    """The new signature; `digest` is of the new manifest, `former` of the one that it replaces."""
+    """The signature; `digest` is of the new manifest, `former` of the one that it replaces: equal if it was there."""
 
     signature: Signature
     location: ComponentLocation
@@ -53,15 +53,11 @@ class SignedComponent:
 def sign_component(store: ArtifactStore, request: SignRequest, key: PrivateKey) -> SignedComponent:
     """Sign a component and store it again under its tag; blobs stay as they are.
 
-    Raise SignatureError for content with another digest, RefusedError for a name that is used, OutdatedError if the
-    tag was moved meanwhile, and RegistryError.
+    A signature that the component already has by this key stays, so that an interrupted command can run again. Raise
+    SignatureError for content with another digest, RefusedError for a name that is used by another signature,
+    OutdatedError if the tag was moved meanwhile, and RegistryError.
     """
     component = require_component(store, request.location)
-    if component.descriptor.signature(request.name) is not None and not request.overwrite:
-        raise RefusedError(
-            f"{request.location} already has a signature {request.name!r}",
-            hint="use another name, or replace it with --overwrite",
-        )
     digests = ComponentDigests(store, request.hash_algorithm, request.normalisation, skip_images=request.skip_images)
     complete = digests.complete(component)
     signature = sign(
@@ -75,12 +71,44 @@ def sign_component(store: ArtifactStore, request: SignRequest, key: PrivateKey) 
         roots=request.roots,
         issuer=request.issuer,
     )
+    known = component.descriptor.signature(request.name)
+    if known is not None and not request.overwrite:
+        if not _is_same(known, signature, component, complete, key):
+            raise RefusedError(
+                f"{request.location} already has a signature {request.name!r}",
+                hint="use another name, or replace it with --overwrite",
+            )
+        return SignedComponent(known, request.location, component.digest, component.digest, digests.checked)
     made = replace(
         complete,
         signatures=(*(one for one in complete.signatures if one.name != request.name), signature),
     )
     digest = _store(store, component, signed_document(component.document, made))
     return SignedComponent(signature, request.location, digest, component.digest, digests.checked)
+
+
+def _is_same(
+    known: Signature,
+    new: Signature,
+    component: StoredComponent,
+    complete: ComponentDescriptor,
+    key: PrivateKey,
+) -> bool:
+    """Return whether a signature says what the new one would; those of RSASSA-PSS never have the same value."""
+    if complete != component.descriptor:  # it lacks digests that the new one would add
+        return False
+    if known == new:
+        return True
+    if new.algorithm == PKCS1 or replace(known, value=new.value) != new:
+        return False
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    try:
+        verify(complete, Keys(public), name=known.name)
+    except SignatureError:
+        return False
+    return True
 
 
 def _store(store: ArtifactStore, component: StoredComponent, document: dict[str, Any]) -> str:

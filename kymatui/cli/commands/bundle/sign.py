@@ -75,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
     key = private_key(args.private_key)
     signed = sign_component(open_registries(fetch_options(args)), request, key)
     one = signed.signature
-    say(f"signed    {signed.location} as {one.name} ({one.algorithm}, {one.digest.normalisation_algorithm})")
+    outcome = "unchanged" if signed.digest == signed.former else "signed"
+    say(f"{outcome:<10}{signed.location} as {one.name} ({one.algorithm}, {one.digest.normalisation_algorithm})")
     say(f"verified  {format_count(len(signed.content.resources), 'resource')} before signing")
     if signed.content.skipped:
         say(f"skipped   {format_count(len(signed.content.skipped), 'image')} (--skip-images)")
