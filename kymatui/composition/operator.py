@@ -33,7 +33,7 @@ from kymatui.engine.controllers.manifest.reconcile_context import ReconcileConte
 from kymatui.engine.controllers.runtime.controller import OperatorController
 from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports, GroupService
 from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
-from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager
+from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager, require_own_kymas
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.engine.controllers.runtime.workers import WORKERS
@@ -183,10 +183,12 @@ def operator_group(
 
 
 def refuse_lifecycle_manager(context: OperatorContext) -> None:
-    """Raise RefusedError if a lifecycle-manager works on the control plane."""
+    """Raise RefusedError if a lifecycle-manager works on the control plane, or on that of a single cluster."""
     namespaces = (context.options.kyma_namespace, CONTROL_PLANE_NAMESPACE, KYMA_NAMESPACE)
     site = context.site
     require_no_lifecycle_manager(site.home, namespaces, site.clock.now(), threading.Event())
+    if context.options.single_cluster:
+        require_own_kymas(site.home, context.options.kyma_namespace, threading.Event())
 
 
 def read_windows(path: Path) -> WindowPolicy:

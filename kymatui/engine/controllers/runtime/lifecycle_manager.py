@@ -1,4 +1,4 @@
-"""Whether a lifecycle-manager works on a control plane, by its Lease and its Deployment."""
+"""Whether a lifecycle-manager manages a cluster, by its Lease and Deployment, or by its mark on the runtime's Kyma."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from kymatui.domain.kubernetes.json_reader import JsonReader
-from kymatui.domain.kubernetes.object_meta import parse_time
+from kymatui.domain.kubernetes.object_meta import OPERATOR, parse_time, read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.controller_flags import read_controller_flags
+from kymatui.domain.remote.kyma_sync import ANNOTATION_OWNED_BY
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.jobs.lease import LEASE
 from kymatui.errors import ForbiddenError, RefusedError
 
 ELECTION: Final = "893110f7.kyma-project.io"
 """The name of the Lease for which lifecycle-manager's replicas compete."""
+KYMA: Final = GroupVersionKind(OPERATOR, "v1beta2", "Kyma")
 _DEPLOYMENT: Final = GroupVersionKind("apps", "v1", "Deployment")
 _CLOCKS_DIFFER: Final = 60.0  # seconds that the clocks of two machines may differ
 
@@ -31,6 +33,18 @@ def require_no_lifecycle_manager(home: Cluster, namespaces: Iterable[str], now: 
             f"lifecycle-manager manages {home.name}: {'; '.join(found)}",
             hint="scale its Deployment to 0 first; two controllers would undo each other's changes",
         )
+
+
+def require_own_kymas(home: Cluster, namespace: str, cancel: threading.Event) -> None:
+    """Raise RefusedError if a control plane manages a Kyma of a cluster that is to be its own runtime."""
+    if home.kind(KYMA) is None:
+        return
+    for raw in home.list(KYMA, namespace, cancel=cancel):
+        if owner := JsonReader(raw).child("metadata").labels("annotations").get(ANNOTATION_OWNED_BY):
+            raise RefusedError(
+                f"{read_ref(raw)} in {home.name} is managed by the Kyma {owner} of a control plane",
+                hint="run the operator there, without --single-cluster",
+            )
 
 
 def _signs(home: Cluster, namespace: str, now: float, cancel: threading.Event) -> Iterator[str]:
