@@ -21,6 +21,7 @@ from kymatui.cli.commands.program import screen
 from kymatui.cli.main import main
 from kymatui.cli.subcommands import LazySubcommands
 from kymatui.composition import sandbox
+from kymatui.composition.sessions.contexts import KubeContexts
 from kymatui.sandbox.fault_client import FaultClient
 from tests.adapters.clusters import Cluster, Exchange, serving, write_kubeconfig
 from tests.composition.worlds import KYMAS, METAS, kyma_cluster, named
@@ -352,9 +353,13 @@ def test_the_log_of_a_real_server_agrees(tmp_path: Path, monkeypatch: pytest.Mon
 def test_the_screen_is_opened_on_a_gate_that_is_shut(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = []
 
-    def show(args: object, settings: object, connect: object, options: object, **_: object) -> int:
+    def show(
+        args: object, settings: object, connect: object, options: object, contexts: KubeContexts, **_: object
+    ) -> int:
         assert callable(connect)
         opened.append(connect())
+        opened.append(contexts.open_again())
+        opened.append(contexts.open(contexts.listed()[0].name))
         return 0
 
     monkeypatch.setattr(screen, "show", show)
@@ -362,6 +367,6 @@ def test_the_screen_is_opened_on_a_gate_that_is_shut(world: World, monkeypatch: 
         for how in ("option", "variable"):
             with monkeypatch.context() as patch:
                 assert run(words, how, patch) == 0
-    assert [session.read_only for session in opened] == [True] * 4
+    assert [session.read_only for session in opened] == [True] * 12
     for session in opened:
         session.close()

@@ -63,6 +63,31 @@ def test_what_forbids_writing_stays_in_force(
     assert options.access == AccessOverrides(impersonated="jane", groups=("viewers",))
 
 
+def test_a_context_that_failed_to_open_is_not_the_open_one(kubeconfig: Path, memory: ContextMemory) -> None:
+    opened: list[str] = []
+
+    def open_session(options: SessionOptions) -> None:
+        opened.append(options.context)
+        if options.context == "stage":
+            raise ConfigurationError("no plugin")
+
+    found = KubeContexts(lambda: SessionOptions(str(kubeconfig), "dev"), SETTINGS, open_session, memory=memory)
+    with pytest.raises(ConfigurationError):
+        found.open("stage")
+    found.open_again()
+    found.open_namespace("")
+    assert opened == ["stage", "dev", "dev"]
+
+
+def test_a_namespace_leaves_a_context_read_only(kubeconfig: Path, memory: ContextMemory) -> None:
+    opened: list[SessionOptions] = []
+    given = SessionOptions(str(kubeconfig))
+    found = KubeContexts(lambda: given, SETTINGS, opened.append, memory=memory)
+    found.arrived("prod-eu", 1.0)
+    found.open_namespace("")
+    assert [(one.read_only, one.namespace) for one in opened] == [(True, "")]
+
+
 def test_an_unusable_context_is_refused_before_anything_is_opened(kubeconfig: Path, memory: ContextMemory) -> None:
     opened: list[SessionOptions] = []
     found = contexts(kubeconfig, memory, opened)

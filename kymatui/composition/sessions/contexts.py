@@ -63,6 +63,7 @@ class KubeContexts:
         self._reopen = reopen or (lambda: open_session(given()))
         self._chosen: SessionOptions | None = None
         self._facts: ConnectionFacts | None = None
+        self._name = ""
         self.memory = memory or ContextMemory()
 
     def listed(self) -> tuple[ContextEntry, ...]:
@@ -95,8 +96,10 @@ class KubeContexts:
 
     def open(self, name: str) -> Any:
         """Return a session with another context, not started; it is read-only where its settings say so."""
-        self._chosen = self._options(name)
-        return self._open_session(self._chosen)
+        chosen = self._options(name)
+        session = self._open_session(chosen)
+        self._chosen = chosen
+        return session
 
     def open_again(self) -> Any:
         """Return another session with the open context, as the kubeconfig is now."""
@@ -107,7 +110,9 @@ class KubeContexts:
 
         Raise UnknownNameError for a namespace that does not exist; one that may not be read is not checked.
         """
-        chosen = replace(self._chosen or self._given(), namespace=namespace)
+        before = self._chosen or self._given()
+        shut = before.read_only or self._settings.context(self._name or before.context).read_only
+        chosen = replace(before, namespace=namespace, read_only=shut)
         session = self._open_session(chosen)
         if namespace:
             try:
@@ -120,7 +125,7 @@ class KubeContexts:
 
     def arrived(self, name: str, now: float) -> None:
         """Record the use of the open context, and what its connection is made from."""
-        self._facts = None
+        self._facts, self._name = None, name
         with contextlib.suppress(KymatuiError):  # such as the service account of a Pod, which no file names
             self._facts = _read_facts(self._chosen or self._given(), name)
         with contextlib.suppress(ConfigurationError):  # the order of a list must not stop the screen

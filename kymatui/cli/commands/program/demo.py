@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kymatui.cli.session_arguments import open_configured_session, session_options_of
 from kymatui.composition.sessions.contexts import KubeContexts
-from kymatui.errors import UsageError
+from kymatui.errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
@@ -71,17 +71,24 @@ def _show(args: argparse.Namespace) -> int:
 
     options, settings = session_options_of(args)
     fleet = _is_fleet(args)
+    started: list[SessionOptions] = []
 
     def connect() -> CatalogSession | RemoteSession:
-        running.enter_context(start_sandbox(kubeconfig=path, clusters=_clusters(args), fleet=args.fleet))
-        return opened(_on(options, path))
+        path = Path(folder, "kubeconfig")
+        sandbox = running.enter_context(start_sandbox(kubeconfig=path, clusters=_clusters(args), fleet=args.fleet))
+        started.append(_on(options, sandbox.kubeconfig))
+        return opened(started[-1])
+
+    def running_options() -> SessionOptions:
+        if not started:  # the contexts of the person's own kubeconfig are none of the demo's
+            raise ConfigurationError("the cluster of the demo is starting")
+        return started[-1]
 
     def opened(chosen: SessionOptions) -> CatalogSession | RemoteSession:
         return open_remote(RemoteOptions(chosen)) if fleet else open_configured_session(chosen, settings)
 
     with TemporaryDirectory(prefix="kymatui-demo-", ignore_cleanup_errors=True) as folder, ExitStack() as running:
-        path = Path(folder, "kubeconfig")
-        contexts = KubeContexts(lambda: _on(options, path), settings, opened)
+        contexts = KubeContexts(running_options, settings, opened)
         return show(args, settings, connect, replace(options, context=_clusters(args)[0]), contexts, fleet=fleet)
 
 

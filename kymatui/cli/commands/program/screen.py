@@ -88,10 +88,17 @@ def _show_fleet(args: argparse.Namespace) -> int:
     def connect() -> RemoteSession:
         return _connected_fleet(args, options)
 
+    def open_context(chosen: SessionOptions) -> RemoteSession:
+        """The runtime that the command line names is one of its own control plane."""
+        if chosen.context != options.control.context:
+            return _open_fleet(replace(options, control=chosen, runtime="", by_hand=None))
+        shut = chosen.read_only or options.control.read_only
+        return _open_fleet(replace(options, control=replace(chosen, read_only=shut)))
+
     contexts = KubeContexts(
         lambda: replace(options.control, read_only=forced.read_only),
         settings,
-        lambda chosen: _open_fleet(replace(options, control=chosen, runtime="", by_hand=None)),
+        open_context,
         reopen=connect,
     )
     return show(args, settings, connect, options.control, contexts, fleet=True)
