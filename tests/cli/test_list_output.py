@@ -24,6 +24,8 @@ from kymatui.domain.remote.differences import LineVerdict
 from kymatui.domain.remote.watcher_chains import LinkHealth
 from tests.cli.test_help import PARSERS
 
+pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
+
 LISTS = {
     "catalog": ("catalog", "NAME"),
     "module": ("module keda", "FACT"),

@@ -16,6 +16,8 @@ from kymatui.cli.command_table import COMMANDS
 from kymatui.cli.main import main
 from tests.cli.test_help import PARSERS
 
+pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
+
 MODULE_COMMANDS = {
     **{
         name: f"{name} NAME"

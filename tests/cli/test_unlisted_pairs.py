@@ -23,6 +23,8 @@ from kymatui.sandbox.fault_client import FaultClient
 from tests.cli.test_unlisted_fleet import strange
 from tests.sandboxes.starting import ready_sandbox
 
+pytestmark = pytest.mark.xdist_group("unlisted-pairs")  # one sandbox, and what everybody reads of it, for all of them
+
 Json = dict[str, Any]
 RUNTIME = "skr"
 SIDES = ("kcp", "skr")
