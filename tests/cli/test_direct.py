@@ -220,6 +220,8 @@ def test_46_an_upgrade_leaves_the_default_resource_as_its_owner_has_it(run: Any,
     status, _, err = run("upgrade", "registry-proxy", "--version", "0.14.0", "--yes")
     assert status == 2
     assert "registry-proxy 0.15.0 is installed; 0.14.0 would be a downgrade" in err
+    assert run("upgrade", "registry-proxy", "--version", "0.14.0", "--allow-downgrade", "--yes")[0] == 0
+    assert module(run, "registry-proxy")["installed"] == "0.14.0"
     assert run("delete", "registry-proxy", "--yes", "--no-backup")[0] == 0
 
 
