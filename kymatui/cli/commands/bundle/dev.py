@@ -143,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
         place = stack.enter_context(open_context(args))
         if is_sandbox:
             space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": KYMA_NAMESPACE}}
-            place.cluster.create(space)
+            place.cluster.apply(space)
         question = f"Install the module of {args.folder} again at each save"
         ending = "It stays installed" if args.keep else "It is deleted at the end"
         confirm(place.target, question, ending, yes=args.yes or is_sandbox)
