@@ -15,6 +15,7 @@ from kymatui.domain.snapshot.snapshots import Feed, FeedState, Snapshot, namespa
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.errors import ForbiddenError, InvalidError, KymatuiError
 from kymatui.ui.application.kymatui_app import KymatuiApp
+from kymatui.ui.connection.cluster_link import ClusterConnection
 from kymatui.ui.logs.log_text import LogText
 from kymatui.ui.logs.logs_screen import LogsScreen
 from kymatui.ui.navigation.history import ScreenStep
@@ -134,6 +135,17 @@ def on_screen(app: KymatuiApp) -> list[str]:
 
 def state(app: KymatuiApp) -> str:
     return text(app, "#logs-state")
+
+
+async def test_another_session_with_the_same_cluster_reads_on(session: LoggingSession) -> None:
+    async with app_on(session).run_test(size=SIZE) as pilot:
+        app = await open_logs(pilot)
+        await until(pilot, lambda: len(lines(app)) == 100)
+        again = LoggingSession(world())
+        again.logs.write(POD, "level=info through the new connection")
+        app.open_context(lambda: again, ClusterConnection("prod-eu", "", read_only=False), again=True)
+        await until(pilot, lambda: lines(app) == ["level=info through the new connection"])
+        assert session.logs.open == 0
 
 
 async def test_l_opens_the_managers_log_and_escape_leads_back(session: LoggingSession) -> None:

@@ -27,6 +27,7 @@ from kymatui.ui.logs.log_text import LogText
 
 if TYPE_CHECKING:
     from kymatui.ui.base.screen_app import ScreenApp
+    from kymatui.ui.connection.cluster_link import ClusterSession
     from kymatui.ui.viewmodels.questions import Question
 
 
@@ -54,6 +55,7 @@ class LogsPane(Vertical):
         self._has_roots = False
         self._error = ""
         self._left_out = 0
+        self._session: ClusterSession | None = None
 
     def compose(self) -> ComposeResult:
         yield Static("", id="logs-title")
@@ -87,8 +89,8 @@ class LogsPane(Vertical):
         self._has_roots = bool(roots)
         self._found = find_logs(roots, snapshot, self.kymatui.view.locations)
         self._sources = self._choice.sources(self._found.containers)
-        if self._sources and not self._link.is_reading:
-            self._start()
+        if self._sources and not (self._link.is_reading and self._session in (None, self.kymatui.view.session)):
+            self._start()  # also with another session after ctrl-r or :ns, since the former one is closed
         self._left_out = self._link.follow(self._sources)
         self.text.label(source_labels(self._sources))
         self.show_lines()
@@ -104,6 +106,7 @@ class LogsPane(Vertical):
         session = self.kymatui.view.session
         try:
             if session is not None:
+                self._session = session
                 self._link.start(session.cluster, self._choice.options)
                 self._error = ""
         except KymatuiError as error:  # the runtime is not connected
