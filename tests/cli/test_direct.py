@@ -280,6 +280,11 @@ def test_a_kept_plan_adopts_and_upgrades_what_kubectl_installed(
     status, out, err = run("apply", str(kept), "--yes")
     assert status == 0, err
     assert "owner → kymatui, version: 0.14.0 → 0.15.0" in err
+    assert "only the owner. The owner before is the tool that applied the object" in err
+    assert "metadata.labels.applyset.kubernetes.io" not in err, "the same label on every object is said once"
+    assert "\n  adopt and upgrade registry-proxy\n" in err
+    *_, (done, total) = re.findall(r"\[(\d+)/(\d+)\] ", err)
+    assert done == total, "what is deleted is not counted among what is written"
     assert module(run, "registry-proxy")["installed"] == "0.15.0"
     for ref in by_kubectl:
         live = cluster.get(ref)

@@ -14,7 +14,7 @@ from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.connection.fleet_view import MOST_RUNTIMES, RuntimeViews
 from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.screens.catalog_screen import CatalogScreen
-from kymatui.ui.screens.fleet_list_screens import WaitingScreen
+from kymatui.ui.screens.fleet_list_screens import VersionMatrixScreen, WaitingScreen
 from kymatui.ui.screens.fleet_screen import FleetScreen
 from kymatui.ui.screens.module_screen import ModuleScreen
 from kymatui.ui.widgets.top_line import TopLine
@@ -77,8 +77,8 @@ NARROWED: list[tuple[tuple[str, ...], set[str]]] = [
     (("ctrl+z",), {WARNING, WELL, ERROR, GOING, SKIPPED}),
     (("escape",), ALL),
     (("m", "enter"), {WARNING}),
-    (("escape", "m", "j", "right", "enter"), {WARNING, WINDOW}),
-    (("escape",), ALL),
+    (("escape", "escape", "m", "j", "right", "enter"), {WARNING, WINDOW}),  # back to the matrix first
+    (("escape", "escape"), ALL),
     (("colon", *"group region", "enter", "enter"), {WARNING, WINDOW}),
 ]
 
@@ -110,6 +110,17 @@ async def test_the_matrix_counts_versions_and_a_cell_is_chosen_without_colour(pi
     assert [istio.cells[f"place:{n}"].text for n in range(3)] == ["[1.21.0: 1]", "1.20.3: 2", "1.19.0: 1"]
     await pilot.press("right")
     assert "1.20.3" in text(app, "#reason")
+
+
+async def test_back_from_the_runtimes_of_a_version_returns_to_the_matrix(pilot: Pilot[Any]) -> None:
+    app = await there(pilot)
+    whole = len(table(app).rows)
+    await pilot.press("m", "j", "enter")
+    await until(pilot, lambda: isinstance(app.screen, FleetScreen) and 0 < len(table(app).rows) < whole)
+    await pilot.press("escape")
+    await until(pilot, lambda: isinstance(app.screen, VersionMatrixScreen))
+    await pilot.press("escape")
+    await until(pilot, lambda: isinstance(app.screen, FleetScreen) and len(table(app).rows) == whole)
 
 
 async def test_the_columns_of_the_matrix_follow_the_chosen_cell() -> None:

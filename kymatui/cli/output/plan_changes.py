@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from kymatui.cli.output.printing import markdown, table
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.domain.plans.plan_summary import summarize_actions
+from kymatui.engine.inventory.ownership_marks import LABEL_PART_OF
 
 if TYPE_CHECKING:
+    from kymatui.engine.plans.diff import FieldDiff
     from kymatui.engine.plans.grants import Grant
     from kymatui.engine.plans.plan import Plan, Step
 
@@ -27,7 +29,7 @@ def changes_text(plan: Plan, form: str) -> str:
     before = [step for step in plan.hooks if step.event.startswith("pre-")]
     after = [step for step in plan.hooks if not step.event.startswith("pre-")]
     shown = (*before, *(step for step in plan.steps if step.action.value != "same"), *after)
-    rows = [row for step in shown for row in _rows(step)]
+    rows = [row for step in shown for row in _rows(step, adopts=plan.intent.adopt)]
     parts = [draw(("ACTION", "OBJECT", "CHANGE"), rows)] if rows else []
     parts += [adopted] if (adopted := _adopted(plan)) else []
     parts += ["\n".join(sanitize(line) for line in grant_lines(grant)) for grant in plan.grants]
@@ -51,7 +53,19 @@ def _adopted(plan: Plan) -> str:
         return ""
     before, after = plan.intent.adopted_version, plan.bundle.version
     version = f", version: {before} → {after}" if before and before != after else ""
-    return f"kymatui adopts {plan.bundle.name}; owner → kymatui{version}"
+    same = sum(step.action.value == "change" and all(map(_is_mark, step.changes)) for step in plan.steps)
+    only = f"{format_count(same, 'object changes', 'objects change')} only the owner. " if same else ""
+    return (
+        f"kymatui adopts {plan.bundle.name}; owner → kymatui{version}\n{only}The owner before is the tool that applied "
+        f"the object, even if it does not manage it now. kymatui marks its objects with the label {LABEL_PART_OF}."
+    )
+
+
+def _is_mark(change: FieldDiff) -> bool:
+    """Return whether a change only adds the label of kymatui's objects."""
+    labels = change.after if isinstance(change.after, dict) else {}
+    alone = change.path == "metadata.labels" and change.before is None and set(labels) == {LABEL_PART_OF}
+    return alone or change.path == f"metadata.labels.{LABEL_PART_OF}"
 
 
 def change_counts(plans: Iterable[Plan]) -> str:
@@ -63,14 +77,15 @@ def change_counts(plans: Iterable[Plan]) -> str:
     return summarize_actions(step.action.value for step in changed) + backup
 
 
-def _rows(step: Step) -> list[list[str]]:
+def _rows(step: Step, *, adopts: bool) -> list[list[str]]:
     said = [step.reason] if step.reason else []
     said += [f"in {step.event}"] if step.event and step.action.value != "create" else []
     said += ["not checked: its CRD or namespace does not exist yet"] if step.unchecked and not step.reason else []
     said += ["already exists"] if step.adopted else []
     said += [f"{conflict.path} is owned by {conflict.manager}" for conflict in step.conflicts]
     if step.action.value != "create":
-        said += [f"{change.path}: {from_to(change.before, change.after)}" for change in step.changes]
+        shown = [change for change in step.changes if not (adopts and step.reason and _is_mark(change))]
+        said += [f"{change.path}: {from_to(change.before, change.after)}" for change in shown]
     more = len(said) - _MOST_FIELDS
     said = [*said[:_MOST_FIELDS], f"and {more} more"] if more > 0 else said
     first, rest = (said[0] if said else ""), said[1:]

@@ -91,7 +91,7 @@ class _Application:
         self._bundle = plan.bundle
         self._wait = wait
         self._bodies = _bodies(plan)
-        self._total = len(plan.writes)
+        self._total = sum(step.action is not Action.DELETE for step in plan.writes)
         self._written: list[ObjectRef] = []
         self._deleted: list[ObjectRef] = []
         self._inventory: Inventory | None = None
@@ -123,7 +123,7 @@ class _Application:
         save_deletions(run, plan.steps, pruning.losses)
         self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
         verb = plan.verb
-        run.tell(Progress(f"{verb} {self._bundle.name}", None, 0, len(plan.writes)))
+        run.tell(Progress(f"{plan.deed} {self._bundle.name}", None, 0, self._total))
         inventory = self._hooks(f"pre-{verb}", inventory)
         for wave in plan.waves:
             self._apply_wave(

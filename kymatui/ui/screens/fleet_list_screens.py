@@ -192,4 +192,4 @@ class VersionMatrixScreen(FleetListScreen):
         first = next((screen for screen in self.app.screen_stack if isinstance(screen, FleetScreen)), None)
         if cells and first is not None:
             self.fleet_app.ways.climb_to(0)
-            first.narrow(cells[place])
+            first.narrow(cells[place], origin=self.step)

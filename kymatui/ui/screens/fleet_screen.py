@@ -39,6 +39,7 @@ class FleetScreen(FramedScreen):
     def __init__(self) -> None:
         super().__init__()
         self._pane = RuntimesPane()
+        self._origin: ScreenStep | None = None
 
     @property
     def fleet_app(self) -> FleetFlowApp:
@@ -87,8 +88,9 @@ class FleetScreen(FramedScreen):
         if self._pane.is_composed:
             self._pane.draw()
 
-    def narrow(self, *found: RuntimeFilter) -> None:
-        """Display only the runtimes of these groups."""
+    def narrow(self, *found: RuntimeFilter, origin: ScreenStep | None = None) -> None:
+        """Display only the runtimes of these groups; `origin` is the screen that Back returns to."""
+        self._origin = origin
         self._pane.narrow(*found)
 
     @on(RowTable.Chosen)
@@ -96,6 +98,7 @@ class FleetScreen(FramedScreen):
         from kymatui.ui.presenters.fleet.runtime_rows import key_of
 
         if self._pane.group:
+            self._origin = None
             self._pane.open_group(event.key)
         else:
             self.fleet_app.look_at(key_of(event.key))
@@ -130,7 +133,11 @@ class FleetScreen(FramedScreen):
         return super().why_off(action, choice)
 
     def action_back(self) -> None:
+        """Show more runtimes; once all are shown, return to the screen that narrowed the list."""
         self._pane.widen()
+        if self._origin is not None and not self._pane.is_narrowed:
+            origin, self._origin = self._origin, None
+            self.fleet_app.ways.open(origin)
 
     def commands(self) -> Sequence[ScreenCommand]:
         return self._pane.commands()

@@ -126,8 +126,10 @@ def _pace(legs: Sequence[CampaignStep], args: argparse.Namespace) -> str:
     begun = [leg.name for leg in legs if leg.outcome is CampaignOutcome.UNDER_WAY]
     planned = [leg.name for leg in legs if leg.outcome is CampaignOutcome.PLANNED]
     canaries, rest = planned[: args.canaries], len(planned) - args.canaries
+    fewer = f" (of {args.canaries} possible)" if len(planned) < args.canaries else ""
+    first = "canary" if len(canaries) == 1 else "canaries, one by one"
     said = [f"first wait for runtimes that an earlier run edited: {', '.join(begun)}"] if begun else []
-    said += [f"{'canary' if len(canaries) == 1 else 'canaries, one by one'}: {', '.join(canaries)}"] if canaries else []
+    said += [f"{first}: {', '.join(canaries)}{fewer}"] if canaries else []
     said += [f"{'then ' if canaries else ''}{rest} more, {args.at_once} in parallel"] if rest > 0 else []
     return "; ".join([*said, "stop on failure"]) if said else ""
 
