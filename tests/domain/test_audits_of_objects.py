@@ -102,6 +102,7 @@ HELD = workload(OURS)
                 ("the status part", wrote("kubelet", {"f:status": {"f:x": {}}}, part="status"), False),
                 ("a label", wrote("kubectl-label", {"f:metadata": {"f:labels": {"f:x": {}}}}), False),
                 ("the cluster's controllers", wrote("kube-controller-manager", LEAF), False),
+                ("whoever came before the first apply", wrote("before-first-apply", LEAF), False),
                 ("the module's own manager", wrote(deployment("mod", "1")["metadata"]["name"], LEAF), False),
                 ("a certificate for a webhook", wrote("ca-injector", {"f:spec": {"f:caBundle": {}}}), False),
             )

@@ -52,7 +52,10 @@ UNSEEN = AuditRule(
 RULES = (CHANGED, MISSING, FOREIGN, UNSEEN)
 
 INSTALLERS: Final = frozenset({"kymatui", "kymatui-operator", "declarative.kyma-project.io/applier", "helm"})
-_SYSTEM: Final = frozenset({"kube-controller-manager", "kube-scheduler", "kubelet", "kube-apiserver", "manager"})
+_SYSTEM: Final = frozenset(
+    # the last one is the server's name for all fields that were set before the object's first apply
+    {"kube-controller-manager", "kube-scheduler", "kubelet", "kube-apiserver", "manager", "before-first-apply"}
+)
 _MOST_FIELDS: Final = 10
 _LONGEST: Final = 80
 _RESTARTED: Final = "f:kubectl.kubernetes.io/restartedAt"
