@@ -232,9 +232,15 @@ def walk(world: World, words: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         walking = Walk(world, Path(folder), shape, verb)
         walking.measure()
-        print(json.dumps({"walk": name, "requests": walking.requests}), flush=True)
+        _tell({"walk": name, "requests": walking.requests})
         for line in walking.walk(misfortunes.split(","), list(chosen(numbers, walking.requests)), int(processes)):
-            print(json.dumps({"walk": name, **line}), flush=True)
+            _tell({"walk": name, **line})
+
+
+def _tell(line: Json) -> None:
+    """Print a line at a stroke: copies share standard output, and unbuffered, `print` writes each end by itself."""
+    sys.stdout.write(f"{json.dumps(line)}\n")
+    sys.stdout.flush()
 
 
 def main(words: list[str]) -> int:
