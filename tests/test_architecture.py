@@ -140,7 +140,6 @@ def test_files_and_folders_import_in_no_circle(files: list[structure.Module]) ->
 # Folders of fewer than five files, each with its reason.
 SMALL_FOLDERS = {
     ".": "what Python and the front doors look for by name",
-    "composition/reports": "the reports that several sessions answer",
     "domain": "the glossary, which explains the words of all folders",
     "engine": "the public library, which calls all folders",
     "engine/controllers/catalog": "the copies on runtimes; what they should be is decided in domain/remote",
@@ -176,7 +175,7 @@ ORDER = {
         ("catalog",),
         ("remote", "fleet", "logs", "objects"),
         ("kyma_edit",),
-        ("plans", "audit"),
+        ("plans", "audit", "whatif"),
         ("glossary",),
     ),
     "engine": (

@@ -20,7 +20,7 @@ GROUPS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ),
     ("install directly", ("install", "upgrade", "plan", "apply", "check", "adopt", "manifest")),
     ("delete and restore", ("delete", "finalizers", "restore")),
-    ("control plane and runtimes", ("fleet", "matrix", "compare", "sync", "windows", "watchers")),
+    ("control plane and runtimes", ("fleet", "matrix", "whatif", "compare", "sync", "windows", "watchers")),
     ("controllers", ("operator", "reconcile")),
     ("charts", ("helm",)),
     ("publish modules", ("bundle",)),
@@ -169,6 +169,12 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "windows": (
         "kymatui windows",
         "kymatui windows RUNTIME --waiting",
+    ),
+    "whatif": (
+        "kymatui whatif -f catalog/                  # ModuleReleaseMetas, ModuleTemplates and Kymas",
+        "kymatui whatif -f keda.yaml --module keda   # the runtimes behind a number, each with its reason",
+        "kymatui whatif --delete ModuleTemplate/keda-1.5.0 --fail-on never",
+        "kymatui whatif --fleet fleet.json.gz -f catalog/ -o md",
     ),
     "watchers": ("kymatui watchers", "kymatui watchers RUNTIME -o json"),
     "operator": (
@@ -346,6 +352,7 @@ SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "channel": ("rollback", "downgrade", "undo"),
     "fleet": ("runtimes",),
     "windows": ("maintenance",),
+    "whatif": ("simulate", "what-if", "preview"),
 }
 """Words of other tools, by the command that does the same here: for "did you mean"."""
 

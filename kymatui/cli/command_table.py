@@ -127,6 +127,12 @@ COMMANDS: tuple[CommandEntry, ...] = (
         reads,
     ),
     CommandEntry(
+        "whatif",
+        "try a change of the catalog on all runtimes, without making it",
+        "kymatui.cli.commands.fleet.whatif",
+        reads,
+    ),
+    CommandEntry(
         "watchers",
         "check that runtime changes reach the control plane",
         "kymatui.cli.commands.fleet.watchers",

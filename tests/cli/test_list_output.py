@@ -38,6 +38,7 @@ LISTS = {
     "compare": ("compare skr --context kcp --all", "VERDICT"),
     "sync": ("sync skr --context kcp", "STATUS"),
     "windows": ("windows --context kcp", "RUNTIME"),
+    "whatif": ("whatif --context kcp --delete ModuleReleaseMeta/keda --each --fail-on never", "RUNTIME"),
     "watchers": ("watchers --context kcp", "WATCHER"),
     "finalizers": ("finalizers keda", "OBJECT"),
 }

@@ -39,6 +39,7 @@ READING = {
     "check": ["check", "shop", "--chart", "CHART", "-n", "shop"],
     "fleet": ["fleet"],
     "matrix": ["matrix"],
+    "whatif": ["whatif", "--label", "beta=true", "--fail-on", "never"],
     "demo": ["demo", "--check"],
     "config": ["config", "show"],
     "completion": ["completion", "bash"],

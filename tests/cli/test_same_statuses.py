@@ -40,6 +40,7 @@ FLEET = {
     "fleet": "fleet",
     "matrix": "matrix",
     "windows": "windows",
+    "whatif": "whatif --label beta=true",
     "watchers": "watchers",
     "compare": "compare skr",
     "sync": "sync skr",

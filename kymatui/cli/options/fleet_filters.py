@@ -61,9 +61,7 @@ def require_drift(fleet: Fleet, args: argparse.Namespace) -> None:
 
 def choose(fleet: Fleet, control: SessionOptions, args: argparse.Namespace) -> list[Runtime]:
     """Return the runtimes that the words choose; raise UnknownNameError where a name chose none and nothing has it."""
-    require_states(args.state or (), fleet)
-    _require_runtimes(fleet, args.runtime or ())
-    found = [runtime for runtime in fleet.runtimes if is_chosen(runtime, args)]
+    found = choose_listed(fleet, args)
     if not found:
         if args.plan or args.region:
             cluster, whole, _ = read_selected_fleet(replace(control, namespace=""), "")
@@ -71,6 +69,16 @@ def choose(fleet: Fleet, control: SessionOptions, args: argparse.Namespace) -> l
         modules = [args.module.partition("@")[0]] if args.module else []
         require_in_fleet(control, modules, [args.in_channel] if args.in_channel else [])
     return found
+
+
+def choose_listed(fleet: Fleet, args: argparse.Namespace) -> list[Runtime]:
+    """Return the runtimes that the words choose, and none where no runtime matches; asks no server.
+
+    Raises UnknownNameError for a state or a runtime that does not exist.
+    """
+    require_states(args.state or (), fleet)
+    _require_runtimes(fleet, args.runtime or ())
+    return [runtime for runtime in fleet.runtimes if is_chosen(runtime, args)]
 
 
 def is_chosen(runtime: Runtime, args: argparse.Namespace) -> bool:

@@ -63,29 +63,29 @@ def _finding(item: AuditFinding) -> Json:
 def as_sarif(report: AuditReport) -> Json:
     """One run, in which every finding is a result at a logical location: nothing of a cluster is a line of a file."""
     rules = {item.rule.id: item.rule for item in report.findings}
+    described = [
+        {
+            "id": rule.id,
+            "shortDescription": {"text": rule.title},
+            "fullDescription": {"text": rule.why},
+            "help": {"text": rule.remedy},
+            "defaultConfiguration": {"level": _SARIF_LEVELS[rule.severity.value]},
+        }
+        for rule in rules.values()
+    ]
+    return sarif_log(described, [_result(report, item, list(rules)) for item in report.findings], report.taken_at)
+
+
+def sarif_log(rules: list[Json], results: list[Json], taken_at: float) -> Json:
+    """Return a log of one run; `taken_at` is in seconds of the Unix clock."""
     return {
         "$schema": _SARIF_SCHEMA,
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {
-                    "driver": {
-                        "name": "kymatui",
-                        "version": __version__,
-                        "rules": [
-                            {
-                                "id": rule.id,
-                                "shortDescription": {"text": rule.title},
-                                "fullDescription": {"text": rule.why},
-                                "help": {"text": rule.remedy},
-                                "defaultConfiguration": {"level": _SARIF_LEVELS[rule.severity.value]},
-                            }
-                            for rule in rules.values()
-                        ],
-                    }
-                },
-                "invocations": [{"executionSuccessful": True, "endTimeUtc": stamp(report.taken_at)}],
-                "results": [_result(report, item, list(rules)) for item in report.findings],
+                "tool": {"driver": {"name": "kymatui", "version": __version__, "rules": rules}},
+                "invocations": [{"executionSuccessful": True, "endTimeUtc": stamp(taken_at)}],
+                "results": results,
             }
         ],
     }

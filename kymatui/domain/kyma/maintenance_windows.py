@@ -27,6 +27,7 @@ _LABELS = {
     "region": "kyma-project.io/region",
     "platformRegion": "kyma-project.io/platform-region",
 }
+_TIME_YEAR = 2
 _ZERO = datetime(1, 1, 1, tzinfo=UTC)
 _TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:[.,]\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
@@ -88,10 +89,39 @@ def read_policy(text: str | bytes) -> WindowPolicy | UnreadablePolicy:
     """Read a policy file; keys match in any case, as in Go's decoder."""
     try:
         raw = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return UnreadablePolicy(str(error))
+    return read_policy_document(raw)
+
+
+def read_policy_document(raw: object) -> WindowPolicy | UnreadablePolicy:
+    """Read a decoded policy."""
+    try:
         rules = tuple(_rule(entry) for entry in _list(_get(raw, "rules"), "rules"))
         return WindowPolicy(rules, _window(_object(_get(raw, "default"), "default")))
     except (ValueError, RecursionError) as error:
         return UnreadablePolicy(str(error))
+
+
+def policy_document(policy: WindowPolicy) -> dict[str, Any]:
+    """Return a policy as lifecycle-manager's file has it."""
+    rules = [
+        {
+            "match": {name: pattern.pattern for name, pattern in rule.match.items()},
+            "windows": [_window_document(window) for window in rule.windows],
+        }
+        for rule in policy.rules
+    ]
+    return {"rules": rules, "default": _window_document(policy.default)}
+
+
+def _window_document(window: WindowRule) -> dict[str, Any]:
+    edges = {"begin": window.begin, "end": window.end}
+    return {"days": list(window.days), **{name: _edge_text(edge) for name, edge in edges.items() if edge != _ZERO}}
+
+
+def _edge_text(edge: datetime) -> str:
+    return edge.timetz().isoformat() if edge.year == _TIME_YEAR else edge.isoformat()
 
 
 def _object(value: object, what: str) -> Mapping[str, Any]:
@@ -151,7 +181,7 @@ def _time(value: object) -> datetime:
     if not match:
         raise ValueError(f"{text or value!r} is neither a time of day with a zone nor an RFC 3339 time")
     hour, minute, second = map(int, match.group(1, 2, 3))
-    return datetime(2, 1, 1, hour, minute, second, tzinfo=_zone(match.group(4)))
+    return datetime(_TIME_YEAR, 1, 1, hour, minute, second, tzinfo=_zone(match.group(4)))
 
 
 def _zone(text: str) -> timezone:

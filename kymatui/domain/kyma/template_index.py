@@ -114,3 +114,8 @@ def _others(inside: Iterable[ModuleTemplate], outside: Iterable[ModuleTemplate])
             seen.add(key)
             found.append(template)
     return found
+
+
+def mandatory_metas(index: TemplateIndex) -> list[ReleaseMeta]:
+    """Return the release metas of mandatory modules that are not being deleted."""
+    return [meta for meta in index.metas if meta.mandatory_version is not None and not meta.meta.deleting]

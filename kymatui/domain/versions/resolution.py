@@ -8,7 +8,7 @@ broken convention. Old style, without a ModuleReleaseMeta: one template of the m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from kymatui.domain.kubernetes.label_selectors import InvalidSelector, read_selector
@@ -298,3 +298,15 @@ def guard(module: str, reported: tuple[str, str], offered: tuple[str, str]) -> R
     if is_downgrade(there, here):
         return refusals.HeldBack(module, reported[0], offered[0], reported[1], offered[1])
     return None
+
+
+def strict_resolution(resolution: Resolution) -> Resolution:
+    """Refuse a template or release meta that lifecycle-manager would not find by its name."""
+    refusal: Refusal | None = None
+    for note in resolution.notes:
+        if note.kind == "release meta":
+            refusal = refusals.NoReleaseMeta(resolution.module, "", True)
+        elif note.kind == "template" and resolution.meta is not None:
+            namespace = resolution.meta.meta.namespace
+            refusal = refusals.TemplateMissing(resolution.module, resolution.version, note.wanted, namespace)
+    return resolution if refusal is None else replace(resolution, refusal=refusal)

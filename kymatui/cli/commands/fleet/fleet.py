@@ -1,4 +1,7 @@
-"""`kymatui fleet` and `kymatui matrix`: the runtimes of a control plane, and their modules by version."""
+"""`kymatui fleet` and `kymatui matrix`: the runtimes of a control plane, and their modules by version.
+
+`kymatui fleet export FILE` writes what decides about their modules, for `kymatui whatif --fleet FILE`.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,19 @@ from kymatui.cli.options.fleet_filters import add_fleet_filters, choose, read_se
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.options.unknown_names import require_in_fleet
 from kymatui.cli.output.listing import Listing, ListPrinter
+from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
 from kymatui.domain.kubernetes.durations import format_duration
 from kymatui.domain.kubernetes.terminal_text import format_count
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.versions.drift import DriftKind
 from kymatui.domain.versions.evidence import VersionSource
+from kymatui.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from kymatui.adapters.sessions.cluster.session_options import SessionOptions
     from kymatui.domain.fleet.runtimes import Fleet, Runtime, RuntimeModule, VersionCounts
     from kymatui.domain.snapshot.missing_lists import UnknownFact
 
@@ -45,6 +51,16 @@ class FleetCommand:
         else:
             from kymatui.domain.fleet.runtimes import GROUPS
 
+            parser.add_argument(
+                "what",
+                nargs="?",
+                choices=("export",),
+                help="export: write what decides about modules to FILE, for `kymatui whatif --fleet FILE`",
+            )
+            parser.add_argument("file", nargs="?", metavar="FILE", help="with export: FILE.json or FILE.json.gz")
+            parser.add_argument(
+                "--hash-ids", action="store_true", help="with export: replace names and IDs of runtimes by hashes"
+            )
             parser.add_argument("--group", choices=GROUPS, help="count runtimes instead of listing them")
         add_cluster_options(parser, default=argparse.SUPPRESS)
         add_remote_options(parser)
@@ -54,6 +70,8 @@ class FleetCommand:
         from kymatui.domain.fleet.runtimes import version_matrix
 
         control = remote_options_of(args)[0].control
+        if not self.matrix and args.what:
+            return _export(args, control)
         from kymatui.domain.fleet.runtimes import worst_first
 
         printer = ListPrinter(args)
@@ -75,6 +93,20 @@ class FleetCommand:
 
 
 FLEET, MATRIX = FleetCommand(), FleetCommand(matrix=True)
+
+
+def _export(args: argparse.Namespace, control: SessionOptions) -> int:
+    """Write the fleet to a file. The key of the hashes is random and not kept, so nobody can compute them again."""
+    import secrets
+
+    from kymatui.composition.reports.what_if import export_fleet
+
+    if not args.file:
+        raise UsageError("missing FILE", hint="example: `kymatui fleet export fleet.json.gz`")
+    key = secrets.token_bytes(32) if args.hash_ids else b""
+    fleet = export_fleet(args.file, control, args.selector, time.time(), key)
+    say(f"{args.file}: {format_count(len(fleet.kymas), 'runtime')}, no Secrets, no annotations, no messages")
+    return 0
 
 
 def _runtimes(cluster: str, runtimes: Sequence[Runtime], unknown: UnknownFact | None) -> Listing[Runtime]:

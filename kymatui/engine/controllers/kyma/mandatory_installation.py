@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, Policy, read_kyma
 from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.release_metas import ReleaseMeta
-from kymatui.domain.kyma.template_index import TemplateIndex
+from kymatui.domain.kyma.template_index import TemplateIndex, mandatory_metas
 from kymatui.domain.modules.module_outcomes import WorkItem
 from kymatui.domain.plans.kyma_manifest import kyma_manifest
 from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META, TEMPLATE
@@ -76,11 +76,6 @@ class MandatoryInstallation:
     def _all(self, changed: ObjectRef) -> Iterable[ObjectRef]:
         self._context.templates.changed()
         return [read_ref(raw) for raw in self._context.home.list(KYMA, self._context.namespace)]
-
-
-def mandatory_metas(index: TemplateIndex) -> list[ReleaseMeta]:
-    """Return the release metas of mandatory modules that are not being deleted."""
-    return [meta for meta in index.metas if meta.mandatory_version is not None and not meta.meta.deleting]
 
 
 def _template(index: TemplateIndex, meta: ReleaseMeta) -> ModuleTemplate:

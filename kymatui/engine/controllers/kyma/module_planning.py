@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from kymatui.domain.kyma.kymas import Kyma
@@ -13,7 +13,7 @@ from kymatui.domain.modules.module_outcomes import Outcome, WorkItem, outcome_of
 from kymatui.domain.plans.kyma_manifest import ModuleContent, kyma_manifest
 from kymatui.domain.versions import refusals
 from kymatui.domain.versions.messages import refusal_words
-from kymatui.domain.versions.resolution import Resolution, resolve
+from kymatui.domain.versions.resolution import Resolution, resolve, strict_resolution
 from kymatui.engine.controllers.kyma.kyma_context import KymaContext
 from kymatui.engine.sources.component_layers import manifest_layer
 from kymatui.errors import CancelledError, ConfigurationError, KymatuiError
@@ -51,7 +51,7 @@ class ModulePlanner:
         found = []
         for item in work_list(kyma):
             resolution = resolve(item.name, kyma, index, now=now, rules=self._context.settings)
-            found.append(self._planned(kyma, item, _strict(resolution)))
+            found.append(self._planned(kyma, item, strict_resolution(resolution)))
         return found
 
     def _planned(self, kyma: Kyma, item: WorkItem, resolution: Resolution) -> PlannedModule:
@@ -70,18 +70,6 @@ class ModulePlanner:
             return PlannedModule(item, Outcome.FAILED, str(error), resolution.channel)
         body = kyma_manifest(kyma, item, template, content, resolution.channel, mandatory=False)
         return PlannedModule(item, outcome, message, resolution.channel, content.component, template, body, mandatory)
-
-
-def _strict(resolution: Resolution) -> Resolution:
-    """Refuse a template or release meta that lifecycle-manager would not find by its name."""
-    refusal: refusals.Refusal | None = None
-    for note in resolution.notes:
-        if note.kind == "release meta":
-            refusal = refusals.NoReleaseMeta(resolution.module, "", True)
-        elif note.kind == "template" and resolution.meta is not None:
-            namespace = resolution.meta.meta.namespace
-            refusal = refusals.TemplateMissing(resolution.module, resolution.version, note.wanted, namespace)
-    return resolution if refusal is None else replace(resolution, refusal=refusal)
 
 
 def module_content(context: KymaContext, template: ModuleTemplate, component: str, version: str) -> ModuleContent:

@@ -1,0 +1,162 @@
+"""`kymatui whatif -f NEW.yaml`: what a change of catalog, Kymas or settings does to a fleet, before it is made."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kymatui.cli.commands.fleet.sync import read_labels
+from kymatui.cli.commands.fleet.whatif_output import forecast_text
+from kymatui.cli.options.fleet_filters import add_fleet_filters, choose_listed, require_drift
+from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
+from kymatui.cli.output.listing import ListPrinter
+from kymatui.cli.parser import add_cluster_options
+from kymatui.cli.session_arguments import add_remote_options, remote_options_of
+from kymatui.domain.fleet.runtimes import build_fleet
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.versions import same_version
+from kymatui.domain.whatif.catalog_change import CatalogChange, without_other_kymas
+from kymatui.domain.whatif.fleet_objects import RELEASE_META, FleetObjects
+from kymatui.domain.whatif.forecast import Forecast, foresee
+from kymatui.domain.whatif.groups import GROUPS
+from kymatui.errors import RefusedError, UnknownNameError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FAILING: Final = ("uninstall", "held-back", "error")
+_FAIL_ON: Final = (*_FAILING, "downgrade", "not-installed", "wait", "upgrade", "install", "any", "never")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    change = parser.add_argument_group("the change")
+    change.add_argument(
+        "-f",
+        "--filename",
+        dest="files",
+        action="append",
+        metavar="FILE",
+        default=[],
+        help="file or folder with new or changed ModuleReleaseMetas, ModuleTemplates and Kymas; repeatable; - is stdin",
+    )
+    change.add_argument(
+        "--delete",
+        dest="deleted",
+        action="append",
+        metavar="KIND/NAME",
+        default=[],
+        help="ModuleReleaseMeta or ModuleTemplate that is deleted; repeatable",
+    )
+    change.add_argument(
+        "--label",
+        action="append",
+        metavar="KEY=VALUE",
+        default=[],
+        help="label that the Kymas of these runtimes get; KEY- removes it; repeatable",
+    )
+    change.add_argument("--policy", metavar="FILE", default="", help="another maintenance policy")
+    change.add_argument(
+        "--restricted",
+        action="append",
+        metavar="MODULE",
+        help='all modules that are restricted then; repeatable; "" for none',
+    )
+    answer = parser.add_argument_group("the answer")
+    answer.add_argument("--group", choices=GROUPS, default="", help="count runtimes by this")
+    answer.add_argument("--each", action="store_true", help="list runtimes, as --module and --runtime do")
+    answer.add_argument("--canaries", action="store_true", help="list the runtimes to try the change on first")
+    answer.add_argument(
+        "--fail-on",
+        action="append",
+        choices=_FAIL_ON,
+        metavar="OUTCOME",
+        help=f"outcome that sets exit status 2; repeatable: {', '.join(_FAIL_ON)} (default: {', '.join(_FAILING)})",
+    )
+    add_list_output(parser, "sarif", watch=False)
+    add_list_timeout(parser)
+    add_fleet_filters(parser.add_argument_group("the runtimes"))
+    parser.add_argument(
+        "--fleet", dest="fleet_file", metavar="FILE", default="", help="fleet of `kymatui fleet export`, not a cluster"
+    )
+    add_cluster_options(parser, default=argparse.SUPPRESS)
+    add_remote_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from kymatui.composition.reports.what_if import ChangeRequest, read_change, read_fleet_of
+
+    request = ChangeRequest(args.files, args.deleted, read_labels(args.label), args.policy, args.restricted)
+    if request.empty:
+        raise UsageError("no change given", hint="use -f FILE, --delete, --label, --policy or --restricted")
+    if args.fleet_file and args.selector:
+        raise UsageError("--selector needs a cluster, which applies it", hint="use --plan, --region or --runtime")
+    control = remote_options_of(args, read_only=True)[0].control
+    now = time.time()
+    args.watch = False
+    printer = ListPrinter(args)
+    for fleet, notes in read_again(args, lambda: read_fleet_of(args.fleet_file, control, args.selector, now)):
+        printer.note(*notes)
+        if not fleet.kymas:
+            raise UsageError(f"{fleet.cluster} has no Kyma that matches", hint="`kymatui fleet` lists the runtimes")
+        narrowed = _narrowed(fleet, args)
+        change = read_change(request, fleet)
+        printer.note(*_notes_of_change(change, fleet))
+        if narrowed is not fleet or args.selector:
+            change = without_other_kymas(change, narrowed)
+        forecast = _of_module(foresee(narrowed, change, now), args.module)
+        printer.note(*_notes(forecast))
+        printer.put(forecast_text(forecast, args))
+        return RefusedError.exit_code if _fails(forecast, args.fail_on or _FAILING) else 0
+    return 0
+
+
+def _narrowed(fleet: FleetObjects, args: argparse.Namespace) -> FleetObjects:
+    """Return the fleet with the runtimes that the words choose; --module chooses outcomes, not runtimes."""
+
+    filters = argparse.Namespace(**{**vars(args), "module": None})
+    if not any((args.runtime, args.plan, args.region, args.state, args.in_channel, args.drifting)):
+        return fleet
+    metas = [raw for key, raw in fleet.catalog.items() if key[0] == RELEASE_META]
+    whole = build_fleet(fleet.kymas.values(), metas)
+    require_drift(whole, filters)
+    chosen = {(one.ref.namespace, one.name) for one in choose_listed(whole, filters)}
+    if not chosen:
+        raise UsageError("no runtime matches", hint="`kymatui fleet` lists the runtimes")
+    return replace(fleet, kymas={key: raw for key, raw in fleet.kymas.items() if key in chosen})
+
+
+def _of_module(forecast: Forecast, wanted: str | None) -> Forecast:
+
+    if not wanted:
+        return forecast
+    name, _, version = wanted.partition("@")
+    known = {entry.module for entry in forecast.entries}
+    if name not in known:
+        raise UnknownNameError.near("module", name, known, where="in these runtimes")
+    found = (one for one in forecast.entries if one.module == name)
+    return replace(forecast, entries=tuple(one for one in found if not version or same_version(one.installed, version)))
+
+
+def _notes_of_change(change: CatalogChange, fleet: FleetObjects) -> Iterable[str]:
+
+    for raw in change.objects:
+        ref = read_ref(raw)
+        if ref.namespace not in fleet.namespaces:
+            yield f"{ref} changes nothing: no Kyma is in its namespace"
+
+
+def _notes(forecast: Forecast) -> Iterable[str]:
+    for namespace, name in forecast.added:
+        yield f"Kyma {namespace}/{name} is not in the fleet; counted as a new runtime"
+    for item in forecast.malformed:
+        yield f"{item.ref} is malformed and not in the forecast: {item.reason}"
+
+
+def _fails(forecast: Forecast, outcomes: Iterable[str]) -> bool:
+    wanted = {*outcomes}
+    if "never" in wanted:
+        return False
+    kinds = {entry.kind.value for entry in forecast.changed}
+    return bool(kinds) if "any" in wanted else bool(kinds & wanted)

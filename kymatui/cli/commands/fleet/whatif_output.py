@@ -1,0 +1,231 @@
+"""A forecast as `kymatui whatif` prints it: numbers, runtimes, canaries, and SARIF for a check of a pull request."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from kymatui.cli.output.audit_formats import sarif_log, stamp
+from kymatui.cli.output.listing import Listing, render
+from kymatui.cli.output.printing import document
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.whatif.canaries import Canary, propose_canaries
+from kymatui.domain.whatif.groups import ForecastGroup, count_kinds, group_forecast
+from kymatui.domain.whatif.messages import kind_label, reason_words
+from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, state_after
+
+if TYPE_CHECKING:
+    from kymatui.domain.whatif.forecast import Forecast, ModuleForecast
+
+Json = dict[str, Any]
+_LEVELS: Final = {ResultKind.UNINSTALL: "error", ResultKind.ERROR: "error", ResultKind.HELD_BACK: "warning"}
+_TITLES: Final = {
+    ResultKind.UNINSTALL: "A module is uninstalled",
+    ResultKind.ERROR: "A module has no usable version",
+    ResultKind.NOT_INSTALLED: "A requested module is not installed",
+    ResultKind.HELD_BACK: "A downgrade is refused",
+    ResultKind.DOWNGRADE: "A module is downgraded",
+    ResultKind.WAIT: "An upgrade awaits a maintenance window",
+    ResultKind.UPGRADE: "A module is upgraded",
+    ResultKind.INSTALL: "A module is installed",
+    ResultKind.RECOVER: "An error or a refused downgrade ends",
+}
+
+
+def forecast_text(forecast: Forecast, args: argparse.Namespace) -> str:
+    """Return the forecast in the format of `-o`."""
+    if args.output == "sarif":
+        return document(_sarif(forecast), "json")
+    if args.canaries:
+        return render(_canaries(forecast), args)
+    if args.each or args.runtime or args.module:
+        return render(_each(forecast), args)
+    return render(_groups(forecast, args.group), args)
+
+
+def summary(forecast: Forecast) -> str:
+    """Return the numbers in one line: `5 runtimes: upgrade 3, uninstall 1; 1 unchanged`."""
+    counts = count_kinds(forecast.changed)
+    total = len(forecast.runtimes)
+    same = total - len({entry.runtime for entry in forecast.changed})
+    listed = ", ".join(f"{kind_label(kind)} in {number}" for kind, number in counts.items())
+    rest = f"; {same} unchanged" if same and counts else ""
+    return f"{forecast.cluster}: {format_count(total, 'runtime')}: {listed or 'nothing changes'}{rest}"
+
+
+# lists
+
+
+def _groups(forecast: Forecast, by: str) -> Listing[ForecastGroup]:
+    groups = group_forecast(forecast, by)
+    return Listing(
+        header=(*((by.upper(),) if by else ()), "OUTCOME", "MODULE", "INSTALLED", "VERSION", "RUNTIMES", "WHY"),
+        entries=groups,
+        lines=lambda one: ((*((one.group,) if by else ()), *_group_row(one)),),
+        document=lambda listed: _json(forecast, by, listed),
+        item=lambda one: _group_json(one, by),
+        name=lambda one: one.module,
+        below=(summary(forecast),),
+        empty=summary(forecast),
+    )
+
+
+def _group_row(one: ForecastGroup) -> Sequence[str]:
+    why = reason_words(one.example, one.window)
+    return kind_label(one.kind), one.module, one.installed, one.version, str(len(one.entries)), why
+
+
+def _each(forecast: Forecast) -> Listing[ModuleForecast]:
+    return Listing(
+        header=("RUNTIME", "PLAN", "REGION", "CHANNEL", "OUTCOME", "MODULE", "INSTALLED", "VERSION", "WHY"),
+        entries=[entry for group in group_forecast(forecast) for entry in group.entries],
+        lines=lambda entry: (_entry_row(forecast, entry),),
+        document=lambda listed: {**_head(forecast), "changes": [_entry_json(entry) for entry in listed]},
+        item=_entry_json,
+        name=lambda entry: entry.runtime[1],
+        wide=("PLAN", "REGION", "CHANNEL"),
+        below=(summary(forecast),),
+        empty=summary(forecast),
+    )
+
+
+def _entry_row(forecast: Forecast, entry: ModuleForecast) -> Sequence[str]:
+    runtime = forecast.runtimes[entry.runtime]
+    place = (runtime.name, runtime.plan, runtime.region, runtime.channel)
+    return (
+        *place,
+        kind_label(entry.kind),
+        entry.module,
+        entry.installed,
+        entry.then.version,
+        reason_words(entry),
+    )
+
+
+def _canaries(forecast: Forecast) -> Listing[Canary]:
+    found = propose_canaries(forecast)
+    words = " ".join(f"--runtime {one.runtime.name}" for one in found)
+    hint = f"to edit or label these first: --fleet {words}"
+    return Listing(
+        header=("RUNTIME", "PLAN", "REGION", "CHANNEL", "STANDS FOR", "CHANGES"),
+        entries=found,
+        lines=lambda one: (_canary_row(one),),
+        document=lambda listed: {**_head(forecast), "canaries": [_canary_json(one) for one in listed]},
+        item=_canary_json,
+        name=lambda one: one.runtime.name,
+        below=(hint, summary(forecast)),
+        empty=summary(forecast),
+    )
+
+
+def _canary_row(one: Canary) -> Sequence[str]:
+    changes = ", ".join(
+        f"{kind_label(entry.kind)} {entry.module} {entry.then.version}".strip() for entry in one.entries
+    )
+    place = (one.runtime.name, one.runtime.plan, one.runtime.region, one.runtime.channel)
+    return (*place, format_count(one.alike, "runtime"), changes)
+
+
+# JSON
+
+
+def _head(forecast: Forecast) -> Json:
+    return {
+        "cluster": forecast.cluster,
+        "takenAt": stamp(forecast.taken_at),
+        "runtimes": len(forecast.runtimes),
+        "counts": {kind.value: number for kind, number in count_kinds(forecast.changed).items()},
+        "added": [f"{namespace}/{name}" for namespace, name in forecast.added],
+        "malformed": [item.ref.path for item in forecast.malformed],
+    }
+
+
+def _json(forecast: Forecast, by: str, groups: Sequence[ForecastGroup]) -> Mapping[str, Any]:
+    return {
+        **_head(forecast),
+        "groups": [_group_json(one, by) for one in groups],
+        "changes": [_entry_json(entry) for entry in forecast.changed],
+    }
+
+
+def _group_json(one: ForecastGroup, by: str) -> Json:
+    found: Json = {
+        "outcome": one.kind.value,
+        "module": one.module,
+        "installed": one.installed or None,
+        "version": one.version or None,
+        "reason": one.reason.value or None,
+        "message": reason_words(one.example, one.window) or None,
+        "runtimes": len(one.entries),
+    }
+    return {by: one.group, **found} if by else found
+
+
+def _entry_json(entry: ModuleForecast) -> Json:
+    namespace, name = entry.runtime
+    return {
+        "runtime": name,
+        "namespace": namespace,
+        "module": entry.module,
+        "outcome": entry.kind.value,
+        "installed": entry.installed or None,
+        "today": _result_json(entry.today),
+        "then": _result_json(entry.then),
+        "message": reason_words(entry) or None,
+    }
+
+
+def _result_json(result: ModuleResult) -> Json:
+    state, window = state_after(result), result.window
+    return {
+        "result": result.kind.value,
+        "version": result.version or None,
+        "channel": result.channel or None,
+        "reason": result.reason.value or None,
+        "state": state.value if state is not None else None,
+        "downtime": result.downtime,
+        "window": {"begin": stamp(window.begin), "end": stamp(window.end)} if window is not None else None,
+    }
+
+
+def _canary_json(one: Canary) -> Json:
+    return {
+        "runtime": one.runtime.name,
+        "namespace": one.runtime.ref.namespace,
+        "plan": one.runtime.plan or None,
+        "region": one.runtime.region or None,
+        "channel": one.runtime.channel or None,
+        "standsFor": one.alike,
+        "changes": [_entry_json(entry) for entry in one.entries],
+    }
+
+
+def _sarif(forecast: Forecast) -> Json:
+    """Return one result for each group of runtimes: thousands of equal results hide the others."""
+    groups = group_forecast(forecast)
+    kinds = list(dict.fromkeys(one.kind for one in groups))
+    rules = [
+        {
+            "id": f"whatif.{kind.value}",
+            "shortDescription": {"text": _TITLES[kind]},
+            "defaultConfiguration": {"level": _LEVELS.get(kind, "note")},
+        }
+        for kind in kinds
+    ]
+    return sarif_log(rules, [_sarif_result(forecast, one, kinds) for one in groups], forecast.taken_at)
+
+
+def _sarif_result(forecast: Forecast, one: ForecastGroup, kinds: Sequence[ResultKind]) -> Json:
+    versions = " → ".join(filter(None, (one.installed, one.version)))
+    why = reason_words(one.example, one.window)
+    text = f"{one.module} {versions}: {kind_label(one.kind)} in {format_count(len(one.entries), 'runtime')}"
+    place = "/".join((forecast.cluster, one.module))
+    return {
+        "ruleId": f"whatif.{one.kind.value}",
+        "ruleIndex": kinds.index(one.kind),
+        "level": _LEVELS.get(one.kind, "note"),
+        "message": {"text": f"{text} ({why})" if why else text},
+        "locations": [{"logicalLocations": [{"fullyQualifiedName": place, "kind": "resource"}]}],
+        "properties": {**_group_json(one, ""), "names": [name for _, name in one.runtimes[:100]]},
+    }

@@ -1,0 +1,92 @@
+"""A change of a fleet's objects: catalog, Kymas, and lifecycle-manager's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy
+from kymatui.domain.kyma_edit.label_effects import Labels, with_labels
+from kymatui.domain.snapshot.snapshots import Object
+from kymatui.domain.whatif.fleet_objects import KYMA, CatalogKey, FleetObjects, catalog_key
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogChange:
+    """A change.
+
+    objects     new or changed ModuleReleaseMetas, ModuleTemplates and Kymas, each with its namespace
+    deleted     the ModuleReleaseMetas and ModuleTemplates that are deleted
+    labels      labels for all Kymas
+    windows     another maintenance policy; None: as it is
+    restricted  other restricted modules; None: as they are
+    """
+
+    objects: tuple[Object, ...] = ()
+    deleted: frozenset[CatalogKey] = frozenset()
+    labels: Labels = field(default_factory=dict)
+    windows: WindowPolicy | None = None
+    restricted: frozenset[str] | None = None
+
+    @property
+    def kymas(self) -> tuple[Object, ...]:
+        return tuple(raw for raw in self.objects if raw.get("kind") == KYMA)
+
+
+def apply_change(fleet: FleetObjects, change: CatalogChange) -> FleetObjects:
+    """Return the fleet after the change; catalog objects are replaced, Kymas keep what the change does not name."""
+    catalog = {key: raw for key, raw in fleet.catalog.items() if key not in change.deleted}
+    catalog |= {catalog_key(raw): raw for raw in change.objects if raw.get("kind") != KYMA}
+    kymas = dict(fleet.kymas)
+    for raw in change.kymas:
+        key = runtime_key(raw)
+        kymas[key] = _changed_kyma(kymas.get(key), raw)
+    if change.labels:
+        kymas = {key: with_labels(raw, change.labels) for key, raw in kymas.items()}
+    settings = _changed_settings(fleet.settings, {key[0] for key in kymas}, change)
+    return replace(fleet, catalog=catalog, kymas=kymas, settings=settings)
+
+
+def without_other_kymas(change: CatalogChange, fleet: FleetObjects) -> CatalogChange:
+    """Return the change of a part of a fleet: Kymas that are not in the part are left out."""
+    kept = tuple(raw for raw in change.objects if raw.get("kind") != KYMA or runtime_key(raw) in fleet.kymas)
+    return replace(change, objects=kept)
+
+
+def runtime_key(raw: Object) -> RuntimeKey:
+    ref = read_ref(raw)
+    return ref.namespace, ref.name
+
+
+def _changed_kyma(before: Object | None, change: Object) -> Object:
+    """Return a Kyma with the labels and the fields of the spec that a document has; `spec.modules` is replaced whole.
+
+    A document's status is ignored: lifecycle-manager writes it.
+    """
+    if before is None:
+        before = {key: value for key, value in change.items() if key != "status"}
+    labels = _part(_part(change, "metadata"), "labels")
+    return with_labels({**before, "spec": {**_part(before, "spec"), **_part(change, "spec")}}, labels)
+
+
+def _part(raw: Object, key: str) -> Object:
+    found = raw.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _changed_settings(
+    settings: Mapping[str, ControllerSettings], namespaces: Iterable[str], change: CatalogChange
+) -> Mapping[str, ControllerSettings]:
+    if change.windows is None and change.restricted is None:
+        return settings
+    found = {name: settings.get(name) or ControllerSettings() for name in {*settings, *namespaces}}
+    return {
+        name: replace(
+            one,
+            windows=one.windows if change.windows is None else change.windows,
+            restricted=one.restricted if change.restricted is None else change.restricted,
+        )
+        for name, one in found.items()
+    }

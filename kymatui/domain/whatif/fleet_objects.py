@@ -1,0 +1,87 @@
+"""The objects of a fleet that decide which module versions its runtimes get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from kymatui.domain.fleet.fleet_tracker import RuntimeKey
+from kymatui.domain.kubernetes.object_meta import MalformedObject, read_ref
+from kymatui.domain.kyma.kymas import KYMA_NAME, KYMA_NAMESPACE, Kyma, read_kyma
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings
+from kymatui.domain.remote.restored_kyma import restored_spec
+from kymatui.domain.snapshot.snapshots import Object
+
+KYMA: Final = "Kyma"
+TEMPLATE: Final = "ModuleTemplate"
+RELEASE_META: Final = "ModuleReleaseMeta"
+CATALOG_KINDS: Final = (TEMPLATE, RELEASE_META)
+CatalogKey = tuple[str, str, str]
+"""Kind, namespace and name of an object of the catalog."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetObjects:
+    """The objects of a control plane, or of a single cluster with its one Kyma.
+
+    `kymas` have the spec that lifecycle-manager works with, which for a runtime is its own Kyma's. `settings` are
+    lifecycle-manager's, by namespace. `malformed` are Kymas whose modules are unknown.
+    """
+
+    cluster: str = ""
+    kymas: Mapping[RuntimeKey, Object] = field(default_factory=dict)
+    catalog: Mapping[CatalogKey, Object] = field(default_factory=dict)
+    settings: Mapping[str, ControllerSettings] = field(default_factory=dict)
+    malformed: tuple[MalformedObject, ...] = ()
+    taken_at: float = 0.0
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """Return the namespaces of Kymas, and without Kymas those of the catalog."""
+        return tuple(sorted({key[0] for key in self.kymas} or {key[1] for key in self.catalog}))
+
+    def settings_of(self, namespace: str) -> ControllerSettings:
+        return self.settings.get(namespace) or ControllerSettings()
+
+
+def build_fleet_objects(
+    cluster: str,
+    kymas: Iterable[Object],
+    catalog: Iterable[Object],
+    settings: Mapping[str, ControllerSettings],
+    taken_at: float,
+) -> FleetObjects:
+    """Return the objects by key; `taken_at` is in seconds of the Unix clock."""
+    usable: dict[RuntimeKey, Object] = {}
+    malformed = []
+    for raw in kymas:
+        found = read_kyma(raw)
+        if isinstance(found, Kyma):
+            usable[found.meta.namespace, found.meta.name] = with_requests(found)
+        else:
+            malformed.append(found)
+    by_key = {catalog_key(raw): raw for raw in catalog}
+    return FleetObjects(cluster, usable, by_key, settings, tuple(malformed), taken_at)
+
+
+def catalog_key(raw: Object) -> CatalogKey:
+    ref = read_ref(raw)
+    return ref.kind.kind, ref.namespace, ref.name
+
+
+def with_requests(kyma: Kyma) -> Object:
+    """Return a Kyma with the channel and the modules that its runtime requests.
+
+    A control plane stores only the report of its runtimes' requests: lifecycle-manager takes the runtime's spec in
+    memory. The Kyma in a runtime has the requests itself.
+    """
+    if (kyma.meta.namespace, kyma.meta.name) == (KYMA_NAMESPACE, KYMA_NAME) or not kyma.active_channel:
+        return kyma.raw
+    spec = kyma.raw.get("spec")
+    stored = dict(spec) if isinstance(spec, Mapping) else {}
+    if not kyma.modules:
+        return {**kyma.raw, "spec": restored_spec(kyma, ())}
+    named = {request.name for request in kyma.modules}
+    more = [entry for entry in restored_spec(kyma, ())["modules"] if entry["name"] not in named]
+    return {**kyma.raw, "spec": {**stored, "modules": [*stored["modules"], *more]}} if more else kyma.raw

@@ -1,0 +1,57 @@
+"""Messages for forecasts; they decide nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
+from kymatui.domain.versions.messages import refusal_words, window_words
+from kymatui.domain.whatif.forecast import ModuleForecast
+from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, ResultReason
+
+_LABELS: Final = {
+    ResultKind.KEEP: "keep",
+    ResultKind.INSTALL: "install",
+    ResultKind.UPGRADE: "upgrade",
+    ResultKind.DOWNGRADE: "downgrade",
+    ResultKind.UNINSTALL: "uninstall",
+    ResultKind.NOT_INSTALLED: "not installed",
+    ResultKind.HELD_BACK: "downgrade refused",
+    ResultKind.WAIT: "await window",
+    ResultKind.ERROR: "error",
+    ResultKind.RECOVER: "recover",
+}
+_REASONS: Final[Mapping[ResultReason, str]] = {
+    ResultReason.MANDATORY_BLOCKED: "another mandatory module has no ModuleTemplate, which blocks all of them",
+    ResultReason.MANDATORY_DELETED: "its ModuleReleaseMeta, which made it mandatory, is deleted",
+    ResultReason.NOT_REQUESTED: "the Kyma does not request it",
+    ResultReason.UNMANAGED: "the module is unmanaged",
+    ResultReason.SKIPPED: "the Kyma has the skip label",
+    ResultReason.KYMA_DELETING: "the Kyma is being deleted",
+    ResultReason.TEMPLATE_MISSING: "the ModuleTemplate of the mandatory version is missing",
+}
+
+
+def kind_label(kind: ResultKind) -> str:
+    """Return the displayed outcome; JSON has the value."""
+    return _LABELS[kind]
+
+
+def reason_words(entry: ModuleForecast, window: MaintenanceWindow | None = None) -> str:
+    """Return why a module gets its outcome; `window` is the first of several runtimes that wait."""
+    then = entry.then
+    if then.kind is ResultKind.WAIT:
+        return f"needs downtime; {window_words(window or then.window)}"
+    if then.refusal is not None:
+        return refusal_words(then.refusal)
+    if then.reason is not ResultReason.NONE:
+        return _REASONS.get(then.reason, "")
+    if entry.kind in (ResultKind.RECOVER, ResultKind.INSTALL) and entry.today.refusal is not None:
+        return f"today: {refusal_words(entry.today.refusal)}"
+    return _version_words(then)
+
+
+def _version_words(then: ModuleResult) -> str:
+    parts = [f"channel {then.channel}"] if then.channel else []
+    return ", ".join([*parts, "needs downtime"] if then.downtime else parts)

@@ -1,0 +1,268 @@
+"""What becomes of each module of a Kyma, as lifecycle-manager decides it: enums and versions, no sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
+from kymatui.domain.kyma.kymas import Kyma, ModuleReport
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings, MaintenanceWindow
+from kymatui.domain.kyma.states import State
+from kymatui.domain.kyma.template_index import TemplateIndex, index_templates, mandatory_metas
+from kymatui.domain.kyma.versions import parse_version, same_version
+from kymatui.domain.modules.module_outcomes import WorkItem, work_list
+from kymatui.domain.versions import refusals as r
+from kymatui.domain.versions.refusals import Refusal
+from kymatui.domain.versions.resolution import Resolution, resolve, strict_resolution
+from kymatui.domain.whatif.fleet_objects import RELEASE_META, TEMPLATE, FleetObjects
+
+
+class ResultKind(StrEnum):
+    """What becomes of a module."""
+
+    KEEP = "keep"
+    INSTALL = "install"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"  # only of mandatory modules, and of old-format templates within a channel
+    UNINSTALL = "uninstall"
+    NOT_INSTALLED = "not-installed"
+    HELD_BACK = "held-back"  # lifecycle-manager refuses the downgrade
+    WAIT = "wait"  # for a maintenance window
+    ERROR = "error"  # the installed version, if any, stays
+    RECOVER = "recover"  # an error or a refused downgrade of today ends, and the version stays
+
+
+class ResultReason(StrEnum):
+    """Why a module gets no other version."""
+
+    NONE = ""
+    BETA = "beta"
+    INTERNAL = "internal"
+    SELECTOR = "selector"
+    SELECTOR_INVALID = "selector-invalid"
+    SELECTOR_MISSING = "selector-missing"
+    NOT_RESTRICTED = "not-restricted"
+    MANDATORY = "mandatory"
+    MANDATORY_BLOCKED = "mandatory-blocked"  # the template of another mandatory module is missing
+    MANDATORY_DELETED = "mandatory-deleted"
+    NOT_REQUESTED = "not-requested"
+    UNMANAGED = "unmanaged"
+    SKIPPED = "skipped"
+    KYMA_DELETING = "kyma-deleting"
+    DOWNGRADE = "downgrade"
+    INVALID_VERSION = "invalid-version"
+    WINDOW = "window"
+    NO_WINDOW = "no-window"
+    CHANNEL_NONE = "channel-none"
+    CHANNEL_AND_VERSION = "channel-and-version"
+    CHANNEL_MISSING = "channel-missing"
+    NO_CHANNELS = "no-channels"
+    NO_RELEASE_META = "no-release-meta"
+    TEMPLATE_MISSING = "template-missing"
+    TEMPLATE_WITHOUT_CHANNEL = "template-without-channel"
+    AMBIGUOUS = "ambiguous"
+    STATUS_WITHOUT_TEMPLATE = "status-without-template"
+    OTHER = "other"
+
+
+_REASONS: Final[Mapping[type[Refusal], ResultReason]] = {
+    r.BetaOnly: ResultReason.BETA,
+    r.InternalOnly: ResultReason.INTERNAL,
+    r.RestrictedToOthers: ResultReason.SELECTOR,
+    r.SelectorInvalid: ResultReason.SELECTOR_INVALID,
+    r.RestrictedWithoutSelector: ResultReason.SELECTOR_MISSING,
+    r.SelectorWithoutRestriction: ResultReason.NOT_RESTRICTED,
+    r.IsMandatory: ResultReason.MANDATORY,
+    r.HeldBack: ResultReason.DOWNGRADE,
+    r.InvalidVersion: ResultReason.INVALID_VERSION,
+    r.WaitsForWindow: ResultReason.WINDOW,
+    r.WindowsUnreadable: ResultReason.NO_WINDOW,
+    r.ChannelIsNone: ResultReason.CHANNEL_NONE,
+    r.ChannelAndVersion: ResultReason.CHANNEL_AND_VERSION,
+    r.ChannelMissing: ResultReason.CHANNEL_MISSING,
+    r.NoTemplateInChannel: ResultReason.CHANNEL_MISSING,
+    r.NoChannels: ResultReason.NO_CHANNELS,
+    r.NoReleaseMeta: ResultReason.NO_RELEASE_META,
+    r.TemplateMissing: ResultReason.TEMPLATE_MISSING,
+    r.TemplateWithoutChannel: ResultReason.TEMPLATE_WITHOUT_CHANNEL,
+    r.AmbiguousTemplates: ResultReason.AMBIGUOUS,
+    r.StatusWithoutTemplate: ResultReason.STATUS_WITHOUT_TEMPLATE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleResult:
+    """The result of one module in one runtime.
+
+    version   the version that its channel, or the mandatory module, gives it; "" if none
+    window    the maintenance window that it waits for; None if the policy is unknown, too
+    downtime  whether the version needs downtime
+    refusal   the refusal behind the reason, for messages
+    """
+
+    kind: ResultKind
+    version: str = ""
+    channel: str = ""
+    reason: ResultReason = ResultReason.NONE
+    window: MaintenanceWindow | None = None
+    downtime: bool = False
+    refusal: Refusal | None = field(default=None, compare=False)
+
+
+ABSENT: Final = ModuleResult(ResultKind.NOT_INSTALLED, reason=ResultReason.NOT_REQUESTED)
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceCatalog:
+    """The catalog of the Kymas in one namespace, and the mandatory modules in it.
+
+    `mandatory` has the versions of the mandatory modules, `missing` those of them without a template, `metas` the names
+    of all release metas.
+    """
+
+    index: TemplateIndex
+    settings: ControllerSettings
+    mandatory: Mapping[str, str]
+    missing: frozenset[str]
+    metas: frozenset[str]
+
+
+def namespace_catalogs(fleet: FleetObjects, namespaces: Iterable[str]) -> Mapping[str, NamespaceCatalog]:
+    """Return the catalogs that lifecycle-manager resolves with, by namespace."""
+    return {name: _namespace_catalog(fleet, name) for name in namespaces}
+
+
+def _namespace_catalog(fleet: FleetObjects, namespace: str) -> NamespaceCatalog:
+    objects = {
+        kind: [raw for key, raw in fleet.catalog.items() if key[:2] == (kind, namespace)]
+        for kind in (TEMPLATE, RELEASE_META)
+    }
+    index = index_templates(objects[TEMPLATE], objects[RELEASE_META], namespace)
+    mandatory = {meta.meta.name: meta.mandatory_version or "" for meta in mandatory_metas(index)}
+    missing = {name for name, version in mandatory.items() if (namespace, f"{name}-{version}") not in index.by_name}
+    metas = frozenset(meta.meta.name for meta in index.metas)
+    return NamespaceCatalog(index, fleet.settings_of(namespace), mandatory, frozenset(missing), metas)
+
+
+def module_results(
+    kyma: Kyma, catalog: NamespaceCatalog, now: float, before: NamespaceCatalog | None = None
+) -> dict[str, ModuleResult]:
+    """Return the result of each module that a Kyma requests, reports or must have.
+
+    `before` is the catalog of today, whose mandatory modules are installed; None if `catalog` is that of today.
+    """
+    before = before or catalog
+    stopped = _stopped(kyma)
+    if stopped is not None:
+        kept = {report.name: report.version for report in kyma.reports} | _installed_mandatory(before)
+        return {name: ModuleResult(ResultKind.KEEP, version, reason=stopped) for name, version in kept.items()}
+    found = {item.name: _result(kyma, item, catalog, now) for item in work_list(kyma)}
+    found |= _removed_mandatory(catalog, before, found)
+    return found | _mandatory(kyma, catalog, before)
+
+
+def _stopped(kyma: Kyma) -> ResultReason | None:
+    if kyma.meta.deleting:
+        return ResultReason.KYMA_DELETING
+    return ResultReason.SKIPPED if kyma.meta.label_is_true(LABEL_SKIP) else None
+
+
+# mandatory modules
+
+
+def _installed_mandatory(catalog: NamespaceCatalog) -> dict[str, str]:
+    """Return the mandatory modules that are taken for installed: a missing template blocks all, so they are unknown."""
+    return {} if catalog.missing else dict(catalog.mandatory)
+
+
+def _mandatory(kyma: Kyma, catalog: NamespaceCatalog, before: NamespaceCatalog) -> dict[str, ModuleResult]:
+    installed = _installed_mandatory(before)
+    found = {}
+    for name, version in catalog.mandatory.items():
+        report = kyma.report(name)
+        here = installed.get(name) or (report.version if report is not None else "")
+        if name in catalog.missing:
+            found[name] = ModuleResult(ResultKind.ERROR, version, reason=ResultReason.TEMPLATE_MISSING)
+        elif catalog.missing and not same_version(here, version):
+            found[name] = ModuleResult(ResultKind.ERROR, version, reason=ResultReason.MANDATORY_BLOCKED)
+        else:
+            found[name] = ModuleResult(_moved(here, version), version)
+    return found
+
+
+def _removed_mandatory(
+    catalog: NamespaceCatalog, before: NamespaceCatalog, requested: Mapping[str, ModuleResult]
+) -> dict[str, ModuleResult]:
+    """Return the results of modules that are mandatory today, and no longer.
+
+    Without its ModuleReleaseMeta a module is uninstalled. One that only stops being mandatory stays, until a Kyma
+    requests it.
+    """
+    found = {}
+    for name, version in before.mandatory.items():
+        if name in catalog.mandatory:
+            continue
+        if name not in catalog.metas:
+            found[name] = ModuleResult(ResultKind.UNINSTALL, reason=ResultReason.MANDATORY_DELETED)
+        elif name not in requested:
+            found[name] = ModuleResult(ResultKind.KEEP, version)
+    return found
+
+
+# modules that a Kyma requests or reports
+
+
+def _result(kyma: Kyma, item: WorkItem, catalog: NamespaceCatalog, now: float) -> ModuleResult:
+    report = kyma.report(item.name)
+    if not item.enabled:
+        return ModuleResult(ResultKind.UNINSTALL, reason=ResultReason.NOT_REQUESTED)
+    if not item.managed:
+        version = report.version if report is not None else ""
+        return ModuleResult(ResultKind.KEEP, version, reason=ResultReason.UNMANAGED)
+    resolution = strict_resolution(resolve(item.name, kyma, catalog.index, now=now, rules=catalog.settings))
+    return _of_resolution(resolution, report)
+
+
+def _of_resolution(found: Resolution, report: ModuleReport | None) -> ModuleResult:
+    installed = report.version if report is not None else ""
+    refusal = found.refusal
+    downtime = found.template is not None and found.template.requires_downtime
+    if refusal is None:
+        kind = _moved(installed, found.version)
+        return ModuleResult(kind, found.version, found.channel, downtime=downtime)
+    window = refusal.window if isinstance(refusal, r.WaitsForWindow) else None
+    reason = _REASONS.get(type(refusal), ResultReason.OTHER)
+    kind = _refused(refusal, report)
+    version = "" if kind is ResultKind.UNINSTALL else found.version
+    return ModuleResult(kind, version, found.channel, reason, window, downtime, refusal=refusal)
+
+
+def _refused(refusal: Refusal, report: ModuleReport | None) -> ResultKind:
+    if refusal.uninstalls:
+        is_there = report is not None and (report.version or report.manifest is not None)
+        return ResultKind.UNINSTALL if is_there else ResultKind.NOT_INSTALLED
+    if isinstance(refusal, r.HeldBack):
+        return ResultKind.HELD_BACK
+    if isinstance(refusal, r.WaitsForWindow):
+        return ResultKind.WAIT
+    return ResultKind.ERROR
+
+
+def _moved(installed: str, version: str) -> ResultKind:
+    """Return what a usable version does; versions that cannot be compared count as an upgrade."""
+    if not installed:
+        return ResultKind.INSTALL
+    if same_version(installed, version):
+        return ResultKind.KEEP
+    here, there = parse_version(installed), parse_version(version)
+    return ResultKind.DOWNGRADE if here is not None and there is not None and there < here else ResultKind.UPGRADE
+
+
+def state_after(result: ModuleResult) -> State | None:
+    """Return the state that lifecycle-manager reports for an error, None for other results."""
+    if result.kind is not ResultKind.ERROR:
+        return None
+    return result.refusal.state if result.refusal is not None else State.ERROR

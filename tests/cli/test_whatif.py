@@ -1,0 +1,284 @@
+"""`kymatui whatif` and `kymatui fleet export` on a control plane with a small fleet, on a single cluster, on a file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kymatui.cli.main import main
+from tests.documents import DOCUMENTS
+
+pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
+
+Json = dict[str, Any]
+API = "operator.kyma-project.io/v1beta2"
+
+
+class Fleet:
+    """Runs commands on the control plane, whose fleet and catalog it has exported."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.folder, self._capsys = folder, capsys
+        self.file = folder / "fleet.json"
+        assert self.run("fleet", "export", str(self.file))[0] == 0
+        self.document: Json = json.loads(self.file.read_text())
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        status = main(words)
+        found = self._capsys.readouterr()
+        return status, found.out, found.err
+
+    def failure(self, *words: str, status: int) -> str:
+        """Return the message of a command that fails with this status."""
+        found, out, err = self.run(*words)
+        assert (found, out) == (status, "")
+        return err
+
+    def answer(self, *words: str) -> Json:
+        found: Json = json.loads(self.run("whatif", *words, "-o", "json")[1])
+        return found
+
+    def write(self, *objects: Json, name: str = "new.yaml") -> str:
+        path = self.folder / name
+        path.write_text(yaml.safe_dump_all(objects))
+        return str(path)
+
+    def meta(self, module: str) -> Json:
+        (found,) = [
+            one
+            for one in self.document["catalog"]
+            if one["kind"] == "ModuleReleaseMeta" and one["metadata"]["name"] == module
+        ]
+        return dict(found)
+
+    def reported(self, module: str) -> dict[str, str]:
+        """The version that each runtime reports, without those that do not follow their channel."""
+        return {
+            kyma["metadata"]["name"]: entry["version"]
+            for kyma in self.document["kymas"]
+            for entry in kyma["status"]["modules"]
+            if entry["name"] == module
+        }
+
+    def with_channels(self, module: str, version: str) -> Json:
+        meta = self.meta(module)
+        channels = [{**one, "version": version} for one in meta["spec"]["channels"]]
+        return {**meta, "spec": {**meta["spec"], "channels": channels}}
+
+
+@pytest.fixture
+def fleet(
+    two_clusters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Fleet:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", str(two_clusters))
+    return Fleet(tmp_path, capsys)
+
+
+def runtimes_of(changes: Sequence[Json], outcome: str) -> set[str]:
+    return {one["runtime"] for one in changes if one["outcome"] == outcome}
+
+
+def test_a_version_without_a_template_is_an_error_in_every_runtime_that_has_the_module(fleet: Fleet) -> None:
+    path = fleet.write(fleet.with_channels("keda", "9.9.9"))
+    found = fleet.answer("-f", path)
+    broken = [one for one in found["changes"] if one["module"] == "keda"]
+    assert runtimes_of(broken, "error") == {one["runtime"] for one in broken}
+    assert len(broken) > 1
+    assert {one["then"]["reason"] for one in broken} == {"template-missing"}
+    assert found["counts"]["error"] == len(broken)
+    status, out, _ = fleet.run("whatif", "-f", path)
+    assert status == 2
+    assert out.splitlines()[0].split() == ["OUTCOME", "MODULE", "INSTALLED", "VERSION", "RUNTIMES", "WHY"]
+    assert out.splitlines()[-1].startswith("kcp: ")
+    assert fleet.run("whatif", "-f", path, "--fail-on", "never")[0] == 0
+    assert fleet.run("whatif", "-f", path, "--fail-on", "upgrade")[0] == 0
+    assert fleet.run("whatif", "-f", path, "--fail-on", "any")[0] == 2
+
+
+def test_the_catalog_as_it_is_changes_nothing(fleet: Fleet) -> None:
+    path = fleet.write(*fleet.document["catalog"])
+    status, out, _ = fleet.run("whatif", "-f", path)
+    assert (status, out.strip().rpartition(": ")[2]) == (0, "nothing changes")
+    assert fleet.answer("-f", path)["changes"] == []
+
+
+def test_a_version_below_the_installed_one_is_refused(fleet: Fleet) -> None:
+    template = next(
+        one
+        for one in fleet.document["catalog"]
+        if one["kind"] == "ModuleTemplate" and "keda" in one["metadata"]["name"]
+    )
+    older = {
+        **template,
+        "metadata": {**template["metadata"], "name": "keda-0.0.1"},
+        "spec": {**template["spec"], "version": "0.0.1"},
+    }
+    found = fleet.answer("-f", fleet.write(fleet.with_channels("keda", "0.0.1"), older))
+    held = runtimes_of(found["changes"], "held-back")
+    assert held
+    assert held <= {name for name, version in fleet.reported("keda").items() if version}
+    assert {one["then"]["version"] for one in found["changes"] if one["outcome"] == "held-back"} == {"0.0.1"}
+
+
+def test_runtimes_behind_a_number_are_listed_with_their_reasons(fleet: Fleet) -> None:
+    path = fleet.write(fleet.with_channels("keda", "9.9.9"))
+    _, out, _ = fleet.run("whatif", "-f", path, "--module", "keda")
+    lines = out.splitlines()
+    assert lines[0].split() == ["RUNTIME", "OUTCOME", "MODULE", "INSTALLED", "VERSION", "WHY"]
+    assert all("keda-9.9.9 is missing" in " ".join(line.split()) for line in lines[1:-2])
+    name = lines[1].split()[0]
+    chosen = fleet.answer("-f", path, "--runtime", name)
+    assert {one["runtime"] for one in chosen["changes"]} == {name}
+    assert chosen["runtimes"] == 1
+    names = fleet.run("whatif", "-f", path, "--each", "-o", "name")[1].split()
+    assert set(names) == {one["runtime"] for one in fleet.answer("-f", path)["changes"]}
+
+
+def test_runtimes_are_counted_in_groups(fleet: Fleet) -> None:
+    path = fleet.write(fleet.with_channels("keda", "9.9.9"))
+    groups = fleet.answer("-f", path, "--group", "plan")["groups"]
+    assert sum(one["runtimes"] for one in groups) == len(fleet.answer("-f", path)["changes"])
+    assert len({one["plan"] for one in groups}) > 1
+    plan = groups[0]["plan"]
+    only = fleet.answer("-f", path, "--plan", plan)
+    assert len(only["changes"]) == sum(one["runtimes"] for one in groups if one["plan"] == plan)
+
+
+def test_canaries_are_runtimes_that_edits_take(fleet: Fleet) -> None:
+    path = fleet.write(fleet.with_channels("keda", "9.9.9"))
+    canaries = fleet.answer("-f", path, "--canaries")["canaries"]
+    assert sum(one["standsFor"] for one in canaries) == len(
+        {one["runtime"] for one in fleet.answer("-f", path)["changes"]}
+    )
+    out = fleet.run("whatif", "-f", path, "--canaries")[1]
+    assert f"--fleet --runtime {canaries[0]['runtime']}" in out
+
+
+def test_a_deleted_release_meta_is_an_error_and_an_unknown_one_is_refused(fleet: Fleet) -> None:
+    found = fleet.answer("--delete", "modulereleasemeta/keda")
+    assert {one["then"]["reason"] for one in found["changes"]} == {"no-release-meta"}
+    assert re.search("did you mean keda", fleet.failure("whatif", "--delete", "ModuleReleaseMeta/kedaa", status=64))
+    assert re.search("invalid --delete", fleet.failure("whatif", "--delete", "Kyma/a", status=64))
+
+
+def test_a_fleet_file_gives_the_answer_of_the_control_plane(fleet: Fleet) -> None:
+    path = fleet.write(fleet.with_channels("keda", "9.9.9"))
+    packed = fleet.folder / "fleet.json.gz"
+    assert fleet.run("fleet", "export", str(packed))[0] == 0
+    assert json.loads(gzip.decompress(packed.read_bytes()))["kymas"] == fleet.document["kymas"]
+    there = fleet.answer("-f", path)
+    for file in (fleet.file, packed):
+        here = fleet.answer("-f", path, "--fleet", str(file))
+        assert (here["changes"], here["counts"]) == (there["changes"], there["counts"])
+
+
+def test_an_exported_fleet_hashes_names_on_request(fleet: Fleet) -> None:
+    path = fleet.folder / "hashed.json"
+    assert fleet.run("fleet", "export", str(path), "--hash-ids")[0] == 0
+    document = json.loads(path.read_text())
+    names = {kyma["metadata"]["name"] for kyma in fleet.document["kymas"]}
+    assert not names & {kyma["metadata"]["name"] for kyma in document["kymas"]}
+    assert len(document["kymas"]) == len(names)
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_single_cluster_is_a_fleet_of_one(fleet: Fleet) -> None:
+    found = fleet.answer("--context", "skr", "--delete", "ModuleReleaseMeta/keda")
+    assert (found["runtimes"], {one["module"] for one in found["changes"]}) == (1, {"keda"})
+
+
+def test_a_check_of_a_pull_request_gets_sarif(fleet: Fleet) -> None:
+    path = fleet.write(fleet.with_channels("keda", "9.9.9"))
+    status, out, _ = fleet.run("whatif", "-f", path, "-o", "sarif")
+    (log,) = json.loads(out)["runs"]
+    assert status == 2
+    assert [rule["id"] for rule in log["tool"]["driver"]["rules"]] == ["whatif.error"]
+    assert {one["level"] for one in log["results"]} == {"error"}
+    assert "keda-9.9.9" in log["results"][0]["message"]["text"]
+    assert fleet.run("whatif", "-f", path, "-o", "md")[1].startswith("| OUTCOME | MODULE |")
+
+
+def test_folders_are_read_and_an_object_that_two_files_have_is_refused(fleet: Fleet) -> None:
+    folder = fleet.folder / "catalog" / "keda"
+    folder.mkdir(parents=True)
+    (folder / "kustomization.yaml").write_text("kind: Kustomization\n")
+    (folder / "README.md").write_text("no YAML: {")
+    (folder / "meta.yml").write_text(yaml.safe_dump(fleet.with_channels("keda", "9.9.9")))
+    assert fleet.answer("-f", str(folder.parent))["counts"]["error"] > 1
+    (folder / "twin.yaml").write_text(yaml.safe_dump(fleet.meta("keda")))
+    assert re.search(r"meta.yml and .*twin.yaml", fleet.failure("whatif", "-f", str(folder.parent), status=1))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a: [", r"bad.yaml: document 1"),
+        ("kind: ModuleReleaseMeta\napiVersion: v1\n---\nb: {", r"bad.yaml: document"),
+        (f"apiVersion: {API}\nkind: ModuleTemplate\nmetadata: {{}}\n", "bad.yaml"),
+        (f"apiVersion: {API}\nkind: ModuleReleaseMeta\nmetadata: {{name: a}}\nspec: 7\n", "bad.yaml.*malformed"),
+        ("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n", "bad.yaml has no ModuleReleaseMeta"),
+        (f"apiVersion: {API}\nkind: ModuleReleaseMeta\nmetadata: {'[' * 600}\n", "bad.yaml: document 1"),
+        ("", "bad.yaml has no"),
+    ],
+)
+def test_what_is_no_catalog_is_refused_with_file_and_document(fleet: Fleet, content: str, message: str) -> None:
+    path = fleet.folder / "bad.yaml"
+    path.write_text(content)
+    assert re.search(message, fleet.failure("whatif", "-f", str(path), "--fleet", str(fleet.file), status=1))
+
+
+def test_a_file_that_is_no_fleet_is_refused(fleet: Fleet) -> None:
+    for name, content in (
+        ("a.json", b"{}"),
+        ("b.json", b"["),
+        ("c.json.gz", b"no gzip"),
+        ("d.json.gz", b"\x1f\x8b\x08"),
+    ):
+        path = fleet.folder / name
+        path.write_bytes(content)
+        assert re.search(name, fleet.failure("whatif", "--label", "beta=true", "--fleet", str(path), status=1))
+    assert re.search(
+        "cannot read", fleet.failure("whatif", "--label", "beta=true", "--fleet", "/nowhere.json", status=1)
+    )
+
+
+def test_no_change_and_no_file_are_usage_errors(fleet: Fleet) -> None:
+    assert re.search("no change given", fleet.failure("whatif", status=64))
+    assert re.search("missing FILE", fleet.failure("fleet", "export", status=64))
+    assert re.search(
+        "needs a cluster",
+        fleet.failure("whatif", "--label", "beta=true", "--fleet", str(fleet.file), "-l", "a=b", status=64),
+    )
+
+
+def guide_commands() -> list[str]:
+    """The commands of the guide's page, without their comments."""
+    found = re.findall(r"^```sh\n(.*?)^```$", DOCUMENTS["docs/guide/whatif.md"], re.MULTILINE | re.DOTALL)
+    return [line.partition("  #")[0].strip() for block in found for line in block.splitlines()]
+
+
+def test_the_commands_of_the_guide_work_as_written(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(fleet.folder)
+    (fleet.folder / "catalog").mkdir()
+    fleet.write(fleet.with_channels("keda", "9.9.9"), name="keda.yaml")
+    fleet.write(fleet.with_channels("keda", "9.9.9"), name="catalog/keda.yaml")
+    (fleet.folder / "maintenance.json").write_text('{"rules": [], "default": {"days": ["Sun"], "begin": "04:00:00Z"}}')
+    commands = guide_commands()
+    exports = [line for line in commands if " export " in line]
+    assert len(commands) > 10
+    assert exports
+    for line in sorted(commands, key=lambda one: one not in exports):
+        program, *words = line.split()
+        status, out, err = fleet.run(*words)
+        assert program == "kymatui"
+        assert (status in (0, 2), bool(out)) == (True, True), f"{line}: {err}"
+        broken = ("keda.yaml" in line or "catalog/" in line) and "never" not in words
+        assert (status == 2) == (broken or "--delete" in words or "--restricted" in words), line

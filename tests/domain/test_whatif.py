@@ -1,0 +1,411 @@
+"""A change tried on a fleet: the outcome of each module, and what holds for every fleet and change."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kymatui.domain.kyma.maintenance_windows import ControllerSettings, WindowPolicy, policy_document, read_policy
+from kymatui.domain.whatif.canaries import propose_canaries
+from kymatui.domain.whatif.catalog_change import CatalogChange, apply_change
+from kymatui.domain.whatif.fleet_document import FORMAT, fleet_document, read_fleet_document
+from kymatui.domain.whatif.fleet_objects import FleetObjects, build_fleet_objects
+from kymatui.domain.whatif.forecast import Forecast, ModuleForecast, foresee
+from kymatui.domain.whatif.groups import count_kinds, group_forecast
+from kymatui.domain.whatif.messages import reason_words
+from kymatui.domain.whatif.module_results import ResultKind, ResultReason
+from tests.domain.builders import NOW, PREFIX, kyma, labels, meta, old_template, report, template
+
+Json = dict[str, Any]
+SPACE = "kcp-system"
+POLICY = '{"rules": [], "default": {"days": ["Sun"], "begin": "04:00:00+00:00", "end": "08:00:00+00:00"}}'
+BETA = labels(beta="true")
+
+
+def a_meta(module: str, channels: Mapping[str, str] | None = None, **spec: Any) -> Json:
+    return meta(module, channels, namespace=SPACE, **spec)
+
+
+def a_template(module: str, version: str, **more: Any) -> Json:
+    return template(module, version, namespace=SPACE, **more)
+
+
+def runtime(name: str, *status: Json, labelled: Mapping[str, str] | None = None, active: str = "regular") -> Json:
+    """A Kyma as a control plane has it: no modules in its spec, and the runtime's in its status."""
+    found = kyma((), name=name, namespace=SPACE, status=status, labelled=labelled)
+    found["status"]["activeChannel"] = active
+    return found
+
+
+def fleet(
+    *objects: Json, windows: WindowPolicy | None = None, restricted: frozenset[str] = frozenset()
+) -> FleetObjects:
+    kymas = [raw for raw in objects if raw["kind"] == "Kyma"]
+    catalog = [raw for raw in objects if raw["kind"] != "Kyma"]
+    return build_fleet_objects("kcp", kymas, catalog, {SPACE: ControllerSettings(windows)}, NOW)
+
+
+def policy() -> WindowPolicy:
+    found = read_policy(POLICY)
+    assert isinstance(found, WindowPolicy)
+    return found
+
+
+def only(found: Forecast) -> ModuleForecast:
+    (entry,) = found.changed
+    return entry
+
+
+def keda(**channels: str) -> Json:
+    return a_meta("keda", channels)
+
+
+BASE = (
+    keda(regular="1.0.0", fast="1.1.0"),
+    *(a_template("keda", version) for version in ("1.0.0", "1.1.0")),
+    runtime("a", report("keda", "1.0.0")),
+)
+
+
+def test_a_newer_version_in_the_channel_is_an_upgrade() -> None:
+    entry = only(foresee(fleet(*BASE), CatalogChange((keda(regular="1.1.0"),)), NOW))
+    assert (entry.kind, entry.installed, entry.then.version) == (ResultKind.UPGRADE, "1.0.0", "1.1.0")
+    assert (entry.today.kind, entry.today.version) == (ResultKind.KEEP, "1.0.0")
+
+
+def test_an_older_version_in_the_channel_is_refused() -> None:
+    change = CatalogChange((keda(regular="0.9.0"), a_template("keda", "0.9.0")))
+    entry = only(foresee(fleet(*BASE), change, NOW))
+    assert (entry.kind, entry.then.reason) == (ResultKind.HELD_BACK, ResultReason.DOWNGRADE)
+    assert (entry.installed, entry.then.version) == ("1.0.0", "0.9.0")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (CatalogChange((keda(fast="1.1.0"),)), ResultReason.CHANNEL_MISSING),
+        (CatalogChange((keda(regular="2.0.0"),)), ResultReason.TEMPLATE_MISSING),
+        (CatalogChange((keda(),)), ResultReason.NO_CHANNELS),
+        (CatalogChange(deleted=frozenset({("ModuleTemplate", SPACE, "keda-1.0.0")})), ResultReason.TEMPLATE_MISSING),
+        (CatalogChange(deleted=frozenset({("ModuleReleaseMeta", SPACE, "keda")})), ResultReason.NO_RELEASE_META),
+    ],
+)
+def test_what_cannot_be_resolved_becomes_an_error(change: CatalogChange, reason: ResultReason) -> None:
+    entry = only(foresee(fleet(*BASE), change, NOW))
+    assert (entry.kind, entry.then.reason) == (ResultKind.ERROR, reason)
+
+
+def test_two_old_templates_of_a_channel_are_ambiguous() -> None:
+    one = old_template("keda-regular", "keda", "regular", "1.0.0", namespace=SPACE)
+    other = old_template("keda-other", "keda", "regular", "1.0.1", namespace=SPACE)
+    entry = only(foresee(fleet(one, runtime("a", report("keda", "1.0.0"))), CatalogChange((other,)), NOW))
+    assert (entry.kind, entry.then.reason) == (ResultKind.ERROR, ResultReason.AMBIGUOUS)
+
+
+@pytest.mark.parametrize(("label", "reason"), [("beta", ResultReason.BETA), ("internal", ResultReason.INTERNAL)])
+def test_a_label_on_the_template_uninstalls_where_the_kyma_lacks_it(label: str, reason: ResultReason) -> None:
+    allowed = runtime("b", report("keda", "1.0.0"), labelled=labels(**{label: "true"}))
+    change = CatalogChange((a_template("keda", "1.0.0", labelled=labels(**{label: "true"})),))
+    entry = only(foresee(fleet(*BASE, allowed), change, NOW))
+    assert (entry.runtime, entry.kind, entry.then.reason) == ((SPACE, "a"), ResultKind.UNINSTALL, reason)
+
+
+def test_a_label_that_is_removed_from_the_kymas_uninstalls() -> None:
+    beta = a_template("keda", "1.0.0", labelled=BETA)
+    state = fleet(keda(regular="1.0.0"), beta, runtime("a", report("keda", "1.0.0"), labelled=BETA))
+    entry = only(foresee(state, CatalogChange(labels={f"{PREFIX}beta": None}), NOW))
+    assert (entry.kind, entry.then.reason) == (ResultKind.UNINSTALL, ResultReason.BETA)
+
+
+def test_a_restricted_module_is_uninstalled_where_its_selector_does_not_match() -> None:
+    chosen = a_meta("keda", {"regular": "1.0.0"}, kymaSelector={"matchLabels": {"team": "blue"}})
+    state = fleet(*BASE, runtime("b", report("keda", "1.0.0"), labelled={"team": "blue"}))
+    found = foresee(state, CatalogChange((chosen,), restricted=frozenset({"keda"})), NOW)
+    assert [(one.runtime[1], one.kind, one.then.reason) for one in found.changed] == [
+        ("a", ResultKind.UNINSTALL, ResultReason.SELECTOR)
+    ]
+    assert only(foresee(fleet(*BASE), CatalogChange((chosen,)), NOW)).then.reason is ResultReason.NOT_RESTRICTED
+
+
+def test_an_upgrade_with_downtime_waits_for_the_window_of_the_policy() -> None:
+    change = CatalogChange((keda(regular="1.1.0"), a_template("keda", "1.1.0", requiresDowntime=True)))
+    entry = only(foresee(fleet(*BASE, windows=policy()), change, NOW))
+    assert (entry.kind, entry.then.reason, entry.then.downtime) == (ResultKind.WAIT, ResultReason.WINDOW, True)
+    assert entry.then.window is not None
+    assert entry.then.window.begin > NOW
+    unknown = only(foresee(fleet(*BASE), change, NOW))
+    assert (unknown.kind, unknown.then.window) == (ResultKind.WAIT, None)
+    with_policy = only(foresee(fleet(*BASE), replace(change, windows=policy()), NOW))
+    assert with_policy.then.window == entry.then.window
+
+
+def test_a_mandatory_module_is_installed_upgraded_and_deleted_everywhere() -> None:
+    warden = {
+        version: (a_meta("warden", None, mandatory={"version": version}), a_template("warden", version))
+        for version in ("1.0.0", "1.1.0")
+    }
+    installed = only(foresee(fleet(*BASE), CatalogChange(warden["1.0.0"]), NOW))
+    assert (installed.module, installed.kind, installed.then.version) == ("warden", ResultKind.INSTALL, "1.0.0")
+    state = fleet(*BASE, *warden["1.0.0"])
+    upgraded = only(foresee(state, CatalogChange(warden["1.1.0"]), NOW))
+    assert (upgraded.kind, upgraded.installed, upgraded.then.version) == (ResultKind.UPGRADE, "1.0.0", "1.1.0")
+    gone = CatalogChange(deleted=frozenset({("ModuleReleaseMeta", SPACE, "warden")}))
+    deleted = only(foresee(state, gone, NOW))
+    assert (deleted.kind, deleted.then.reason) == (ResultKind.UNINSTALL, ResultReason.MANDATORY_DELETED)
+
+
+def test_a_missing_template_of_a_mandatory_module_blocks_the_others() -> None:
+    state = fleet(
+        *BASE,
+        a_meta("warden", None, mandatory={"version": "1.0.0"}),
+        a_template("warden", "1.0.0"),
+        a_template("warden", "1.1.0"),
+    )
+    change = CatalogChange(
+        (
+            a_meta("warden", None, mandatory={"version": "1.1.0"}),
+            a_meta("guard", None, mandatory={"version": "9.9.9"}),
+        )
+    )
+    found = {one.module: (one.kind, one.then.reason) for one in foresee(state, change, NOW).changed}
+    assert found == {
+        "guard": (ResultKind.ERROR, ResultReason.TEMPLATE_MISSING),
+        "warden": (ResultKind.ERROR, ResultReason.MANDATORY_BLOCKED),
+    }
+
+
+def test_a_kyma_moves_to_another_channel_and_keeps_its_modules() -> None:
+    document = {"kind": "Kyma", "metadata": {"name": "a", "namespace": SPACE}, "spec": {"channel": "fast"}}
+    entry = only(foresee(fleet(*BASE), CatalogChange((document,)), NOW))
+    assert (entry.kind, entry.then.version, entry.then.channel) == (ResultKind.UPGRADE, "1.1.0", "fast")
+
+
+def test_a_module_that_a_kyma_no_longer_requests_is_uninstalled() -> None:
+    document = {"kind": "Kyma", "metadata": {"name": "a", "namespace": SPACE}, "spec": {"modules": []}}
+    entry = only(foresee(fleet(*BASE), CatalogChange((document,)), NOW))
+    assert (entry.kind, entry.then.reason) == (ResultKind.UNINSTALL, ResultReason.NOT_REQUESTED)
+
+
+def test_a_kyma_that_only_the_change_has_gets_its_modules_installed() -> None:
+    new = kyma([{"name": "keda"}], name="new", namespace=SPACE)
+    found = foresee(fleet(*BASE), CatalogChange((new,)), NOW)
+    assert found.added == ((SPACE, "new"),)
+    assert (only(found).kind, only(found).then.version) == (ResultKind.INSTALL, "1.0.0")
+
+
+def test_a_module_in_error_today_recovers() -> None:
+    state = fleet(keda(fast="1.1.0"), a_template("keda", "1.0.0"), runtime("a", report("keda", "1.0.0")))
+    assert only(foresee(state, CatalogChange((keda(regular="1.0.0"),)), NOW)).kind is ResultKind.RECOVER
+
+
+@pytest.mark.parametrize("name", ["skip-reconciliation", "deleting"])
+def test_a_kyma_that_is_not_reconciled_keeps_everything(name: str) -> None:
+    raw = runtime("a", report("keda", "1.0.0"), labelled={f"{PREFIX}skip-reconciliation": "true"})
+    if name == "deleting":
+        raw = runtime("a", report("keda", "1.0.0"))
+        raw["metadata"]["deletionTimestamp"] = "2026-11-21T10:00:00Z"
+    assert foresee(fleet(*BASE[:-1], raw), CatalogChange((keda(regular="1.1.0"),)), NOW).changed == ()
+
+
+def test_an_unmanaged_module_is_kept() -> None:
+    raw = runtime("a", report("keda", "1.0.0", "Unmanaged", template=None))
+    assert foresee(fleet(*BASE[:-1], raw), CatalogChange((keda(regular="1.1.0"),)), NOW).changed == ()
+
+
+def test_the_kyma_of_a_single_cluster_has_its_own_requests() -> None:
+    catalog = (meta("keda", {"regular": "1.0.0"}), template("keda", "1.0.0"), template("keda", "1.1.0"))
+    single = kyma([{"name": "keda"}], status=[report("keda", "1.0.0"), report("nats", "1.0.0")])
+    single["status"]["activeChannel"] = "regular"
+    found = foresee(fleet(*catalog, single), CatalogChange((meta("keda", {"regular": "1.1.0"}),)), NOW)
+    assert [(one.module, one.kind) for one in found.changed] == [("keda", ResultKind.UPGRADE)]
+
+
+def test_groups_count_runtimes_by_what_they_are() -> None:
+    plans = {f"r{number}": {"kyma-project.io/broker-plan-name": plan} for number, plan in enumerate("xxy")}
+    kymas = [runtime(name, report("keda", "1.0.0"), labelled=labelled) for name, labelled in plans.items()]
+    found = foresee(fleet(*BASE[:-1], *kymas), CatalogChange((keda(regular="1.1.0"),)), NOW)
+    assert [(one.group, len(one.runtimes)) for one in group_forecast(found, "plan")] == [("x", 2), ("y", 1)]
+    (whole,) = group_forecast(found)
+    assert (whole.group, len(whole.runtimes), whole.kind) == ("", 3, ResultKind.UPGRADE)
+    assert count_kinds(found.changed) == {ResultKind.UPGRADE: 3}
+
+
+def test_runtimes_in_different_channels_are_in_different_groups_because_the_reason_names_the_channel() -> None:
+    kymas = [
+        runtime("a", report("keda", "1.0.0")),
+        runtime("b", report("keda", "1.0.0", channel="fast"), active="fast"),
+    ]
+    state = fleet(keda(regular="1.0.0", fast="1.0.0"), *BASE[1:-1], *kymas)
+    groups = group_forecast(foresee(state, CatalogChange((keda(regular="1.1.0", fast="1.1.0"),)), NOW))
+    assert [reason_words(one.example) for one in groups] == ["channel regular", "channel fast"]
+
+
+def test_a_canary_stands_for_the_runtimes_like_it_and_is_the_smallest_of_them() -> None:
+    kymas = [
+        runtime("big", report("keda", "1.0.0"), report("nats", "1.0.0")),
+        runtime("small", report("keda", "1.0.0")),
+        runtime("other", report("keda", "1.0.0"), labelled={"kyma-project.io/region": "eu"}),
+    ]
+    found = foresee(fleet(*BASE[:-1], *kymas), CatalogChange((keda(regular="1.1.0"),)), NOW)
+    assert [(one.runtime.name, one.alike) for one in propose_canaries(found)] == [("other", 1), ("small", 2)]
+
+
+# for every fleet and change
+
+MODULES = ("keda", "nats")
+VERSIONS = ("1.0.0", "1.1.0", "2.0.0")
+versions = st.sampled_from(VERSIONS)
+flags = st.booleans()
+
+
+@st.composite
+def metas(draw: st.DrawFn) -> Json:
+    module = draw(st.sampled_from(MODULES))
+    if draw(st.integers(0, 4)) == 0:
+        return a_meta(module, None, mandatory={"version": draw(versions)})
+    return a_meta(module, draw(st.dictionaries(st.sampled_from(("regular", "fast")), versions)))
+
+
+@st.composite
+def templates(draw: st.DrawFn) -> Json:
+    labelled = BETA if draw(st.integers(0, 3)) == 0 else {}
+    module, version = draw(st.sampled_from(MODULES)), draw(versions)
+    return a_template(module, version, labelled=labelled, requiresDowntime=draw(flags))
+
+
+@st.composite
+def kymas(draw: st.DrawFn) -> Json:
+    reports = [report(name, draw(versions)) for name in MODULES if draw(flags)]
+    name, labelled = draw(st.sampled_from("abc")), BETA if draw(flags) else {}
+    return runtime(name, *reports, labelled=labelled, active=draw(st.sampled_from(("regular", "fast"))))
+
+
+catalogs = st.lists(metas() | templates(), max_size=8)
+fleets = st.builds(
+    lambda objects, people, windows: fleet(*objects, *people, windows=policy() if windows else None),
+    catalogs,
+    st.lists(kymas(), min_size=1, max_size=3),
+    flags,
+)
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> CatalogChange:
+    documents = draw(catalogs)
+    if draw(flags):
+        spec = {"channel": draw(st.sampled_from(("regular", "fast")))}
+        documents.append({"kind": "Kyma", "metadata": {"name": "a", "namespace": SPACE}, "spec": spec})
+    deleted = {("ModuleReleaseMeta", SPACE, name) for name in MODULES if draw(st.integers(0, 4)) == 0}
+    labelled: dict[str, str | None] = draw(st.sampled_from(({}, {f"{PREFIX}beta": None}, {f"{PREFIX}beta": "true"})))
+    return CatalogChange(tuple(documents), frozenset(deleted), labelled, policy() if draw(flags) else None)
+
+
+@settings(max_examples=50, deadline=None)
+@given(fleets)
+def test_nothing_changes_for_an_empty_change(state: FleetObjects) -> None:
+    found = foresee(state, CatalogChange(), NOW)
+    assert found.changed == ()
+    assert all(one.today == one.then for one in found.entries)
+
+
+@settings(max_examples=50, deadline=None)
+@given(fleets, changes())
+def test_a_change_made_twice_is_the_change_made_once(state: FleetObjects, change: CatalogChange) -> None:
+    once = apply_change(state, change)
+    assert apply_change(once, change) == once
+    assert foresee(once, change, NOW).changed == ()
+
+
+@settings(max_examples=50, deadline=None)
+@given(fleets, changes())
+def test_a_kyma_in_one_namespace_does_not_feel_the_catalog_of_another(
+    state: FleetObjects, change: CatalogChange
+) -> None:
+    apart = tuple(
+        {**raw, "metadata": {**raw["metadata"], "namespace": "elsewhere"}}
+        for raw in change.objects
+        if raw["kind"] != "Kyma"
+    )
+    assert foresee(state, CatalogChange(apart), NOW).changed == ()
+
+
+@settings(max_examples=50, deadline=None)
+@given(fleets, changes(), st.sampled_from(MODULES))
+def test_modules_that_no_document_names_keep_what_they_have(
+    state: FleetObjects, change: CatalogChange, module: str
+) -> None:
+    own = tuple(raw for raw in change.objects if raw["kind"] != "Kyma" and raw["spec"]["moduleName"] == module)
+    without_mandatory = [raw for raw in (*own, *state.catalog.values()) if "mandatory" in raw["spec"]]
+    found = foresee(state, CatalogChange(own), NOW)
+    if not without_mandatory:
+        assert {one.module for one in found.changed} <= {module}
+
+
+# as a document
+
+
+@settings(max_examples=50, deadline=None)
+@given(fleets, changes())
+def test_an_exported_fleet_gives_the_same_forecast(state: FleetObjects, change: CatalogChange) -> None:
+    exported = read_fleet_document(json.loads(json.dumps(fleet_document(state))))
+    assert foresee(exported, change, NOW).entries == foresee(state, change, NOW).entries
+
+
+def test_an_exported_fleet_has_only_what_decides_about_modules() -> None:
+    chosen = a_meta("keda", {"regular": "1.0.0"}, kymaSelector={"matchLabels": {"team": "blue"}})
+    raw = runtime("a", report("keda", "1.0.0", message="jane@example.org"), labelled={"team": "x", "owner": "jane"})
+    raw["metadata"] |= {"annotations": {"by": "jane"}, "managedFields": [{"manager": "jane"}]}
+    raw["status"]["lastOperation"] = {"operation": "jane"}
+    text = json.dumps(fleet_document(fleet(chosen, raw)))
+    assert "jane" not in text
+    assert '"team": "x"' in text
+
+
+def test_ids_are_hashed_on_request_the_same_way_in_the_whole_document() -> None:
+    ids = {"kyma-project.io/global-account-id": "acc-1", "kyma-project.io/shoot-name": "shoot-1"}
+    state = fleet(*BASE[:-1], *(runtime(name, report("keda", "1.0.0"), labelled=ids) for name in ("aaa", "bbb")))
+    document = fleet_document(state, b"key")
+    text = json.dumps(document)
+    assert not [one for one in ("acc-1", "shoot-1", "aaa", "bbb", '"cluster": "kcp"') if one in text]
+    accounts = {one["metadata"]["labels"]["kyma-project.io/global-account-id"] for one in document["kymas"]}
+    assert len(accounts) == 1
+    assert len(read_fleet_document(document).kymas) == 2
+    assert fleet_document(state, b"other") != document
+
+
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        ([], "document"),
+        ({"format": "x"}, "format"),
+        ({"format": FORMAT, "settings": {}, "takenAt": "x"}, "takenAt"),
+        ({"format": FORMAT, "settings": [], "takenAt": 1}, "settings"),
+        ({"format": FORMAT, "settings": {}, "takenAt": 1, "kymas": [1], "catalog": []}, r"kymas\[0\]"),
+        ({"format": FORMAT, "settings": {"a": {"restricted": "x"}}, "takenAt": 1}, "restricted"),
+        ({"format": FORMAT, "settings": {"a": {"policy": 7, "restricted": []}}, "takenAt": 1}, "policy"),
+    ],
+)
+def test_a_document_that_is_no_fleet_is_refused(document: object, field: str) -> None:
+    with pytest.raises(ValueError, match=field):
+        read_fleet_document(document)
+
+
+def test_a_policy_is_written_as_it_is_read() -> None:
+    text = {
+        "rules": [
+            {
+                "match": {"region": "^eu", "plan": "trial"},
+                "windows": [{"days": ["Sat"], "begin": "21:00:00Z", "end": "00:30:00+02:00"}],
+            }
+        ],
+        "default": {"days": [], "begin": "2026-01-01T00:00:00+00:00", "end": "2026-01-02T00:00:00+00:00"},
+    }
+    found = read_policy(json.dumps(text))
+    assert isinstance(found, WindowPolicy)
+    assert read_policy(json.dumps(policy_document(found))) == found
