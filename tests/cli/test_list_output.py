@@ -41,6 +41,7 @@ LISTS = {
     "whatif": ("whatif --context kcp --delete ModuleReleaseMeta/keda --each --fail-on never", "RUNTIME"),
     "watchers": ("watchers --context kcp", "WATCHER"),
     "finalizers": ("finalizers keda", "OBJECT"),
+    "versions": ("versions keda", "VERSION"),
 }
 MORE = {
     "catalog of a runtime": ("catalog --remote skr --context kcp", "NAME"),

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
 
 from kymatui.ui.application.fleet_app import FleetApp
 from kymatui.ui.application.kymatui_app import KymatuiApp
@@ -52,9 +53,9 @@ async def until(pilot: Pilot[Any], holds: Callable[[], bool], about: Callable[[]
 async def typing(pilot: Pilot[Any]) -> None:
     """Wait until the field that has the keyboard, if one has, is laid out; its cursor stands still for a picture."""
     field = pilot.app.focused
-    if field is not None and field.has_class("typing"):
+    if isinstance(field, Input | TextArea):
         await until(pilot, lambda: bool(field.region), lambda: f"{field} is not on the screen")
-        field.cursor_blink = False  # type: ignore[attr-defined]
+        field.cursor_blink = False
 
 
 async def drawn(pilot: Pilot[Any]) -> str:

@@ -19,7 +19,6 @@ from kymatui.cli.session_arguments import (
     remote_options_of,
     session_options_of,
 )
-from kymatui.composition.sessions.contexts import KubeContexts
 from kymatui.errors import KymatuiError, UsageError
 from kymatui.settings.config_file import Settings
 from kymatui.settings.options_schema import THEME_NAMES
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from kymatui.adapters.sessions.cluster.catalog_session import CatalogSession
     from kymatui.adapters.sessions.cluster.session_options import RemoteOptions, SessionOptions
     from kymatui.adapters.sessions.control_plane.remote_session import RemoteSession
+    from kymatui.composition.sessions.contexts import KubeContexts
     from kymatui.ui.application.kymatui_app import KymatuiApp
 
 
@@ -60,6 +60,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if getattr(args, "remote", None) is not None or is_remote(args):
         return _show_fleet(args)
+    from kymatui.composition.sessions.contexts import KubeContexts
+
     options, settings = session_options_of(args)
 
     def connect() -> CatalogSession:
@@ -82,6 +84,8 @@ def _connected(args: argparse.Namespace, options: SessionOptions, settings: Sett
 
 
 def _show_fleet(args: argparse.Namespace) -> int:
+    from kymatui.composition.sessions.contexts import KubeContexts
+
     options, settings = remote_options_of(args)
     forced, _ = session_options_of(args)
 
