@@ -20,7 +20,7 @@ from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.manifests import default_resource, default_resource_body
 from kymatui.domain.kyma.module_templates import read_template
 from kymatui.domain.kyma.versions import newest_above
-from kymatui.engine.bundles.bundle import Bundle, Origin
+from kymatui.engine.bundles.bundle import COMPONENT, Bundle, Origin
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.inventory.inventory import Inventory
 from kymatui.engine.sources.component_source import ModuleComponent
@@ -30,8 +30,6 @@ from kymatui.ocm.component_location import ComponentLocation, parse_location
 from kymatui.ocm.errors import DescriptorError
 from kymatui.ocm.module_layers import repository
 
-COMPONENT: Final = "component"
-"""The kind of an origin that is a component version."""
 LARGEST_LAYER: Final = 32 * 1024 * 1024
 _LAYOUT: Final = "layout:"
 

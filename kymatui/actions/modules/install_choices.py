@@ -9,7 +9,6 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kymatui.actions.modules.adopt import newer_version
-from kymatui.actions.modules.component_install import COMPONENT, newest_component
 from kymatui.actions.modules.install import InstallControls, InstallLeg, run_install
 from kymatui.actions.modules.install_plan import Adoption, InstallPort, InstallRequest, install_intent, plan_install
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed, release_values
@@ -126,7 +125,7 @@ class InstallAction:
                 return self._adopting_upgrade(module, standing)
             if standing.known.adopting:
                 return _cut_off_adoption(standing.known)
-            if standing.known.origin.kind == COMPONENT:
+            if standing.known.from_component:
                 return self._component_upgrade(standing.known)
             wanted = (
                 self._chart_upgrade(standing.known)
@@ -177,7 +176,7 @@ class InstallAction:
 
     def _component_upgrade(self, known: Inventory) -> InstallRequest:
         """Raise RefusedError where the place that it came from has nothing newer, or cannot be asked."""
-        source = newest_component(known, self._port.artifacts)
+        source = newest_source(known, self._port.blobs, self._port.artifacts)
         is_same = source.component is None or same_version(source.component.version, known.version)
         if is_same and known.finished:
             raise RefusedError("up to date")
@@ -187,7 +186,7 @@ class InstallAction:
         """Raises RefusedError where nobody can be asked; without a version where there is no newer one."""
         from kymatui.engine.inventory.inventory import InventoryState
 
-        source = newest_source(known, self._port.blobs)
+        source = newest_source(known, self._port.blobs, self._port.artifacts)
         is_newest = same_version(source.version, known.version) and known.state is InventoryState.INSTALLED
         return InstallRequest(known.name, replace(source, version="" if is_newest else source.version), known.namespace)
 

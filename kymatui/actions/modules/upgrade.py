@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kymatui.actions.modules.adopt import adoptable
-from kymatui.actions.modules.component_install import COMPONENT, newest_component
-from kymatui.actions.modules.module_sources import ModuleSource
+from kymatui.actions.modules.component_install import newest_component
+from kymatui.actions.modules.module_sources import ModuleSource, inventories
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.kyma.versions import newest_above, same_version
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import choose_template, install_refusals
 from kymatui.domain.snapshot.cluster_index import index_cluster
-from kymatui.engine.inventory.inventory import InventoryState
+from kymatui.engine.bundles.chart_location import chart_location
+from kymatui.engine.cluster.concurrency import run_for_each
+from kymatui.engine.inventory.inventory import KEY, InventoryState, read_document
 from kymatui.errors import ForbiddenError, KymatuiError, RefusedError
 
 if TYPE_CHECKING:
@@ -80,14 +82,12 @@ def survey_upgrades(
     `devel` takes pre-releases, too; without it they count for what is one already. `direct` also adopts what
     lifecycle-manager could manage.
     """
-    from kymatui.engine.cluster.concurrency import run_for_each
-
     shelf = index_cluster(snapshot).shelf
     installed = list_installed(cluster)
-    components = [one for one in installed if one.origin.kind == COMPONENT]
+    components = [one for one in installed if one.from_component]
     found = [_of_catalog(one, shelf, devel=devel) for one in installed if one not in components]
     cancel = threading.Event()
-    found += run_for_each(components, lambda one: _of_component(one, artifacts, devel=devel), cancel, _WIDTH)
+    found += run_for_each(components, lambda one: _of_place(one, blobs, artifacts, devel=devel), cancel, _WIDTH)
     try:
         charts = _releases(cluster)
         taken = frozenset(one.name for one in (*installed, *charts))
@@ -104,7 +104,7 @@ def survey_upgrades(
     except ForbiddenError as error:
         found.append(SkippedUpgrade("Helm releases", "", "", f"unknown: {error}"))
     else:
-        found += run_for_each(charts, lambda one: _of_chart(one, blobs, devel=devel), cancel, _WIDTH)
+        found += run_for_each(charts, lambda one: _of_place(one, blobs, artifacts, devel=devel), cancel, _WIDTH)
     return UpgradeSurvey(
         tuple(one for one in found if isinstance(one, OutdatedModule)),
         tuple(one for one in found if isinstance(one, SkippedUpgrade)),
@@ -131,35 +131,33 @@ def _of_catalog(known: Inventory, shelf: TemplateIndex, *, devel: bool) -> Outda
     return OutdatedModule(known.name, ModuleSource(version=version), known)
 
 
-def _of_chart(known: Inventory, blobs: Blobs, *, devel: bool) -> OutdatedModule | SkippedUpgrade | None:
-    try:
-        source = newest_source(known, blobs, devel=devel)
-    except KymatuiError as error:
-        return _left_out(known, str(error), "--chart …")
-    return OutdatedModule(known.name, source, known) if not same_version(source.version, known.version) else None
-
-
-def _of_component(
-    known: Inventory, artifacts: Callable[[str], ArtifactStore], *, devel: bool
+def _of_place(
+    known: Inventory, blobs: Blobs, artifacts: Callable[[str], ArtifactStore], *, devel: bool
 ) -> OutdatedModule | SkippedUpgrade | None:
+    """Ask the place that a chart or component came from."""
     try:
-        source = newest_component(known, artifacts, devel=devel)
+        new = OutdatedModule(known.name, newest_source(known, blobs, artifacts, devel=devel), known)
     except KymatuiError as error:
-        return _left_out(known, str(error), "--component …")
-    version = source.component.version if source.component is not None else ""
-    is_newest = same_version(version, known.version) and known.state is not InventoryState.PENDING
-    return OutdatedModule(known.name, source, known) if not is_newest else None
+        return _left_out(known, str(error), "--component …" if known.from_component else "--chart …")
+    is_whole = not known.from_component or known.state is not InventoryState.PENDING
+    return None if same_version(new.version, known.version) and is_whole else new
 
 
-def newest_source(known: Inventory, blobs: Blobs, *, version: str = "", devel: bool = False) -> ModuleSource:
-    """A chart's release as it would be upgraded, its values kept: to `version`, or to the newest one, which may be the
-    present one.
+def newest_source(
+    known: Inventory,
+    blobs: Blobs,
+    artifacts: Callable[[str], ArtifactStore],
+    *,
+    version: str = "",
+    devel: bool = False,
+) -> ModuleSource:
+    """Return what a chart or component would be upgraded to: `version`, or the newest one, which may be the present.
 
-    Raises RefusedError where nobody wrote down where it came from, or there is nothing to ask; RegistryError and
-    HelmError where the place does not answer.
+    A chart keeps its values. Raise RefusedError where nobody wrote down where it came from, or there is nothing to ask;
+    RegistryError and HelmError where the place does not answer.
     """
-    from kymatui.engine.bundles.chart_location import chart_location
-
+    if known.from_component:
+        return newest_component(known, artifacts, version=version, devel=devel)
     place = chart_location(known.origin)
     if isinstance(place, str):
         raise RefusedError(place, hint=f"run `kymatui upgrade {known.name} --chart … -n {known.namespace}`")
@@ -177,7 +175,6 @@ def _left_out(known: Inventory, why: str, words: str) -> SkippedUpgrade:
 
 def _releases(cluster: Cluster) -> tuple[Inventory, ...]:
     """The charts that kymatui installed; helm's own releases are helm's. Raises ForbiddenError."""
-    from kymatui.engine.inventory.inventory import KEY, read_document
     from kymatui.engine.inventory.inventory_store import secret_text
     from kymatui.engine.inventory.release_store import SECRET
 
@@ -189,7 +186,6 @@ def _releases(cluster: Cluster) -> tuple[Inventory, ...]:
 
 def list_installed(cluster: Cluster) -> tuple[Inventory, ...]:
     """All that kymatui keeps an inventory of, except charts: those are Helm releases."""
-    from kymatui.actions.modules.module_sources import inventories
     from kymatui.engine.inventory.inventory_store import ApplySetStore
 
     found = (ApplySetStore(cluster, name, namespace).read() for namespace, name in inventories(cluster))

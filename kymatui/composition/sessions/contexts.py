@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kymatui.adapters.files.context_memory import ContextMemory
-from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
 from kymatui.errors import ConfigurationError, KymatuiError
 
 if TYPE_CHECKING:
@@ -115,6 +114,8 @@ class KubeContexts:
         chosen = replace(before, namespace=namespace, read_only=shut)
         session = self._open_session(chosen)
         if namespace:
+            from kymatui.adapters.sessions.cluster.namespace_check import require_namespace
+
             try:
                 require_namespace(session.cluster, namespace)
             except KymatuiError:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from kymatui.engine.cluster.ports import Object
 from kymatui.helm.rendering.manifests import Hook, sort_hooks
+
+COMPONENT: Final = "component"
+"""The kind of an origin that is a component version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The source of a bundle.
 
-    `kind` is helm, oci, kustomize or raw; `address` is what the user named, without passwords; `digest`
+    `kind` is helm, oci, component, kustomize or raw; `address` is what the user named, without passwords; `digest`
     ("sha256:…") is that of the read bytes; `repository` is the address of a chart's repository, without passwords.
     """
 

@@ -11,7 +11,7 @@ import msgspec
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Policy
-from kymatui.engine.bundles.bundle import Origin
+from kymatui.engine.bundles.bundle import COMPONENT, Origin
 from kymatui.errors import ConfigurationError
 
 SCHEMA: Final = "kymatui.io/inventory/v1"
@@ -80,6 +80,11 @@ class Inventory:
     def defaults(self) -> tuple[ObjectRef, ...]:
         """Return the default CR and further ones."""
         return (*((self.resource,) if self.resource is not None else ()), *self.resources)
+
+    @property
+    def from_component(self) -> bool:
+        """Return whether it was installed from a component version in a registry or layout."""
+        return self.origin.kind == COMPONENT
 
     def is_cut_off(self, digest: str) -> bool:
         """Return whether the last run installed a bundle with this digest and was interrupted."""

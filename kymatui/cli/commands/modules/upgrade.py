@@ -62,7 +62,6 @@ def find_installed_as(place: CommandContext, name: str) -> Inventory | None:
 
 def recorded_source(place: CommandContext, name: str) -> tuple[ModuleSource, str]:
     """Where the upgrade of one module comes from, and its namespace, by what the words say and what is written down."""
-    from kymatui.actions.modules.component_install import COMPONENT, newest_component
     from kymatui.actions.modules.upgrade import newest_source
 
     source, args = place.source, place.args
@@ -72,13 +71,13 @@ def recorded_source(place: CommandContext, name: str) -> tuple[ModuleSource, str
         known = None
     if not source.is_catalog or source.repository:
         return source, place.namespace or (known.namespace if known is not None else "")
-    if known is None or not (known.chart or known.origin.kind == COMPONENT):
+    if known is None or not (known.chart or known.from_component):
         return source, place.namespace
     version, devel = source.version, getattr(args, "devel", False)
     try:
-        if not known.chart:
-            return newest_component(known, place.port.artifacts, version=version, devel=devel), known.namespace
-        found = newest_source(known, place.blobs, version=version, devel=devel)
+        found = newest_source(known, place.blobs, place.port.artifacts, version=version, devel=devel)
     except RefusedError as error:
         raise RefusedError(f"{name}: {error}", hint=error.hint) from error
+    if known.from_component:
+        return found, known.namespace
     return replace(source, chart=found.chart, repository=found.repository, version=found.version), known.namespace
