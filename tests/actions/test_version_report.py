@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -146,3 +148,25 @@ def test_default_cr_links_and_template_have_sections_of_their_own() -> None:
     }
     assert found.unread == ()
     assert compare_contents(world.reader, unreachable, before, before).sections == {}
+
+
+@pytest.mark.parametrize("levels", [300, 480])
+def test_manifests_that_are_nested_too_deeply_are_named_and_never_raised(levels: int) -> None:
+    def nested(leaf: str) -> bytes:
+        head = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"},"data":'
+        return f"{head}{'[' * levels}{leaf}{']' * levels}}}".encode()
+
+    world = World()
+    before, after = world.linked("1.0.0"), world.linked("1.1.0")
+    world.blobs.urls = {URL.format("1.0.0"): nested("1"), URL.format("1.1.0"): nested("2")}
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + (2000 if levels == 300 else 800))
+    try:
+        found = world.compare(before, after)
+    finally:
+        sys.setrecursionlimit(limit)
+    if levels == 300:
+        assert DiffSection.OBJECTS in found.sections
+    else:
+        assert found.unread == tuple(f"{one}: its manifest is nested too deeply" for one in ("1.0.0", "1.1.0"))
+        assert set(found.sections) == {DiffSection.LINKS}

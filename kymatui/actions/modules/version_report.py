@@ -59,12 +59,14 @@ def compare_contents(
         sections[DiffSection.DEFAULT_CR] = list(object_changes(old.default_cr, new.default_cr))
     impact = Impact()
     if old.objects is not None and new.objects is not None:
-        for name, changes in manifest_sections(old.objects, new.objects).items():
-            sections.setdefault(name, []).extend(changes)
         try:
+            for name, changes in manifest_sections(old.objects, new.objects).items():
+                sections.setdefault(name, []).extend(changes)
             impact = find_impact(connect(), old.objects, new.objects)
         except KymatuiError as error:
             impact = Impact(unread=(f"affected objects: {error}",))
+        except RecursionError:  # the reader of YAML allows more levels than a comparison can follow
+            unread.append("the manifests are nested too deeply to be compared")
     return VersionReport(
         plain.templates,
         _ordered(sections),
