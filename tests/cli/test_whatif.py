@@ -259,6 +259,35 @@ def test_no_change_and_no_file_are_usage_errors(fleet: Fleet) -> None:
     )
 
 
+def test_the_versions_of_an_upgrade_are_compared_on_request(fleet: Fleet) -> None:
+    path = fleet.write(fleet.with_channels("istio", "1.12.0"))
+    found = fleet.answer("-f", path, "--manifests")
+    (move,) = [one for one in found["versions"] if one["from"] == "1.11.0"]
+    upgraded = [one for one in found["changes"] if one["outcome"] in ("upgrade", "wait")]
+    assert (move["module"], move["to"]) == ("istio", "1.12.0")
+    assert move["runtimes"] == len([one for one in upgraded if one["installed"] == "1.11.0"])
+    assert "versions" not in fleet.answer("-f", path)
+    assert (len(move["differences"]["images"]) > 0, move["unread"]) == (True, [])
+    for more in ((), ("--each",), ("--canaries",)):
+        status, out, _ = fleet.run("whatif", "-f", path, "--manifests", *more)
+        lines = [line.split() for line in out.splitlines()]
+        assert status == 0
+        assert ["MODULE", "FROM", "TO", "SECTION", "CHANGE", "WHAT", "VALUE"] in lines
+        assert ["istio", "1.11.0", "1.12.0", "images"] in [line[:4] for line in lines]
+    assert "no SARIF" in fleet.failure("whatif", "-f", path, "--manifests", "-o", "sarif", status=64)
+
+
+def test_a_version_without_a_template_is_named_and_not_compared(fleet: Fleet) -> None:
+    template = next(one for one in fleet.document["catalog"] if one["metadata"]["name"] == "istio-1.11.0")
+    document = {**fleet.document, "catalog": [one for one in fleet.document["catalog"] if one is not template]}
+    fleet.file.write_text(json.dumps(document))
+    path = fleet.write(fleet.with_channels("istio", "1.12.0"))
+    words = ("whatif", "-f", path, "--fleet", str(fleet.file), "--manifests")
+    status, _, err = fleet.run(*words)
+    assert status == 3
+    assert "istio 1.11.0: no ModuleTemplate" in err
+
+
 def guide_commands() -> list[str]:
     """The commands of the guide's page, without their comments."""
     found = re.findall(r"^```sh\n(.*?)^```$", DOCUMENTS["docs/guide/whatif.md"], re.MULTILINE | re.DOTALL)

@@ -20,6 +20,7 @@ from kymatui.domain.whatif.forecast import Forecast, ModuleForecast, foresee
 from kymatui.domain.whatif.groups import count_kinds, group_forecast
 from kymatui.domain.whatif.messages import reason_words
 from kymatui.domain.whatif.module_results import ResultKind, ResultReason
+from kymatui.domain.whatif.version_moves import version_moves
 from tests.domain.builders import NOW, PREFIX, kyma, labels, meta, old_template, report, template
 
 Json = dict[str, Any]
@@ -244,6 +245,18 @@ def test_runtimes_in_different_channels_are_in_different_groups_because_the_reas
     state = fleet(keda(regular="1.0.0", fast="1.0.0"), *BASE[1:-1], *kymas)
     groups = group_forecast(foresee(state, CatalogChange((keda(regular="1.1.0", fast="1.1.0"),)), NOW))
     assert [reason_words(one.example) for one in groups] == ["channel regular", "channel fast"]
+
+
+def test_moves_have_the_template_of_today_and_the_one_of_the_change() -> None:
+    change = CatalogChange((keda(regular="1.1.0"), a_template("keda", "1.0.0", labelled={"new": "x"})))
+    state = fleet(*BASE)
+    (move,) = version_moves(state, change, foresee(state, change, NOW))
+    assert (move.module, move.installed, move.version, move.runtimes) == ("keda", "1.0.0", "1.1.0", 1)
+    assert move.before is not None
+    assert move.after is not None
+    assert "new" not in move.before.meta.labels
+    assert move.after.version == "1.1.0"
+    assert version_moves(state, CatalogChange(), foresee(state, CatalogChange(), NOW)) == ()
 
 
 def test_a_canary_stands_for_the_runtimes_like_it_and_is_the_smallest_of_them() -> None:

@@ -43,9 +43,9 @@ def compare_templates(before: ModuleTemplate, after: ModuleTemplate) -> VersionR
 
 
 def compare_contents(
-    reader: VersionReader, connect: Callable[[], Cluster], before: ModuleTemplate, after: ModuleTemplate
+    reader: VersionReader, connect: Callable[[], Cluster] | None, before: ModuleTemplate, after: ModuleTemplate
 ) -> VersionReport:
-    """Compare two versions by templates and manifests; ask the cluster who is affected.
+    """Compare two versions by templates and manifests; ask the cluster who is affected, unless `connect` is None.
 
     What cannot be read is named in the report, never raised.
     """
@@ -62,7 +62,7 @@ def compare_contents(
         try:
             for name, changes in manifest_sections(old.objects, new.objects).items():
                 sections.setdefault(name, []).extend(changes)
-            impact = find_impact(connect(), old.objects, new.objects)
+            impact = find_impact(connect(), old.objects, new.objects) if connect is not None else impact
         except KymatuiError as error:
             impact = Impact(unread=(f"affected objects: {error}",))
         except RecursionError:  # the reader of YAML allows more levels than a comparison can follow

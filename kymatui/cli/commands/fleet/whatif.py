@@ -7,13 +7,17 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from kymatui.actions.modules.version_content import VersionReader
+from kymatui.actions.modules.version_report import compare_contents
 from kymatui.cli.commands.fleet.sync import read_labels
-from kymatui.cli.commands.fleet.whatif_output import forecast_text
+from kymatui.cli.commands.fleet.whatif_output import MoveReport, forecast_text
+from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.fleet_filters import add_fleet_filters, choose_listed, require_drift
 from kymatui.cli.options.listing import add_list_output, add_list_timeout, read_again
 from kymatui.cli.output.listing import ListPrinter
 from kymatui.cli.parser import add_cluster_options
 from kymatui.cli.session_arguments import add_remote_options, remote_options_of
+from kymatui.composition.manifest_controller import LazyFetcher
 from kymatui.domain.fleet.runtimes import build_fleet
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kyma.versions import same_version
@@ -21,7 +25,8 @@ from kymatui.domain.whatif.catalog_change import CatalogChange, without_other_ky
 from kymatui.domain.whatif.fleet_objects import RELEASE_META, FleetObjects
 from kymatui.domain.whatif.forecast import Forecast, foresee
 from kymatui.domain.whatif.groups import GROUPS
-from kymatui.errors import RefusedError, UnknownNameError, UsageError
+from kymatui.domain.whatif.version_moves import version_moves
+from kymatui.errors import PartlyDoneError, RefusedError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,6 +73,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     answer.add_argument("--each", action="store_true", help="list runtimes, as --module and --runtime do")
     answer.add_argument("--canaries", action="store_true", help="list the runtimes to try the change on first")
     answer.add_argument(
+        "--manifests",
+        action="store_true",
+        help="compare the versions of upgrades, too: images, rights, CRDs; fetches both",
+    )
+    answer.add_argument(
         "--fail-on",
         action="append",
         choices=_FAIL_ON,
@@ -76,6 +86,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     add_list_output(parser, "sarif", watch=False)
     add_list_timeout(parser)
+    add_fetching(answer)
     add_fleet_filters(parser.add_argument_group("the runtimes"))
     parser.add_argument(
         "--fleet", dest="fleet_file", metavar="FILE", default="", help="fleet of `kymatui fleet export`, not a cluster"
@@ -92,6 +103,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("no change given", hint="use -f FILE, --delete, --label, --policy or --restricted")
     if args.fleet_file and args.selector:
         raise UsageError("--selector needs a cluster, which applies it", hint="use --plan, --region or --runtime")
+    if args.manifests and args.output == "sarif":
+        raise UsageError("--manifests has no SARIF", hint="use -o table, md, json or yaml")
     control = remote_options_of(args, read_only=True)[0].control
     now = time.time()
     args.watch = False
@@ -107,8 +120,13 @@ def run(args: argparse.Namespace) -> int:
             change = without_other_kymas(change, narrowed)
         forecast = _of_module(foresee(narrowed, change, now), args.module)
         printer.note(*_notes(forecast))
-        printer.put(forecast_text(forecast, args))
-        return RefusedError.exit_code if _fails(forecast, args.fail_on or _FAILING) else 0
+        moves = _compared(narrowed, change, forecast, args) if args.manifests else []
+        printer.put(forecast_text(forecast, args, moves))
+        unread = [f"not compared: {one}" for move in moves for one in move.unread]
+        printer.note(*unread)
+        if _fails(forecast, args.fail_on or _FAILING):
+            return RefusedError.exit_code
+        return PartlyDoneError.exit_code if unread else 0
     return 0
 
 
@@ -137,6 +155,17 @@ def _of_module(forecast: Forecast, wanted: str | None) -> Forecast:
         raise UnknownNameError.near("module", name, known, where="in these runtimes")
     found = (one for one in forecast.entries if one.module == name)
     return replace(forecast, entries=tuple(one for one in found if not version or same_version(one.installed, version)))
+
+
+def _compared(
+    fleet: FleetObjects, change: CatalogChange, forecast: Forecast, args: argparse.Namespace
+) -> list[MoveReport]:
+    """Compare the versions of each move; no cluster is asked who is affected."""
+    reader = VersionReader(LazyFetcher(fetch_options(args)))
+    return [
+        MoveReport(one, compare_contents(reader, None, one.before, one.after) if one.before and one.after else None)
+        for one in version_moves(fleet, change, forecast)
+    ]
 
 
 def _notes_of_change(change: CatalogChange, fleet: FleetObjects) -> Iterable[str]:

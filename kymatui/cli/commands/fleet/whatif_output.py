@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kymatui.cli.output.audit_formats import sarif_log, stamp
+from kymatui.cli.output.differences import change_json
 from kymatui.cli.output.listing import Listing, render
-from kymatui.cli.output.printing import document
+from kymatui.cli.output.printing import document, markdown, table
 from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.versions.manifest_diff import DiffSection
 from kymatui.domain.whatif.canaries import Canary, propose_canaries
 from kymatui.domain.whatif.groups import ForecastGroup, count_kinds, group_forecast
 from kymatui.domain.whatif.messages import kind_label, reason_words
 from kymatui.domain.whatif.module_results import ModuleResult, ResultKind, state_after
 
 if TYPE_CHECKING:
+    from kymatui.actions.modules.version_report import VersionReport
     from kymatui.domain.whatif.forecast import Forecast, ModuleForecast
+    from kymatui.domain.whatif.version_moves import VersionMove
 
 Json = dict[str, Any]
 _LEVELS: Final = {ResultKind.UNINSTALL: "error", ResultKind.ERROR: "error", ResultKind.HELD_BACK: "warning"}
+_SECTIONS: Final = (DiffSection.IMAGES, DiffSection.RBAC, DiffSection.CRDS)
 _TITLES: Final = {
     ResultKind.UNINSTALL: "A module is uninstalled",
     ResultKind.ERROR: "A module has no usable version",
@@ -33,15 +39,46 @@ _TITLES: Final = {
 }
 
 
-def forecast_text(forecast: Forecast, args: argparse.Namespace) -> str:
-    """Return the forecast in the format of `-o`."""
+@dataclass(frozen=True, slots=True)
+class MoveReport:
+    """What differs between the versions of a move, None if a template of them is in no catalog."""
+
+    move: VersionMove
+    report: VersionReport | None
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Return what could not be compared, and why."""
+        if self.report is not None:
+            return tuple(f"{self.move.module} {one}" for one in self.report.unread)
+        lacking = self.move.installed if self.move.before is None else self.move.version
+        return (f"{self.move.module} {lacking}: no ModuleTemplate",)
+
+
+def forecast_text(forecast: Forecast, args: argparse.Namespace, moves: Sequence[MoveReport] = ()) -> str:
+    """Return the forecast in the format of `-o`; `moves` are the compared versions."""
     if args.output == "sarif":
         return document(_sarif(forecast), "json")
+    listing = _listing(forecast, args)
+    return render(_with_moves(listing, moves, args.output) if args.manifests else listing, args)
+
+
+def _listing(forecast: Forecast, args: argparse.Namespace) -> Listing[Any]:
     if args.canaries:
-        return render(_canaries(forecast), args)
-    if args.each or args.runtime or args.module:
-        return render(_each(forecast), args)
-    return render(_groups(forecast, args.group), args)
+        return _canaries(forecast)
+    return _each(forecast) if args.each or args.runtime or args.module else _groups(forecast, args.group)
+
+
+def _with_moves(listing: Listing[Any], moves: Sequence[MoveReport], form: str) -> Listing[Any]:
+    draw = markdown if form == "md" else table
+    rows = [row for one in moves for row in _move_rows(one)]
+    below = (draw(("MODULE", "FROM", "TO", "SECTION", "CHANGE", "WHAT", "VALUE"), rows),) if rows else ()
+    compared = [_move_json(one) for one in moves]
+    return replace(
+        listing,
+        below=(*below, *listing.below),
+        document=lambda listed: {**listing.document(listed), "versions": compared},
+    )
 
 
 def summary(forecast: Forecast) -> str:
@@ -127,6 +164,18 @@ def _canary_row(one: Canary) -> Sequence[str]:
     return (*place, format_count(one.alike, "runtime"), changes)
 
 
+def _move_rows(one: MoveReport) -> list[Sequence[str]]:
+    """Return images, rights and CRDs; JSON has all sections."""
+    if one.report is None:
+        return []
+    sections = one.report.sections
+    return [
+        (one.move.module, one.move.installed, one.move.version, str(name), str(change.kind), change.path, change.values)
+        for name in _SECTIONS
+        for change in sections.get(name, ())
+    ]
+
+
 # JSON
 
 
@@ -186,6 +235,18 @@ def _result_json(result: ModuleResult) -> Json:
         "state": state.value if state is not None else None,
         "downtime": result.downtime,
         "window": {"begin": stamp(window.begin), "end": stamp(window.end)} if window is not None else None,
+    }
+
+
+def _move_json(one: MoveReport) -> Json:
+    sections = one.report.sections if one.report is not None else {}
+    return {
+        "module": one.move.module,
+        "from": one.move.installed,
+        "to": one.move.version,
+        "runtimes": one.move.runtimes,
+        "differences": {str(name): [change_json(change) for change in found] for name, found in sections.items()},
+        "unread": list(one.unread),
     }
 
 
