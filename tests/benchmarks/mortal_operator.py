@@ -70,17 +70,29 @@ def main() -> int:
     if os.environ.get("KYMATUI_MORTAL") == "child":
         from kymatui.cli.main import main as kymatui
 
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         Mishap(folder, kind, 0 if (folder / "met").exists() else number).patch()
         return kymatui(sys.argv[4:])
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the whole group gets it
+    return _restarted([sys.executable, "-m", "tests.benchmarks.mortal_operator", *sys.argv[1:]])
+
+
+def _restarted(command: list[str]) -> int:
+    """Run a child until it ends by itself or on SIGTERM; start it again after SIGKILL."""
+    stopping = threading.Event()
+    children: list[subprocess.Popen[bytes]] = []
+
+    def stop(*_: object) -> None:
+        stopping.set()
+        for child in children[-1:]:
+            child.terminate()
+
+    signal.signal(signal.SIGTERM, stop)
     while True:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "tests.benchmarks.mortal_operator", *sys.argv[1:]],
-            env={**os.environ, "KYMATUI_MORTAL": "child"},
-        )
-        if child.wait() != -signal.SIGKILL:
-            return child.returncode
+        children.append(subprocess.Popen(command, env={**os.environ, "KYMATUI_MORTAL": "child"}))
+        if stopping.is_set():
+            children[-1].terminate()
+        status = children[-1].wait()
+        if status != -signal.SIGKILL or stopping.is_set():
+            return status
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ class OperatorWalk:
             try:
                 pair.play(name)
             except (AssertionError, RuntimeError) as error:
-                problem = str(error)[:600]
+                problem = f"{str(error)[:600]}; {pair.log.read_text()[-600:]}"
             finally:
                 pair.operator.command = plain
             met = folder / "met"

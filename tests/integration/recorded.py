@@ -109,7 +109,7 @@ def recorded_pair(folder: Path) -> Iterator[RecordedPair]:
         operators = folder / "operator.yaml"
         operators.write_text(yaml.safe_dump(as_operator(kcp, {**config, "current-context": "kcp"})))
         command = (
-            f"{sys.executable} -m kymatui operator run --kubeconfig {{kcp}} --registry http://{{registry}} "
+            f"exec {sys.executable} -m kymatui operator run --kubeconfig {{kcp}} --registry http://{{registry}} "
             "--restricted-modules {restricted} --maintenance-policy {policy} --interval 300ms"
         )
         names = {"kcp": str(operators), "skr": str(files["skr"]), "registry": sandbox.registry}
