@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from kymatui.cli.durations import add_duration
 from kymatui.cli.options.fetching import add_fetching, fetch_options
@@ -16,17 +15,21 @@ from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
+from kymatui.cli.session_arguments import session_options_of
+from kymatui.composition.manifest_controller import manifest_controller_context, site_target
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.domain.kyma.manifests import Manifest, read_manifest
+from kymatui.domain.plans.cluster_target import ClusterTarget
+from kymatui.engine.controllers.manifest.controller import manifest_kind
+from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
+from kymatui.engine.controllers.manifest.reconciler import SOON, ManifestReconciler
 from kymatui.errors import (
     ClusterError,
     ConfigurationError,
     PartlyDoneError,
     UnknownNameError,
 )
-
-if TYPE_CHECKING:
-    from kymatui.domain.kubernetes.refs import ObjectRef
-    from kymatui.domain.plans.cluster_target import ClusterTarget
-    from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
 
 
 class ReconcileCommand:
@@ -43,9 +46,6 @@ class ReconcileCommand:
         configure_fetching(parser)
 
     def run(self, args: argparse.Namespace) -> int:
-        from kymatui.domain.kubernetes.refs import ObjectRef
-        from kymatui.domain.kyma.manifests import Manifest, read_manifest
-        from kymatui.engine.controllers.manifest.controller import manifest_kind
 
         site, namespace = _site(args)
         ref = ObjectRef(manifest_kind(site), namespace, args.name)
@@ -81,8 +81,6 @@ def configure_fetching(parser: argparse.ArgumentParser) -> None:
 
 def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
     """The place of work and the namespace."""
-    from kymatui.cli.session_arguments import session_options_of
-    from kymatui.composition.manifest_controller import manifest_controller_context
 
     options, _ = session_options_of(args)
     folder = Path(args.kustomizations) if args.kustomizations else None
@@ -95,7 +93,6 @@ def _site(args: argparse.Namespace) -> tuple[ReconcileContext, str]:
 
 def _say_target(site: ReconcileContext, namespace: str) -> ClusterTarget:
     """Name the cluster on standard error before anything is reconciled."""
-    from kymatui.composition.manifest_controller import site_target
 
     target = site_target(site, namespace)
     say(target.line, sys.stderr)
@@ -111,9 +108,6 @@ def _unknown(site: ReconcileContext, ref: ObjectRef) -> UnknownNameError:
 
 def _turns(site: ReconcileContext, ref: ObjectRef, timeout: float) -> str:
     """Reconcile until nothing more is needed; return what follows the Manifest's name in the answer."""
-    from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
-    from kymatui.domain.kyma.manifests import Manifest, read_manifest
-    from kymatui.engine.controllers.manifest.reconciler import SOON, ManifestReconciler
 
     reconciler, cancel = ManifestReconciler(site), threading.Event()
     deadline, last = time.monotonic() + timeout, ""
