@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from kymatui.adapters.content import change_files
 from kymatui.cli.main import main
 from tests.documents import DOCUMENTS
 
@@ -217,6 +218,22 @@ def test_folders_are_read_and_an_object_that_two_files_have_is_refused(fleet: Fl
     assert re.search(r"meta.yml and .*twin.yaml", fleet.failure("whatif", "-f", str(folder.parent), status=1))
 
 
+def test_a_folder_that_is_too_deep_or_too_large_is_refused(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("whatif", "--fleet", str(fleet.file), "-f")
+    deep = fleet.folder / "deep"
+    (deep / "/".join("a" for _ in range(40))).mkdir(parents=True)
+    assert "32 folders deep" in fleet.failure(*words, str(deep), status=1)
+    flat = fleet.folder / "flat"
+    flat.mkdir()
+    for name in "abc":
+        (flat / f"{name}.yaml").write_text(yaml.safe_dump(fleet.meta("keda")))
+    monkeypatch.setattr(change_files, "MOST_FILES", 2)
+    assert "more than 2 files" in fleet.failure(*words, str(flat), status=1)
+    (flat / "loop").symlink_to(flat)
+    (flat / "c.yaml").unlink()
+    assert "more than once in" in fleet.failure(*words, str(flat), status=1)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -224,6 +241,10 @@ def test_folders_are_read_and_an_object_that_two_files_have_is_refused(fleet: Fl
         ("kind: ModuleReleaseMeta\napiVersion: v1\n---\nb: {", r"bad.yaml: document"),
         (f"apiVersion: {API}\nkind: ModuleTemplate\nmetadata: {{}}\n", "bad.yaml"),
         (f"apiVersion: {API}\nkind: ModuleReleaseMeta\nmetadata: {{name: a}}\nspec: 7\n", "bad.yaml.*malformed"),
+        (
+            f"apiVersion: {API}\nkind: Kyma\nmetadata: {{name: skr}}\nspec: {{modules: keda}}\n",
+            "bad.yaml: Kyma kcp-system/skr: spec.modules",
+        ),
         ("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n", "bad.yaml has no ModuleReleaseMeta"),
         (f"apiVersion: {API}\nkind: ModuleReleaseMeta\nmetadata: {'[' * 600}\n", "bad.yaml: document 1"),
         ("", "bad.yaml has no"),

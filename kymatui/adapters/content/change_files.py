@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from kymatui.errors import ConfigurationError
 
 _Reader = Callable[[object], Kyma | ModuleTemplate | ReleaseMeta | MalformedObject]
 MOST_FILES: Final = 5000
+DEEPEST_FOLDERS: Final = 32
 _READERS: Final[Mapping[str, _Reader]] = {KYMA: read_kyma, TEMPLATE: read_template, RELEASE_META: read_release_meta}
 _ENDINGS: Final = (".yaml", ".yml", ".json")
 _WANTED: Final = f"{RELEASE_META}, {TEMPLATE} or {KYMA}"
@@ -54,6 +56,8 @@ def _objects(content: bytes, source: str, namespace: str) -> Iterator[Json]:
         read = _READERS[raw["kind"]](body)
         if isinstance(read, MalformedObject):
             raise ConfigurationError(f"{source}: {read.ref} is malformed: {read.reason}")
+        if read.flaws:
+            raise ConfigurationError(f"{source}: {read.ref}: {read.flaws[0]}", hint="an API server refuses it")
         if not read.meta.namespace:
             hint = "set metadata.namespace: the fleet has Kymas in more than one"
             raise ConfigurationError(f"{source}: {read.ref} has no namespace", hint=hint)
@@ -69,20 +73,27 @@ def _contents(path: str) -> Iterator[tuple[str, bytes]]:
     if not place.is_dir():
         yield path, _content(place)
         return
-    files = [one for one in _files(place) if one.suffix.lower() in _ENDINGS]
+    files = list(islice((one for one in _files(place, 0) if one.suffix.lower() in _ENDINGS), MOST_FILES + 1))
     if len(files) > MOST_FILES:
         raise ConfigurationError(f"{path} has more than {MOST_FILES} files")
+    size = 0
     for one in sorted(files):
-        yield str(one), _content(one)
+        content = _content(one)
+        size += len(content)
+        if size > LARGEST_TEXT:
+            raise ConfigurationError(f"the files of {path} have more than {LARGEST_TEXT >> 20} MiB")
+        yield str(one), content
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path, depth: int) -> Iterator[Path]:
+    if depth > DEEPEST_FOLDERS:
+        raise ConfigurationError(f"{folder} is more than {DEEPEST_FOLDERS} folders deep")
     try:
         for one in sorted(folder.iterdir()):
             if one.is_symlink() or one.name.startswith("."):
                 continue
             if one.is_dir():
-                yield from _files(one)
+                yield from _files(one, depth + 1)
             elif one.is_file():
                 yield one
     except OSError as error:
