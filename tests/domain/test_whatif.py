@@ -300,8 +300,22 @@ def kymas(draw: st.DrawFn) -> Json:
 
 
 catalogs = st.lists(metas() | templates(), max_size=8)
+COMPLETE = [
+    a_template(
+        module,
+        version,
+        requiresDowntime=version == "2.0.0",
+        labelled=BETA if (module, version) == ("nats", "1.1.0") else {},
+    )
+    for module in MODULES
+    for version in VERSIONS
+]
+"""The templates of every version, without which most modules would be in error."""
 fleets = st.builds(
-    lambda objects, people, windows: fleet(*objects, *people, windows=policy() if windows else None),
+    lambda complete, objects, people, windows: fleet(
+        *(COMPLETE if complete else ()), *objects, *people, windows=policy() if windows else None
+    ),
+    flags,
     catalogs,
     st.lists(kymas(), min_size=1, max_size=3),
     flags,

@@ -55,9 +55,7 @@ def planned_modules(fleet: FleetObjects, kyma: Kyma) -> list[PlannedModule]:
 def test_a_forecast_is_what_the_operator_plans_after_the_change(fleet: FleetObjects, change: CatalogChange) -> None:
     after = apply_change(fleet, change)
     found = {(one.runtime, one.module): one for one in foresee(fleet, change, NOW).entries}
-    mandatory = (
-        namespace_catalogs(fleet, [SPACE])[SPACE].mandatory | namespace_catalogs(after, [SPACE])[SPACE].mandatory
-    )
+    mandatory = {name for one in (fleet, after) for name in namespace_catalogs(one, [SPACE])[SPACE].mandatory}
     for key, raw in after.kymas.items():
         kyma = read_kyma(raw)
         assert isinstance(kyma, Kyma)
