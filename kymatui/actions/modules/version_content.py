@@ -75,9 +75,6 @@ class VersionReader:
             except KymatuiError as error:
                 unread.append(sanitize(f"{template.version}: {error}"))
                 continue
-            except RecursionError:
-                unread.append(f"{template.version}: its manifest is nested too deeply")
-                continue
             if found is not None:
                 return VersionContent(found.objects, default or found.default_cr, found.place)
         if not unread:

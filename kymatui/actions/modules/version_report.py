@@ -65,8 +65,6 @@ def compare_contents(
             impact = find_impact(connect(), old.objects, new.objects) if connect is not None else impact
         except KymatuiError as error:
             impact = Impact(unread=(f"affected objects: {error}",))
-        except RecursionError:  # the reader of YAML allows more levels than a comparison can follow
-            unread.append("the manifests are nested too deeply to be compared")
     return VersionReport(
         plain.templates,
         _ordered(sections),

@@ -15,6 +15,8 @@ from kymatui.helm.yaml.reading import documents
 LARGEST_TEXT: Final = 64 * 1024 * 1024
 MOST_OBJECTS: Final = 20_000
 DEEPEST_LISTS: Final = 8
+DEEPEST: Final = 200
+"""Levels of an object; CRDs of real modules have up to 60, and what compares and plans follows each by a call."""
 
 _MARK: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _EMPTY: Final = re.compile(rb"(?:[ \t\r]*(?:#[^\n]*|%[^\n]*)?(?:\n|\Z))*\Z")
@@ -58,7 +60,7 @@ def each_object(
             where = _Where(source, data, number)
             if only is not None and not _is_wanted(document, only):
                 continue
-            for one in _flatten(_as_json(document), where, 0, versioned):
+            for one in _flatten(_as_json(document, where), where, 0, versioned):
                 if only is not None and one["kind"] not in only:
                     continue
                 count += 1
@@ -178,13 +180,15 @@ def _kind_of(value: Any) -> str:
     return names.get(type(value), "something else")
 
 
-def _as_json(value: Any) -> Any:
-    """Return numbers as an API server parses Go's output: int64 if possible, else a float."""
+def _as_json(value: Any, where: _Where, depth: int = 0) -> Any:
+    """Return numbers as an API server parses Go's output: int64 if possible, else a float. Raise SourceError."""
     kind = value.__class__
+    if depth > DEEPEST:
+        raise where.error(f"it is nested in more than {DEEPEST} levels")
     if kind is dict:
-        return {key: _as_json(part) for key, part in value.items()}
+        return {key: _as_json(part, where, depth + 1) for key, part in value.items()}
     if kind is list:
-        return [_as_json(part) for part in value]
+        return [_as_json(part, where, depth + 1) for part in value]
     if kind is float and value.is_integer() and abs(value) < 1e18:
         return int(value)
     if kind is int and not _SMALLEST_INT <= value <= _LARGEST_INT:

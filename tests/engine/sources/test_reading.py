@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kymatui.engine.bundles.yaml_objects import SourceError, document_key, read_objects
+from kymatui.engine.bundles.yaml_objects import DEEPEST, SourceError, document_key, read_objects
 from kymatui.helm import dump_yaml
 
 
@@ -213,3 +213,14 @@ def test_an_empty_manifest_has_no_objects(shared: Path) -> None:
 def test_what_is_no_manifest_is_refused_with_its_line(shared: Path, name: str, words: str) -> None:
     with pytest.raises(SourceError, match=words):
         read_objects((shared / "kyma" / "raw-manifests" / name).read_bytes(), name)
+
+
+@pytest.mark.parametrize(("begin", "end"), [("[", "]"), ("{a: ", "}")])
+def test_an_object_has_a_deepest_level(begin: str, end: str) -> None:
+    def nested(levels: int) -> str:
+        return config_map("a", f"data: {begin * levels}{end * levels}")
+
+    assert names(nested(DEEPEST - 1)) == ["a"]
+    for levels in (DEEPEST + 1, 490, 5000):
+        with pytest.raises(SourceError, match=r"manifest\.yaml: document 1[:,].*(levels|max depth)"):
+            names(nested(levels))
