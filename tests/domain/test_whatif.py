@@ -247,6 +247,16 @@ def test_runtimes_in_different_channels_are_in_different_groups_because_the_reas
     assert [reason_words(one.example) for one in groups] == ["channel regular", "channel fast"]
 
 
+def test_runtimes_whose_reasons_read_alike_are_one_group_in_whatever_channel() -> None:
+    kymas = [
+        runtime("a", report("keda", "1.0.0")),
+        runtime("b", report("keda", "1.0.0", channel="fast"), active="fast"),
+    ]
+    state = fleet(keda(regular="1.0.0", fast="1.0.0"), *BASE[1:-1], *kymas)
+    (group,) = group_forecast(foresee(state, CatalogChange(restricted=frozenset({"keda"})), NOW))
+    assert (group.reason, len(group.runtimes)) == (ResultReason.SELECTOR_MISSING, 2)
+
+
 def test_moves_have_the_template_of_today_and_the_one_of_the_change() -> None:
     change = CatalogChange((keda(regular="1.1.0"), a_template("keda", "1.0.0", labelled={"new": "x"})))
     state = fleet(*BASE)

@@ -19,13 +19,21 @@ def two_versions(group: str, **fields: Json) -> Json:
     return crd
 
 
+def until_served(place: Place, gvk: GroupVersionKind) -> None:
+    def is_served() -> bool:
+        place.raw.forget_kinds()  # an unknown kind is else asked for again after ten seconds
+        return place.raw.kind(gvk) is not None
+
+    eventually(is_served, "the kind is served")
+
+
 def test_objects_of_what_goes_are_counted_by_effect(place: Place) -> None:
     place.make_namespace()
     text = {"type": "string"}
     crd = two_versions(place.group, size=text, colour=text)
     place.kubectl(crd)
     name, gvk = crd["metadata"]["name"], GroupVersionKind(place.group, "v1", "Widget")
-    eventually(lambda: place.raw.kind(gvk) is not None, "the kind is served")
+    until_served(place, gvk)
     old = {**custom(place.group, "Widget", "old", place.namespace, size="1"), "apiVersion": f"{place.group}/v1alpha1"}
     place.kubectl(old, manager="shop")
     place.kubectl(custom(place.group, "Widget", "new", place.namespace, colour="red"))
@@ -54,7 +62,7 @@ def test_what_may_not_be_listed_is_said_and_the_rest_is_read(place: Place) -> No
     crd = two_versions(place.group)
     place.kubectl(crd)
     gvk = GroupVersionKind(place.group, "v1", "Widget")
-    eventually(lambda: place.raw.kind(gvk) is not None, "the kind is served")
+    until_served(place, gvk)
     found = find_impact(place.connect(token="viewer"), {f"CustomResourceDefinition/{crd['metadata']['name']}": crd}, {})
     assert found.affected == ()
     (why,) = found.unread

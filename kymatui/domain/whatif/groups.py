@@ -10,6 +10,7 @@ from kymatui.domain.fleet.fleet_tracker import RuntimeKey
 from kymatui.domain.fleet.runtimes import Runtime, group_name
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.whatif.forecast import BY_RISK, Forecast, ModuleForecast
+from kymatui.domain.whatif.messages import reason_words
 from kymatui.domain.whatif.module_results import ResultKind, ResultReason
 
 GROUPS: Final = ("plan", "region", "platform-region", "channel", "account")
@@ -49,7 +50,9 @@ def group_forecast(forecast: Forecast, by: str = "") -> tuple[ForecastGroup, ...
     for entry in forecast.changed:
         group = _group_of(forecast.runtimes, entry, by)
         key = group, entry.module, entry.kind, entry.then.reason, entry.installed, entry.then.version
-        found.setdefault((key, entry.then.channel), []).append(entry)  # messages name the channel
+        # some reasons name a channel: rows that read alike are one, others are not
+        message = "" if entry.then.window is not None else reason_words(entry)
+        found.setdefault((key, message), []).append(entry)
     groups = [ForecastGroup(*key, tuple(entries), _first_window(entries)) for (key, _), entries in found.items()]
     return tuple(sorted(groups, key=lambda one: (one.group, BY_RISK.index(one.kind), one.module, -len(one.entries))))
 
