@@ -21,11 +21,21 @@ _IN_KUBECONFIG = frozenset(
 """Options of kubectl that name another cluster: plans, backups and read-only settings go by the context's name."""
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Names the value of an option once, as Python 3.13 does and older ones do not: `-o, --output FORMAT`."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
+
 class _Parser(argparse.ArgumentParser):
     """argparse exits with 2 on a usage error, but here 2 means findings; see `UsageError`."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
-        more.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        more.setdefault("formatter_class", _HelpFormatter)
         super().__init__(*args, **more)
         self._positionals.title = "arguments"
         self._words: list[str] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -285,5 +286,5 @@ def test_a_layer_is_the_same_in_whatever_pieces_it_is_read(tail: bytes, size: in
     pieces = [content[at : at + size] for at in range(0, len(content), size)]
     made = new_layer(lambda: iter(pieces), "a")
     stored = b"".join(made.chunks())
-    assert stored == (content if packed else gzip.compress(plain, 6, mtime=0))
+    assert stored == (content if packed else zlib.compress(plain, 6, wbits=31)), "the same on every Python"
     assert (made.digest, made.size, made.diff_id) == (digest_of(stored), len(stored), digest_of(plain))

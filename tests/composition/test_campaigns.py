@@ -65,4 +65,5 @@ def test_nothing_is_begun_after_a_failure(bad: frozenset[str], stop: str, expect
     campaign = Rehearsal(CampaignPace(canaries=1, at_once=2), bad, stop)
     ended = campaign.carry_out(LEGS, lambda leg: told.append(leg.runtime), threading.Event())
     assert [leg.outcome for leg in ended] == expected
-    assert told == [leg.runtime for leg in ended if leg.outcome in (D, F)]
+    assert told[:1] == [leg.runtime for leg in ended if leg.outcome in (D, F)][:1], "the canary"
+    assert sorted(told) == [leg.runtime for leg in ended if leg.outcome in (D, F)], "two at once end in any order"
