@@ -53,7 +53,7 @@ class DeletionResult:
 
     gone: tuple[ObjectRef, ...]
     kept: tuple[tuple[ObjectRef, str], ...]
-    words: str
+    message: str
     lost: tuple[ObjectRef, ...] = ()
 
 
@@ -175,7 +175,7 @@ class _DeletionRun:
             return
         self._saved = self._port.backup(self._request.backup, seen)
         if self._tell is not None:
-            self._tell(Progress(self._saved.words))
+            self._tell(Progress(self._saved.message))
 
     def _refuse_another(self, seen: DeletionState, *, has_begun: bool) -> None:
         """Raises OutdatedError where another installation is there than was displayed, RefusedError or PartlyDoneError
@@ -253,7 +253,7 @@ class _DeletionRun:
 
         def told(stage: EditProgress) -> None:
             if self._tell is not None:
-                self._tell(Progress(stage.words, waits=None if stage.finished else stage.actor))
+                self._tell(Progress(stage.message, waits=None if stage.finished else stage.actor))
 
         limit, unattended = self._request.timeout, self._unattended
         edits.follow(proposal, generation, self._changed, limit, told, self._cancel, unattended=unattended)

@@ -95,14 +95,14 @@ class JobReport:
         line = LogLine(self._jobs.now(), words, about)
         self._change(
             lambda job: append_log(
-                replace(job, words=words, done=done or job.done, total=total or job.total, waits_for=""), line
+                replace(job, message=words, done=done or job.done, total=total or job.total, waits_for=""), line
             )
         )
 
     def wait(self, what: str, actor: Actor = Actor.NOBODY) -> None:
         """What it waits for, and who has to act."""
         line = LogLine(self._jobs.now(), what, f"who acts: {actor.value}" if actor.value else "")
-        self._change(lambda job: append_log(replace(job, words="", waits_for=what, actor=actor), line))
+        self._change(lambda job: append_log(replace(job, message="", waits_for=what, actor=actor), line))
 
     def let_go(self, key: str) -> None:
         """Others may have that now: what waits behind this job for nothing else begins."""
@@ -111,10 +111,10 @@ class JobReport:
     def tell(self, progress: Progress) -> None:
         """What a run of the engine says of itself; give it as its `tell`."""
         if progress.waits is not None:
-            self.wait(progress.waits_for or progress.words, progress.waits)
+            self.wait(progress.waits_for or progress.message, progress.waits)
             return
-        about = str(progress.ref) if progress.ref is not None and str(progress.ref) not in progress.words else ""
-        self.say(progress.words, done=progress.done, total=progress.total, about=about)
+        about = str(progress.ref) if progress.ref is not None and str(progress.ref) not in progress.message else ""
+        self.say(progress.message, done=progress.done, total=progress.total, about=about)
 
     def _change(self, change: Callable[[Job], Job]) -> None:
         self._jobs.change(self._number, change)

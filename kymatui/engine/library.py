@@ -6,7 +6,7 @@
 
     cluster = open_cluster()                                  # the current context of the kubeconfig
     bundle = raw_yaml.from_path("module.yaml", name="module", namespace="module-system")
-    install(bundle, cluster, tell=lambda progress: print(progress.words))
+    install(bundle, cluster, tell=lambda progress: print(progress.message))
     assert check(bundle, cluster).ready
     uninstall("module", "module-system", cluster)
 

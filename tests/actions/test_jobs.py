@@ -63,7 +63,7 @@ def test_two_on_one_module_go_one_after_the_other_and_others_side_by_side() -> N
     assert seen.jobs[1].waits_for == "#1 work on keda (both change module keda)"
     assert seen.jobs[3].waits_for == "#1 work on keda"
     gate.open.set()
-    assert seen.until(lambda all_of: states(all_of) == ["done"] * 4)[0].words == "through"
+    assert seen.until(lambda all_of: states(all_of) == ["done"] * 4)[0].message == "through"
     assert jobs.wait(LONG)
 
 
@@ -103,8 +103,8 @@ def test_what_a_run_says_of_itself_is_seen() -> None:
     assert [step.state.value for step in job.steps] == ["done", "running"]
     gate.set()
     (job,) = seen.until(lambda all_of: all_of[0].is_over)
-    assert (job.state, job.words, job.hint) == (JobState.PARTLY, "half of it", "run the command again")
-    assert [line.words for line in job.log][:3] == ["apply", "created", "Keda a/b: not deleted yet, held by x"]
+    assert (job.state, job.message, job.hint) == (JobState.PARTLY, "half of it", "run the command again")
+    assert [line.message for line in job.log][:3] == ["apply", "created", "Keda a/b: not deleted yet, held by x"]
 
 
 def test_a_cancelled_job_ends_at_its_next_step_and_a_queued_one_never_begins() -> None:
@@ -116,7 +116,7 @@ def test_a_cancelled_job_ends_at_its_next_step_and_a_queued_one_never_begins() -
     assert states(seen.jobs) == ["stopping", "cancelled"]
     gate.open.set()
     assert states(seen.until(lambda all_of: all_of[0].is_over)) == ["cancelled", "cancelled"]
-    assert seen.jobs[0].words == "stopped before: behind the gate"
+    assert seen.jobs[0].message == "stopped before: behind the gate"
     jobs.cancel(first.number)
     assert states(jobs.all) == ["cancelled", "cancelled"]
 
@@ -131,7 +131,7 @@ def test_a_defect_in_a_job_ends_that_job_and_no_other() -> None:
     jobs.start(on("keda", broken))
     jobs.start(on("keda", lambda report: "well"))
     found = seen.until(lambda all_of: states(all_of) == ["failed", "done"])
-    assert (found[0].words, found[0].hint) == (
+    assert (found[0].message, found[0].hint) == (
         "ZeroDivisionError: division by zero",
         "this is a bug in kymatui; please report it",
     )

@@ -62,7 +62,7 @@ def main() -> None:
         told("CPU of kymatui", f"{time.process_time() - cpu:.1f} s")
         told("memory", f"{before} MB before, {memory()} MB after")
         told("outcomes", format_outcomes(legs))
-        told("for example", legs[0].words)
+        told("for example", legs[0].message)
 
 
 if __name__ == "__main__":

@@ -111,10 +111,10 @@ class Heard:
 
     def __init__(self) -> None:
         self.cancel = threading.Event()
-        self.words: list[str] = []
+        self.messages: list[str] = []
 
     def tell(self, progress: Progress) -> None:
-        self.words.append(progress.words)
+        self.messages.append(progress.message)
 
 
 def test_the_job_of_the_screen_saves_what_its_plan_says(stage: Stage) -> None:
@@ -134,7 +134,7 @@ def test_the_job_of_the_screen_saves_what_its_plan_says(stage: Stage) -> None:
     finally:
         session.close()
     is_whole(stage)
-    assert any(words.startswith("4 objects saved in") for words in heard.words)
+    assert any(words.startswith("4 objects saved in") for words in heard.messages)
 
 
 def test_what_cannot_be_saved_is_not_deleted_and_nothing_is_written(stage: Stage) -> None:

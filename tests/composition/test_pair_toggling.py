@@ -48,6 +48,6 @@ def test_a_runtime_that_is_connected_to_anew_is_not_one_that_lost_its_kyma(
 ) -> None:
     proposal = toggling(RUNTIME).propose(ModuleEdit(EditVerb.DISABLE, "keda"))
     now = toggling(runtime).standing(proposal)
-    assert (now.lost, now.finished) == (lost, False), now.words
+    assert (now.lost, now.finished) == (lost, False), now.message
     if words != "accepted":
-        assert now.words == words
+        assert now.message == words

@@ -118,7 +118,7 @@ def test_readiness_of_anything(value: Any) -> None:
         raw = {"apiVersion": "apps/v1", "kind": kind, "metadata": value, "spec": value, "status": value}
         assert check_readiness(raw, NOW).state in State
         assert klm_manager_state([raw], [value]) in State
-    assert check_readiness(value, NOW).words
+    assert check_readiness(value, NOW).message
 
 
 @given(st.text(max_size=20), JSON)

@@ -111,7 +111,7 @@ IGNORE, CREATE = "Ignore", "CreateAndDelete"
 def test_what_will_go_wrong_is_known_from_fields(seen: Snapshot, expected: list[RiskKind]) -> None:
     assert risks(seen) == expected
     problems = [one.message for one in row(seen).problems]
-    assert all(one.words in problems for one in row(seen).foreseen)
+    assert all(one.message in problems for one in row(seen).foreseen)
 
 
 def test_7_a_reported_version_is_not_believed_against_the_workload() -> None:
@@ -225,4 +225,4 @@ def test_an_unmanaged_module_is_released_only_when_reported(seen: Snapshot, expe
 def test_an_unmanaged_module_with_a_manifest_is_not_released() -> None:
     found = row(cluster({"managed": False}, state="Unmanaged", made=made(CREATE)))
     (risk,) = (one for one in found.foreseen if one.risk is RiskKind.STILL_RELEASING)
-    assert unreleased_words(found.reports.kyma, found.foreseen) == risk.words
+    assert unreleased_words(found.reports.kyma, found.foreseen) == risk.message

@@ -70,7 +70,7 @@ def test_how_it_ended_is_told_by_what_was_raised(
     one = end_job(enter_step(start_job(job(steps=THREE), 1.0), "write", 2.0), 5.0, outcome)
     assert (one.state, one.is_over, one.elapsed(99.0)) == (state, True, 4.0)
     assert [word for _, word in steps(one)] == at_the_end
-    assert one.log[-1].words == f"{state.value}: {outcome}"
+    assert one.log[-1].message == f"{state.value}: {outcome}"
 
 
 def test_progress_is_whole_steps_and_a_part_of_the_present_one() -> None:

@@ -105,7 +105,7 @@ def test_what_follows_from_a_label_is_waited_for(
     proposal = replace(propose_labels(BEFORE, {LABEL_BETA: None}, NOW), goes=(COPY,))
     assert [(one.module, one.uninstalls) for one in proposal.effects] == [("mod", True)]
     stage = track_label_edit(proposal, now, build_catalog(now, NOW), plan(copy) if copy is not None else None)
-    assert words in stage.words
+    assert words in stage.message
     assert ("finished" if stage.finished else "lost" if stage.lost else "") == ended
 
 
@@ -114,7 +114,7 @@ def test_what_a_label_brings_is_waited_for_until_it_is_ready() -> None:
     proposal = propose_labels(before, {LABEL_BETA: "true"}, NOW)
     unready = replace(before, kymas=after.kymas)
     assert not track_label_edit(proposal, unready, build_catalog(unready, NOW), None).finished
-    assert track_label_edit(proposal, after, build_catalog(after, NOW), None).words.endswith("; mod 1.0.0 is ready")
+    assert track_label_edit(proposal, after, build_catalog(after, NOW), None).message.endswith("; mod 1.0.0 is ready")
 
 
 def test_labels_of_a_runtimes_own_kyma_are_nobodys_concern() -> None:

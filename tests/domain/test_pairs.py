@@ -457,7 +457,7 @@ def test_12_a_label_that_comes_brings_them(world: World) -> None:
     found = preview_label_effects(world.pair(), {BETA: "true"}, NOW)
     assert found is not None
     assert {entry.ref.name for entry in found.offered} == {"keda", "keda-1.0.0"}
-    assert [(effect.module, effect.words) for effect in found.effects] == [("keda", "is installed (1.0.0)")]
+    assert [(effect.module, effect.message) for effect in found.effects] == [("keda", "is installed (1.0.0)")]
 
 
 def test_a_module_that_nobody_asked_for_is_not_uninstalled(world: World) -> None:

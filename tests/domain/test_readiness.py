@@ -101,7 +101,7 @@ UNAVAILABLE_NOW = condition("Available", "False", "MinimumReplicasUnavailable", 
 )
 def test_deployments(raw: Json, state: str, words: str) -> None:
     found = check_readiness(raw, NOW)
-    assert (found.state, found.words) == (state, words)
+    assert (found.state, found.message) == (state, words)
 
 
 def sts(wanted: int = 1, age: float = 86400.0, **status: Any) -> Json:
@@ -218,12 +218,12 @@ CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 )
 def test_other_kinds(raw: Json, state: str, words: str) -> None:
     found = check_readiness(raw, NOW)
-    assert (found.state, found.words) == (state, words)
+    assert (found.state, found.message) == (state, words)
 
 
 def test_a_deletion_comes_first() -> None:
     raw = deployment("mod", "1.0.0", deletionTimestamp=stamp(1), finalizers=["a/b"])
-    assert check_readiness(raw, NOW).words == "being deleted (finalizers: a/b)"
+    assert check_readiness(raw, NOW).message == "being deleted (finalizers: a/b)"
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def proposal(verb: EditVerb, channel: str | None = None, policy: Policy | None =
 
 
 def effects(found: EditProposal) -> dict[str, str]:
-    return {effect.module: effect.words for effect in found.effects}
+    return {effect.module: effect.message for effect in found.effects}
 
 
 def operations(edit: KymaEdit | None) -> list[tuple[str, str]]:
@@ -197,7 +197,7 @@ def test_a_channel_with_a_lower_version_changes_nothing_and_says_so() -> None:
     assert not found.is_refused
     (effect,) = found.effects
     words = "stays at 1.3.1, which is newer than channel slow (1.2.0) and never downgraded automatically"
-    assert (effect.kind, effect.words) == (EffectKind.HELD_BACK, words)
+    assert (effect.kind, effect.message) == (EffectKind.HELD_BACK, words)
     assert any(
         "never downgraded automatically; to downgrade, delete the module and enable it again" in text
         for text in found.warnings

@@ -109,7 +109,7 @@ def test_the_state_of_a_manifest_is_what_it_reports() -> None:
     broken = b.manifest("keda", "1.0.0", "Error")
     broken["status"]["conditions"] = [{"type": "Resources", "status": "False", "reason": "NotReady", "message": "no"}]
     found = grown(snapshot(manifests=(broken,))).roots[0]
-    assert (found.state, found.words) == (State.ERROR, "NotReady: no")
+    assert (found.state, found.message) == (State.ERROR, "NotReady: no")
 
 
 def test_a_malformed_manifest_is_shown_as_malformed_with_the_reason() -> None:
@@ -117,7 +117,7 @@ def test_a_malformed_manifest_is_shown_as_malformed_with_the_reason() -> None:
     assert row is not None
     odd = {**b.manifest("keda", "1.0.0"), "spec": "text"}
     found = build_tree(row, index_objects(snapshot(manifests=(odd,)), ReadCache()), b.NOW)
-    assert (found.roots[0].sight, found.roots[0].words) == (ObjectVisibility.MALFORMED, "spec is not an object")
+    assert (found.roots[0].sight, found.roots[0].message) == (ObjectVisibility.MALFORMED, "spec is not an object")
 
 
 def test_owners_that_own_each_other_are_shown_once() -> None:
@@ -130,7 +130,7 @@ def test_owners_that_own_each_other_are_shown_once() -> None:
 def test_a_chain_without_an_end_ends() -> None:
     chain = tuple(owned("Pod", f"p{n}", f"u{n}", f"u{n - 1}" if n else "d") for n in range(MAX_DEPTH * 100))
     found = grown(snapshot(owned=chain))
-    assert "too deep" in node(found, f"p{MAX_DEPTH - 1}").words
+    assert "too deep" in node(found, f"p{MAX_DEPTH - 1}").message
 
 
 @pytest.mark.parametrize(

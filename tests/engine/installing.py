@@ -42,10 +42,10 @@ def plan(place: Place, what: Bundle | Intent, *, cluster: Cluster | None = None)
 class Told:
     """What a run told."""
 
-    words: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
 
     def __call__(self, progress: Progress) -> None:
-        self.words.append(progress.words)
+        self.messages.append(progress.message)
 
 
 def apply(

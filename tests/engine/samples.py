@@ -111,7 +111,7 @@ class Samples:
     def _config(self, version: int) -> Json:
         """Of one install; the other with the same chart keeps the chart's own values."""
         flags = "CreateNamespace=true,Namespace=elsewhere"
-        overrides = f"replicaCount={2 + version},podAnnotations.words=x\\,y"
+        overrides = f"replicaCount={2 + version},podAnnotations.message=x\\,y"
         return {"name": "from-repository", "clientConfig": flags, "overrides": overrides}
 
     def layered_kustomization(self) -> Json:

@@ -121,7 +121,7 @@ def test_hooks_run_by_weight_and_go_by_their_policies(place: Place) -> None:
     )
     told = Told()
     install(place, chart(place, make.config_map("a"), hooks=hooks), told=told)
-    ran = [words.rpartition(" ")[2] for words in told.words if " hook " in words]
+    ran = [words.rpartition(" ")[2] for words in told.messages if " hook " in words]
     assert ran == ["first", "second", "after"]
     assert place.get(JOB, "Job", "first") is None
     assert place.get(JOB, "Job", "second") is not None

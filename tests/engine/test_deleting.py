@@ -150,7 +150,7 @@ def test_a_finalizer_that_nobody_removes_is_named_with_its_owner_and_the_manager
         PartlyDoneError, match=rf"Thing .*/default, blocked by finalizer {place.group}/cleanup \(set by kymatui\)"
     ):
         remove(place, limits=IMPATIENT, told=told)
-    assert any("waiting for the deletion of Thing" in words for words in told.words)
+    assert any("waiting for the deletion of Thing" in words for words in told.messages)
     assert place.get("apps/v1", "Deployment", "manager") is not None
     place.release(ObjectRef(GroupVersionKind(place.group, "v1", "Thing"), place.namespace, "default"))
     remove(place)

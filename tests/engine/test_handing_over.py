@@ -145,4 +145,4 @@ def test_what_somebody_else_deleted_is_told_and_what_somebody_installed_anew_is_
         assert now is not None
         ended = module_deletion.uninstall_module(replace(now, lost=(gone,)), run, DeletionConsent(now.accepted))
     assert ended.lost == (gone,)
-    assert f"{gone} was already deleted by another client" in told.words
+    assert f"{gone} was already deleted by another client" in told.messages

@@ -66,8 +66,8 @@ def test_instances_wait_for_the_webhooks_that_judge_them(place: Place) -> None:
     told = Told()
     what = bundle(place, *module(place), webhook)
     install(place, what, told=told)
-    written = [words for words in told.words if words.endswith("written")]
-    waited = next(number for number, words in enumerate(told.words) if "waiting for Deployment" in words)
-    assert waited < told.words.index(next(words for words in written if words.startswith("Thing")))
+    written = [words for words in told.messages if words.endswith("written")]
+    waited = next(number for number, words in enumerate(told.messages) if "waiting for Deployment" in words)
+    assert waited < told.messages.index(next(words for words in written if words.startswith("Thing")))
     assert plan(place, what).changes_nothing
     place.raw.delete(read_ref(webhook))

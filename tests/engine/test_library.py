@@ -44,7 +44,7 @@ def test_the_example_of_the_library(place: Place, tmp_path: Path) -> None:
     told = Told()
     module = raw_yaml.from_path(tmp_path / "module.yaml", name="module", namespace=place.namespace)
     install(module, place.cluster, options=Options(tell=told, limits=LIMITS))
-    assert told.words
+    assert told.messages
     assert check(module, place.cluster).ready
     uninstall("module", place.namespace, place.cluster, options=OPTIONS)
     assert not check(module, place.cluster).installed
@@ -126,7 +126,7 @@ class KeptObjects:
         self.saved[body["metadata"]["uid"]] = body
 
     @property
-    def words(self) -> str:
+    def message(self) -> str:
         return f"{len(self.saved)} objects"
 
     def names(self) -> set[str]:

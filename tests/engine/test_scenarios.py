@@ -217,8 +217,8 @@ def test_who_has_made_but_the_namespace_when_somebody_else_was_faster_is_outdate
 
     class Overtaken(Told):
         def __call__(self, progress: Progress) -> None:
-            if not self.words and progress.words.startswith("Namespace"):
-                self.words.append(progress.words)
+            if not self.messages and progress.message.startswith("Namespace"):
+                self.messages.append(progress.message)
                 install(what, place.raw, options=OPTIONS)
 
     with pytest.raises(OutdatedError, match="another client has changed module since the plan"):
@@ -244,7 +244,7 @@ def test_an_unready_module_says_why_in_words(place: Place) -> None:
     broken = bundle(place, make.deployment("d", image="registry.example/broken:1.0.0"))
     with pytest.raises(PartlyDoneError, match=r"Deployment .*/d is not ready: 0 of 1 pods available"):
         install(broken, place.cluster, options=replace(IMPATIENT, tell=told))
-    assert any("waiting for Deployment" in words for words in told.words)
+    assert any("waiting for Deployment" in words for words in told.messages)
     install(bundle(place, make.deployment("d")), place.cluster, options=OPTIONS)
     assert check(bundle(place, make.deployment("d")), place.cluster).ready
 

@@ -97,7 +97,7 @@ def test_an_object_created_while_others_are_deleted_stops_the_deletion_before_th
     found = displayed(place)
 
     def meddle(progress: Progress) -> None:
-        if progress.words.startswith("deleting Thing") and not has_thing(place, "late"):
+        if progress.message.startswith("deleting Thing") and not has_thing(place, "late"):
             place.kubectl(thing(place, "late"))
 
     with pytest.raises(PartlyDoneError, match=rf"Thing .*/late, {LATER}.*1 object deleted"):
@@ -165,9 +165,9 @@ def test_a_pruned_definition_stays_for_an_instance_created_while_the_others_are_
         is_saved = False
 
         @property
-        def words(self) -> str:
+        def message(self) -> str:
             self.is_saved = True
-            return super().words
+            return super().message
 
         def holds(self, uid: str, resource_version: str) -> bool:
             if self.is_saved and not has_thing(place, "late"):

@@ -43,7 +43,7 @@ def test_objects_of_what_goes_are_counted_by_effect(place: Place) -> None:
     assert find_impact(place.cluster, {key: crd}, {key: crd}).affected == ()
     gone = find_impact(place.cluster, {key: crd}, {})
     assert gone.affected == (Affected(VersionEffect.KIND_REMOVED, name, "", (refs["new"], refs["old"])),)
-    assert gone.affected[0].words == f"2 objects: {place.namespace}/new, {place.namespace}/old"
+    assert gone.affected[0].message == f"2 objects: {place.namespace}/new, {place.namespace}/old"
 
     (kept, _) = two_versions(place.group, size=text)["spec"]["versions"]
     after = {**crd, "spec": {**crd["spec"], "versions": [kept]}}

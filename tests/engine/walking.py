@@ -176,7 +176,7 @@ def by_library(subject: Subject, cluster: KubeCluster) -> set[str]:
         install(bundle, cluster, options=options)
         report = check(bundle, cluster, options=options)
         if not (report.consistent and report.ready):
-            waiting = [f"{one.ref}: {one.words}" for one in report.readiness if not one.ready]
+            waiting = [f"{one.ref}: {one.message}" for one in report.readiness if not one.ready]
             raise Trouble(f"version {version + 1} does not check clean: {report.drifts} {waiting}"[:600])
     found = uninstall(bundle.name, bundle.namespace, cluster, options=options)
     if found is None:

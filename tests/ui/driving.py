@@ -93,4 +93,4 @@ def cell(app: KymatuiApp, key: str, column: str) -> str:
 
 def text(app: KymatuiApp, selector: str) -> str:
     found = app.screen.query_one(selector)
-    return found.words if isinstance(found, Facts) else str(found.render())
+    return found.plain_text if isinstance(found, Facts) else str(found.render())

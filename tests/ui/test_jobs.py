@@ -94,7 +94,7 @@ async def test_a_job_is_followed_from_everywhere_and_outlives_its_screen(pilot: 
     assert isinstance(app.screen, CatalogScreen)
     deletion.go_on.set()
     await until(pilot, lambda: not app.desk.going)
-    assert [one.words for one in app.desk.jobs] == ["27 deleted", "27 deleted"]
+    assert [one.message for one in app.desk.jobs] == ["27 deleted", "27 deleted"]
     assert app.screen.query_one(TopLine).facts.jobs == ""
 
 
@@ -191,7 +191,7 @@ async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(mo
         app.shown.command_line.run("resume api-gateway")
         await until(pilot, lambda: bool(app.desk.jobs) and app.desk.jobs[0].is_over)
         (job,) = app.desk.jobs
-        assert (job.title[:8], job.state, job.words) == (
+        assert (job.title[:8], job.state, job.message) == (
             "resume: ",
             JobState.DONE,
             "api-gateway 3.4.1 is ready",
@@ -217,7 +217,7 @@ def test_who_looks_at_something_else_is_told_how_a_job_goes_on_and_is_stopped() 
     job = Job(7, "delete keda", state=JobState.RUNNING, began=1_000.0, log=(LogLine(1_360.0, "begun"),))
     ways = "(continues in the background; J opens it, ctrl-x stops it)"
     assert (
-        background_job_line(replace(job, words="deleting cart"), 1_420.0)
+        background_job_line(replace(job, message="deleting cart"), 1_420.0)
         == f"#7 delete keda: deleting cart, 7m so far {ways}"
     )
     waits = replace(job, waits_for="Keda a/b: still there", actor=Actor.MANAGER)

@@ -100,7 +100,7 @@ async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_
 
         def once_begun(work: Callable[[], object]) -> Callable[[JobReport, Any], None]:
             def late(self: JobReport, progress: Any) -> None:
-                if progress.words == "upgrade registry-proxy":
+                if progress.message == "upgrade registry-proxy":
                     monkeypatch.setattr(JobReport, "tell", real)
                     work()
                 real(self, progress)

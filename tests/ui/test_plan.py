@@ -98,7 +98,7 @@ async def test_what_must_be_agreed_to_is_ticked_and_typed_before_anybody_is_aske
     assert asked.answers == [PreviewAnswer(PreviewVerdict.ACCEPTED, frozenset({"force", "prune"}))]
 
 
-TICKS = tuple(replace(PREVIEW.consents[0], id=name, words=name, typed="") for name in ("one", "two"))
+TICKS = tuple(replace(PREVIEW.consents[0], id=name, message=name, typed="") for name in ("one", "two"))
 
 
 @pytest.mark.parametrize("tabs", [0, 1], ids=["from the objects", "from the difference"])

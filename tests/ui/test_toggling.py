@@ -109,7 +109,7 @@ class Person:
         await self.until(lambda: (job := self.app.desk.find(number)) is not None and job.is_over)
         job = self.app.desk.find(number)
         assert job is not None
-        return f"{job.state.value}: {job.words}"
+        return f"{job.state.value}: {job.message}"
 
     def lines(self) -> list[str]:
         """The plan, as it stands there."""

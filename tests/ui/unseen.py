@@ -122,7 +122,7 @@ async def accept(person: Person) -> str:
     if screen in person.app.screen_stack:
         return screen.why_off("accept")
     await person.until(lambda: not person.app.desk.busy and not person.app.desk.going)
-    return json.dumps([f"{job.state.value}: {job.words}" for job in person.app.desk.jobs] + person.app.problems)
+    return json.dumps([f"{job.state.value}: {job.message}" for job in person.app.desk.jobs] + person.app.problems)
 
 
 # the flows

@@ -74,7 +74,7 @@ class ModuleFollower:
             live = self._cluster.get(ref)
             found = check_readiness(live, time.time()) if live is not None else None
             ready = found is not None and found.ready
-            words = "ready" if ready else found.words if found is not None else "missing"
+            words = "ready" if ready else found.message if found is not None else "missing"
             waiting += not ready
             if self._states.get(ref) != words and not (ready and ref not in self._states):
                 self._tell(f"{ref}: {words}")

@@ -86,7 +86,7 @@ class ManifestLeg:
     proposal: ManifestProposal | None = None
     refusal: KymatuiError | None = None
     failure: KymatuiError | None = None
-    words: str = ""
+    message: str = ""
 
     @property
     def is_same(self) -> bool:
@@ -157,12 +157,12 @@ class ManifestAction:
                 now[at] = replace(leg, failure=error)
                 continue
             controls.wrote(leg.proposal)
-            now[at] = replace(leg, words=f"{leg.proposal.ref} is written; the operator continues")
+            now[at] = replace(leg, message=f"{leg.proposal.ref} is written; the operator continues")
         for at, made in written.items() if controls.wait else ():
             proposal = now[at].proposal
             assert proposal is not None
             try:
-                now[at] = replace(now[at], words=self._follow(proposal, made, controls, deadline))
+                now[at] = replace(now[at], message=self._follow(proposal, made, controls, deadline))
             except KymatuiError as error:
                 now[at] = replace(now[at], failure=error)
                 if isinstance(error, CancelledError):
@@ -186,7 +186,7 @@ class ManifestAction:
             operator = operator_of(self.cluster)
             if not operator.works:
                 said = "no kymatui operator runs for the control plane"
-                yield f"{said} ({operator.words}); enable it in the Kyma, or install it directly"
+                yield f"{said} ({operator.message}); enable it in the Kyma, or install it directly"
                 return
         row = build_catalog(snapshot, time.time()).row(module)
         if row is None or not self.versions(module):
@@ -299,14 +299,14 @@ class ManifestAction:
             now = track_manifest(self._live(proposal, written[0]), *written)
             if now.lost:
                 hint = f"run `kymatui module {proposal.module}`"
-                raise PartlyDoneError(f"the Manifest was written; {now.words}", hint=hint)
+                raise PartlyDoneError(f"the Manifest was written; {now.message}", hint=hint)
             if now.finished:
-                return now.words
+                return now.message
             if now != last:
                 controls.tell(now)
                 last = now
             if time.monotonic() >= deadline:
-                words = f"the Manifest is written, but not applied within {controls.timeout:g} s: {now.words}"
+                words = f"the Manifest is written, but not applied within {controls.timeout:g} s: {now.message}"
                 raise PartlyDoneError(words, hint=f"run `kymatui module {proposal.module}`")
             if controls.cancel.is_set():
                 raise CancelledError("the Manifest is written; the operator continues")

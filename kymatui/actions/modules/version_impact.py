@@ -60,7 +60,7 @@ class Affected:
         return _LABELS[self.effect]
 
     @property
-    def words(self) -> str:
+    def message(self) -> str:
         """Return the number of objects, the first of them, and who writes them."""
         names = [f"{ref.namespace}/{ref.name}" if ref.namespace else ref.name for ref in self.objects[:_EXAMPLES]]
         more = f", … {len(self.objects) - _EXAMPLES} more" if len(self.objects) > _EXAMPLES else ""

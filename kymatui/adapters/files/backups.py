@@ -115,10 +115,10 @@ class BackupFile:
         return sum(body.get("kind") == "Secret" for body in self._bodies.values())
 
     @property
-    def words(self) -> str:
-        return self.words_with(0)
+    def message(self) -> str:
+        return self.message_with(0)
 
-    def words_with(self, others: int) -> str:
+    def message_with(self, others: int) -> str:
         """Return what is saved here, with `others` objects saved in another file."""
         left_out = f" (without the data of {format_count(self.secrets, 'Secret')})" if self.secrets else ""
         return f"{format_count(self.count + others, 'object')} saved in {self._path}{left_out}"
@@ -151,8 +151,8 @@ class DeletionBackup:
     manifest: BackupFile
 
     @property
-    def words(self) -> str:
-        return self.own.words_with(self.manifest.count if self.manifest is not self.own else 0)
+    def message(self) -> str:
+        return self.own.message_with(self.manifest.count if self.manifest is not self.own else 0)
 
 
 def save_deletion(path: Path, seen: DeletionState, cluster: Cluster, manifests_on: Cluster) -> DeletionBackup:

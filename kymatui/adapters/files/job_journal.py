@@ -118,7 +118,7 @@ def _left(entries: Iterable[JournalEntry]) -> Iterator[InterruptedJob]:
         last[entry.on] = entry
     for entry in last.values():
         if entry.mark is JournalMark.BEGUN and is_dead(entry.run):
-            title, given = _words(entry.words)
+            title, given = _words(entry.message)
             yield InterruptedJob(JobPurpose(entry.what, tuple(entry.on.split(",")), given), title, entry.time)
 
 

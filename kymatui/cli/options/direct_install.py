@@ -314,8 +314,8 @@ class ProgressPrinter:
     def __call__(self, progress: Progress) -> None:
         counts = progress.total and progress.done and progress.waits is None
         count = f"[{progress.done}/{progress.total}] " if counts else ""
-        about = f" {progress.ref}" if progress.ref is not None and str(progress.ref) not in progress.words else ""
-        line = f"  {count}{sanitize(progress.words)}{about}{waiting_note(progress.words, progress.waits)}"
+        about = f" {progress.ref}" if progress.ref is not None and str(progress.ref) not in progress.message else ""
+        line = f"  {count}{sanitize(progress.message)}{about}{waiting_note(progress.message, progress.waits)}"
         with self._lock:
             if line != self._last:
                 say(line, sys.stderr)

@@ -91,8 +91,8 @@ def action_words(toggles: Sequence[ModuleEdit]) -> str:
 
 def print_stage(stage: EditProgress, about: str = "") -> None:
     """How far what follows from an edit is, on standard error; `about` comes first."""
-    waits = "" if stage.finished else waiting_note(stage.words, stage.actor)
-    say(f"  {about}{sanitize(stage.words)}{waits}", sys.stderr)
+    waits = "" if stage.finished else waiting_note(stage.message, stage.actor)
+    say(f"  {about}{sanitize(stage.message)}{waits}", sys.stderr)
 
 
 def is_in_progress(args: argparse.Namespace, toggling: ClusterKymaEdits, proposal: EditProposal) -> bool:
@@ -120,7 +120,7 @@ def plan_json(
     cluster: str,
     proposal: EditProposal,
     outcome: str,
-    words: str,
+    message: str,
     *,
     refusals: Sequence[str],
     uninstalls: Sequence[Mapping[str, Any]],
@@ -139,10 +139,10 @@ def plan_json(
         "refusals": list(refusals),
         "warnings": list(proposal.warnings),
         "outcome": outcome,
-        "words": words,
+        "words": message,
     }
 
 
 def effects_json(effects: Sequence[Effect]) -> list[dict[str, str]]:
     """What becomes of each module; `kind` is for programs, `words` for people."""
-    return [{"module": one.module, "kind": one.kind.value, "words": one.words} for one in effects]
+    return [{"module": one.module, "kind": one.kind.value, "words": one.message} for one in effects]

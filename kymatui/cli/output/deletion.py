@@ -23,7 +23,7 @@ def deletion_text(seen: DeletionState, form: str, *, is_refused: bool = False) -
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
     draw = markdown if form == "md" else table
-    parts = [f"{seen.module} {seen.installed}".strip() + f": {seen.charge.words}"]
+    parts = [f"{seen.module} {seen.installed}".strip() + f": {seen.charge.message}"]
     if seen.manifest is not None and seen.control:
         goes = "is deleted last, after the module's objects in the runtime"
         parts.append(f"on {sanitize(seen.control)}: {seen.manifest} {seen.reported_by_manifest}".rstrip() + f" {goes}")
@@ -118,7 +118,7 @@ def deletion_json(
         "warning": seen.warning or seen.advice or None,
         "foreseen": list(seen.foreseen),
         "stations": [
-            {"title": one.title, "progressed": one.progressed.value, "words": one.words}
+            {"title": one.title, "progressed": one.progressed.value, "words": one.message}
             for one in deletion_stages(seen)
         ],
         **remaining_json(seen),

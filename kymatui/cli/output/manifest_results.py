@@ -63,7 +63,7 @@ class OneManifest:
         """Raises what kept it from its end."""
         (leg,) = legs
         if leg.failure is None:
-            return self.show(legs, "done" if self.args.wait else "written", leg.words)
+            return self.show(legs, "done" if self.args.wait else "written", leg.message)
         if self.args.output != "table":
             self.show(legs, "unfinished")
         raise leg.failure
@@ -120,7 +120,7 @@ class SeveralManifests:
                 self.show(legs, "unfinished")
             raise stopped
         whole = "done" if self.args.wait else "written"
-        said = "\n".join(sanitize(leg.words) for leg in legs if leg.words and leg.failure is None)
+        said = "\n".join(sanitize(leg.message) for leg in legs if leg.message and leg.failure is None)
         self.show(legs, "unfinished" if failed else whole, said or "no module is done")
         if failed:
             why = "; ".join(f"{leg.module}: {leg.failure}" for leg in failed)
@@ -174,7 +174,7 @@ def _proposal_text(proposal: ManifestProposal, form: str) -> str:
     parts = [(markdown if form == "md" else table)(("ACTION", "OBJECT", "MODULE"), rows)]
     parts.append("\n".join(sanitize(line) for line in proposal.diff))
     if not proposal.operator.works:
-        parts.append(f"warning: no effect until you start `kymatui operator` ({sanitize(proposal.operator.words)})")
+        parts.append(f"warning: no effect until you start `kymatui operator` ({sanitize(proposal.operator.message)})")
     return "\n\n".join(parts)
 
 
@@ -187,6 +187,6 @@ def _proposal_json(proposal: ManifestProposal, outcome: str) -> dict[str, Any]:
         "installed": (proposal.live.version or None) if proposal.live is not None else None,
         "manifest": proposal.body,
         "conflicts": list(proposal.owners),
-        "operator": proposal.operator.words or None,
+        "operator": proposal.operator.message or None,
         "outcome": outcome,
     }

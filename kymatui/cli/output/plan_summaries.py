@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def edit_summary(edits: Iterable[tuple[EditProposal, bool]], uninstalls: Iterable[Uninstall]) -> str:
     """Return the summary of edits, each with whether it is refused: entries, modules, and objects to delete."""
     some = list(edits)
-    effects = {(one.module, one.words): one for proposal, _ in some for one in proposal.effects}
+    effects = {(one.module, one.message): one for proposal, _ in some for one in proposal.effects}
     entries = ["refused" if refused else "same" if proposal.is_done else "change" for proposal, refused in some]
     return summarize_actions([*entries, *_effects(effects.values()), *_deleted_first(uninstalls)])
 

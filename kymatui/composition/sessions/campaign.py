@@ -130,7 +130,7 @@ class Campaign:
         blocking = tuple(str(ref) for one in found for ref in one.blocking)
         said = [f"{one.refusal} ({one.refusal.hint})" for one in found if one.refusal is not None]
         if said:
-            return replace(leg, outcome=CampaignOutcome.REFUSED, words="; ".join(said), blocking=blocking)
+            return replace(leg, outcome=CampaignOutcome.REFUSED, message="; ".join(said), blocking=blocking)
         self._uninstalls[leg.runtime] = found
         return replace(leg, blocking=blocking)
 
@@ -143,13 +143,13 @@ class Campaign:
         """Of a Kyma that says so already, whether what it sets off has come to its end: a failure is none the less one
         because the edit was made by an earlier run."""
         if not proposal.known:
-            return replace(leg, words="not requested in the Kyma, and not in the catalog", is_known=False)
+            return replace(leg, message="not requested in the Kyma, and not in the catalog", is_known=False)
         now = toggling.standing(proposal)
         if now.finished:
             return leg
         if leg.runtime in self._begun and self._pace.wait:
-            return replace(leg, outcome=CampaignOutcome.UNDER_WAY, words=f"edited by an earlier run; {now.words}")
-        return replace(leg, words=f"{leg.words}; {now.words}")
+            return replace(leg, outcome=CampaignOutcome.UNDER_WAY, message=f"edited by an earlier run; {now.message}")
+        return replace(leg, message=f"{leg.message}; {now.message}")
 
     def _opened(self, plane: ControlPlane, name: str) -> PairSession:
         session = PairSession(plane.home, _key(name), self._options, plane=plane)
@@ -217,7 +217,7 @@ class Campaign:
         try:
             session = self._opened(plane, leg.runtime)
         except KymatuiError as error:
-            return replace(leg, outcome=CampaignOutcome.FAILED, words=f"no changes made: {error}")
+            return replace(leg, outcome=CampaignOutcome.FAILED, message=f"no changes made: {error}")
         changed = threading.Event()
         session.start_telling(changed.set)
         try:
@@ -225,7 +225,7 @@ class Campaign:
                 return self._followed(leg, edits_of(session), changed, cancel, book)
             return self._run(leg, edits_of(session), changed, cancel, book)
         except KymatuiError as error:
-            return replace(leg, outcome=CampaignOutcome.FAILED, words=str(error))
+            return replace(leg, outcome=CampaignOutcome.FAILED, message=str(error))
         finally:
             session.close()
 
@@ -269,7 +269,7 @@ class Campaign:
             raise
         if not self._pace.wait:
             book.done(leg.runtime)
-            return replace(leg, outcome=CampaignOutcome.ACCEPTED, words="the Kyma is edited")
+            return replace(leg, outcome=CampaignOutcome.ACCEPTED, message="the Kyma is edited")
         return self._until_done(leg, toggling, proposal, generation, changed, cancel, book)
 
     def _until_done(
@@ -286,7 +286,7 @@ class Campaign:
             started = [StartedEdit(proposal, generation)]
             (end,) = toggling.follow_all(started, changed, self._pace.timeout, lambda *_: None, cancel, unattended=True)
         except CancelledError as error:
-            return replace(leg, outcome=CampaignOutcome.ACCEPTED, words=str(error))
+            return replace(leg, outcome=CampaignOutcome.ACCEPTED, message=str(error))
         except KymatuiError:
             book.failed(leg.runtime)
             raise
@@ -295,7 +295,7 @@ class Campaign:
             raise PartlyDoneError(end.failed)
         book.done(leg.runtime)
         return replace(
-            leg, outcome=CampaignOutcome.STAYS if end.stage.held else CampaignOutcome.DONE, words=end.stage.words
+            leg, outcome=CampaignOutcome.STAYS if end.stage.held else CampaignOutcome.DONE, message=end.stage.message
         )
 
 
@@ -313,7 +313,7 @@ def _key(name: str) -> RuntimeKey:
 
 def _leg(name: str, proposal: EditProposal) -> CampaignStep:
     lines = proposal.edit.lines() if proposal.edit is not None else ()
-    effects = tuple(f"{effect.module} {effect.words}" for effect in proposal.effects)
+    effects = tuple(f"{effect.module} {effect.message}" for effect in proposal.effects)
     if proposal.is_refused:
         return CampaignStep(name, CampaignOutcome.REFUSED, "; ".join(proposal.refusals), lines)
     if proposal.is_done:

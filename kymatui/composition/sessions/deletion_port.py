@@ -128,7 +128,7 @@ class SessionDeletions:
             default=next((one for one in counted.ours if not one.applied), None),
             requested=request is not None and made.charge is ManagedBy.KYMA,
             reported=report.state if report is not None else "",
-            foreseen=tuple(one.words for one in row.foreseen),
+            foreseen=tuple(one.message for one in row.foreseen),
             by_hand=Policy.IGNORE in effective_policies(request, world.manifests.get(row.name)),
             manager=row.manager,
             runs=row.readiness is not None and row.readiness.state is State.READY,

@@ -319,15 +319,15 @@ class _Watch:
             self._last[at] = now
         made = "the Kyma is edited" if self._edited[at] else "no changes made"
         if now.finished:
-            return EditOutcome(now, f"{made}; {now.words}" if now.held else "")
+            return EditOutcome(now, f"{made}; {now.message}" if now.held else "")
         if now.lost:
-            return EditOutcome(now, f"{made}; {now.words}")
+            return EditOutcome(now, f"{made}; {now.message}")
         if self._is_yours(at, now):
-            needed = now.words.removeprefix("Action needed: ").removesuffix(".")
+            needed = now.message.removeprefix("Action needed: ").removesuffix(".")
             return EditOutcome(now, f"{made}; action needed: {needed}")
         if is_over:
             waited = f"not finished within {round(self._timeout, 1):g} s" if self._timeout > 0 else "not waited for"
-            return EditOutcome(now, f"{made}; {waited}: {self._silent() or now.words}")
+            return EditOutcome(now, f"{made}; {waited}: {self._silent() or now.message}")
         return None
 
     def _is_yours(self, at: int, now: EditProgress) -> bool:

@@ -79,5 +79,5 @@ def _granted(module: str, objects: list[Mapping[str, Any]]) -> Iterator[AuditFin
 def _finding(module: str, ref: ObjectRef, power: Privilege, raw: Mapping[str, Any]) -> AuditFinding:
     path = f"rules[{power.index}]" if power.index >= 0 else "roleRef.name" if "roleRef" in raw else ""
     since = parse_time(JsonReader(raw).child("metadata").text("creationTimestamp"))
-    words = f"{ref}: {power.words}"
-    return AuditFinding(_KINDS[power.kind], words, module, str(ref), path, power.words, since, Actor.CATALOG)
+    words = f"{ref}: {power.message}"
+    return AuditFinding(_KINDS[power.kind], words, module, str(ref), path, power.message, since, Actor.CATALOG)

@@ -36,7 +36,7 @@ class Effect:
     before: ModuleRow | None
     after: ModuleRow | None
     kind: EffectKind
-    words: str
+    message: str
 
     @property
     def uninstalls(self) -> bool:

@@ -57,7 +57,7 @@ class TreeNode:
     role: NodeRole
     sight: ObjectVisibility
     state: State
-    words: str = ""
+    message: str = ""
     created: float | None = None
     children: tuple[TreeNode, ...] = ()
 
@@ -156,9 +156,9 @@ class _Growing:
             said = next((c for c in read.conditions if c.status != "True"), None)
             words = ": ".join(part for part in (said.reason, said.message) if part) if said is not None else ""
             state = node.state if node.state is State.DELETING else parse_state(read.state) or State.UNKNOWN
-            return replace(node, state=state, words=words, children=(*node.children, *inventory))
+            return replace(node, state=state, message=words, children=(*node.children, *inventory))
         if isinstance(read, MalformedObject):
-            return replace(node, sight=ObjectVisibility.MALFORMED, state=State.ERROR, words=read.reason)
+            return replace(node, sight=ObjectVisibility.MALFORMED, state=State.ERROR, message=read.reason)
         return node
 
     def _nodes(self, refs: Iterable[ObjectRef], role: NodeRole, depth: int = 0) -> Iterator[TreeNode]:
@@ -187,7 +187,7 @@ class _Growing:
             held = f"finalizers: {', '.join(checked.finalizers)}" if checked.deleting and checked.finalizers else ""
             return parse_state(checked.status_state) or checked.klm.state, checked.message or held
         found = check_readiness(raw, self._now)
-        return found.state, found.words
+        return found.state, found.message
 
     def _unseen(self, ref: ObjectRef, role: NodeRole) -> TreeNode:
         place = (ref.kind.group, ref.kind.kind, ref.namespace)

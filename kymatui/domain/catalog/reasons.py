@@ -198,7 +198,7 @@ def _manager_words(case: ReasonInputs) -> str:
         wanted = case.subject.manager.wanted
         name = f"{wanted.kind.kind} {wanted.namespace}/{wanted.name}" if wanted is not None else "the module's manager"
         return f"{name} is missing, but {KLM} reports the module as Ready"
-    return f"{case.readiness.ref}: {case.readiness.words}"
+    return f"{case.readiness.ref}: {case.readiness.message}"
 
 
 def _manager_reason(case: ReasonInputs, severity: Severity) -> Reason:
@@ -302,7 +302,7 @@ def _drifting(case: ReasonInputs) -> Reason | None:
         text = f"Running {case.installed}, expected {case.subject.desired} ({apart}){_by_hand(case)}"
         return Reason(text, _on_drift(case), Severity.WARNING)
     if kind is DriftKind.ROLLING_OUT:
-        words = case.readiness.words if case.readiness is not None else f"{KLM} is processing the module"
+        words = case.readiness.message if case.readiness is not None else f"{KLM} is processing the module"
         actor = Actor.CLUSTER if _is_paused(case) else Actor.NOBODY
         return Reason(f"Rolling out {case.subject.desired}: {words}", actor)
     return None

@@ -48,7 +48,7 @@ class CampaignStep:
 
     server      API server, "" if not connected
     is_known    whether the runtime's Kyma or catalog has the module
-    words       the result as a sentence
+    message     the result as a sentence
     lines       field, before and after
     effects     effects on modules
     uninstalls  the effects that uninstall modules
@@ -57,7 +57,7 @@ class CampaignStep:
 
     runtime: str
     outcome: CampaignOutcome
-    words: str = ""
+    message: str = ""
     lines: tuple[tuple[str, str, str], ...] = ()
     effects: tuple[str, ...] = ()
     uninstalls: tuple[str, ...] = ()

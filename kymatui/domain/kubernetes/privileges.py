@@ -33,7 +33,7 @@ class Privilege:
     """One dangerous permission from the rule at `index` of a role; -1 means the role itself."""
 
     kind: PrivilegeKind
-    words: str
+    message: str
     index: int = -1
 
 

@@ -58,7 +58,7 @@ class EditProgress:
     lifecycle-manager keeps the installed version instead of the requested one.
     """
 
-    words: str
+    message: str
     actor: Actor = Actor.NOBODY
     finished: bool = False
     lost: bool = False
@@ -92,7 +92,7 @@ def _held(found: EditProgress, toggle: ModuleEdit, row: ModuleRow | None) -> Edi
     refusal = row.resolution.refusal if row is not None else None
     if not found.finished or toggle.channel is None or not isinstance(refusal, HeldBack):
         return found
-    return replace(found, words=f"{toggle.module} {held_back_words(refusal)}", held=True)
+    return replace(found, message=f"{toggle.module} {held_back_words(refusal)}", held=True)
 
 
 def _kyma(edit: KymaEdit, snapshot: Snapshot) -> Kyma | None:

@@ -32,7 +32,7 @@ def track_label_edit(proposal: LabelProposal, snapshot: Snapshot, seen: Catalog,
     if waiting is not None:
         return waiting
     said = [f"{change.label} is {change.after or 'removed'}" for change in edit.changes if not change.is_empty]
-    return EditProgress("; ".join([*said, *(one.words for one in stages)]), finished=True, phase=EditPhase.SET)
+    return EditProgress("; ".join([*said, *(one.message for one in stages)]), finished=True, phase=EditPhase.SET)
 
 
 def _changed(edit: LabelEdit, kyma: Kyma) -> EditProgress | None:
@@ -52,7 +52,7 @@ def _modules(proposal: LabelProposal, seen: Catalog) -> Iterator[EditProgress]:
             yield _uninstalled(effect, row)
         elif effect.after is not None and effect.after.managed and effect.after.desired:
             found = track_install(effect.module, row)
-            yield replace(found, words=found.words if found.finished else f"{effect.module}: {found.words}")
+            yield replace(found, message=found.message if found.finished else f"{effect.module}: {found.message}")
 
 
 def _uninstalled(effect: Effect, row: ModuleRow | None) -> EditProgress:

@@ -277,7 +277,7 @@ def _still_unmanaging(case: _Case) -> Iterator[str]:
             "removing its entry now would uninstall it"
         )
     elif unmanaged and case.was is not None:
-        yield from (one.words for one in case.was.foreseen if one.risk is RiskKind.STILL_RELEASING)
+        yield from (one.message for one in case.was.foreseen if one.risk is RiskKind.STILL_RELEASING)
 
 
 # warnings
@@ -302,7 +302,7 @@ def _warnings(case: _Case) -> Iterator[str]:
         case EditVerb.CHANNEL:
             pass
     if case.was is not None and case.toggle.verb in (EditVerb.DISABLE, EditVerb.POLICY, EditVerb.UNMANAGE):
-        yield from (one.words for one in case.was.foreseen if one.risk in _WARNED)
+        yield from (one.message for one in case.was.foreseen if one.risk in _WARNED)
     refusal = case.will.resolution.refusal if case.will is not None else None
     if isinstance(refusal, HeldBack):
         yield f"{case.asked} is {refusal_words(refusal)}; to downgrade, delete the module and enable it again"

@@ -28,7 +28,7 @@ class Readiness:
     """
 
     state: State
-    words: str
+    message: str
     ref: ObjectRef | None = None
     rolling: bool = False
     scaled_to_zero: bool = False

@@ -39,12 +39,12 @@ class ModuleRisk:
     """One risk of a module and the way to handle it."""
 
     risk: RiskKind
-    words: str
+    message: str
     severity: Severity = Severity.WARNING
     actor: Actor = Actor.YOU
 
     def problem(self, module: str) -> Problem:
-        return Problem(self.severity, self.words, self.actor, module)
+        return Problem(self.severity, self.message, self.actor, module)
 
 
 def find_risks(
@@ -150,7 +150,7 @@ def unreleased_words(reported: str, foreseen: Iterable[ModuleRisk]) -> str:
     """Return why an unmanaged module is not released yet, "" if it is; `reported` is its state in the Kyma."""
     if reported != State.UNMANAGED:
         return NOT_RELEASED
-    return next((one.words for one in foreseen if one.risk is RiskKind.STILL_RELEASING), "")
+    return next((one.message for one in foreseen if one.risk is RiskKind.STILL_RELEASING), "")
 
 
 def risks_of_policy(policy: str) -> Iterator[str]:

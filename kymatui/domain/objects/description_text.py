@@ -31,7 +31,9 @@ def _lines(found: Description, now: float) -> Iterator[str]:
         yield _fact("Namespace", ref.namespace)
     yield _fact("Kind", f"{ref.kind.kind} ({ref.kind.api_version})")
     readiness = check_readiness(found.raw, now)
-    yield _fact("State", f"{readiness.state.value}: {readiness.words}" if readiness.words else readiness.state.value)
+    yield _fact(
+        "State", f"{readiness.state.value}: {readiness.message}" if readiness.message else readiness.state.value
+    )
     if meta.created is not None:
         yield _fact("Created", f"{format_duration(now - meta.created)} ago")
     if meta.deleted is not None:

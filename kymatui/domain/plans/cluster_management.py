@@ -47,7 +47,7 @@ class Operator:
     works: bool = False
 
     @property
-    def words(self) -> str:
+    def message(self) -> str:
         """Return the status as a phrase."""
         if not self.holder:
             return "not running: its Lease has no holder"
@@ -131,7 +131,9 @@ def detect_management(snapshot: Snapshot, operator: Callable[[], Operator | None
         return ClusterManagement(ClusterManager.UNKNOWN, str(unknown), None, unknown)
     if OWN_OPERATOR in written:
         why, found = f"{OWN_OPERATOR} writes {written[OWN_OPERATOR]}", operator()
-        return ClusterManagement(ClusterManager.OPERATOR, f"{why}; {found.words}" if found is not None else why, found)
+        return ClusterManagement(
+            ClusterManager.OPERATOR, f"{why}; {found.message}" if found is not None else why, found
+        )
     if _has_status(snapshot.kymas):
         return ClusterManagement(ClusterManager.LIFECYCLE_MANAGER, "the Kyma has a status")
     if _has_status(snapshot.manifests):

@@ -58,7 +58,7 @@ class LogLine:
     """A log line; `time` is in seconds of the Unix clock, `about` the object, "" for none."""
 
     time: float
-    words: str
+    message: str
     about: str = ""
 
 
@@ -78,7 +78,7 @@ class Job:
     module      the module, "" for none
     keeps       keys that no other job may hold meanwhile (see `module_key` and `KYMA_KEY`)
     stays       what remains after cancelling, as a sentence for the confirmation
-    words       current activity, or the result
+    message     current activity, or the result
     waits_for   what it waits for, "" while it works; `actor` is who has to act
     done, total objects completed in the current step; a total of 0 is unknown
     log         the last lines; `dropped` is the number of earlier ones
@@ -92,7 +92,7 @@ class Job:
     stays: str = ""
     state: JobState = JobState.QUEUED
     steps: tuple[JobStep, ...] = ()
-    words: str = ""
+    message: str = ""
     hint: str = ""
     waits_for: str = ""
     actor: Actor = Actor.NOBODY
@@ -146,7 +146,7 @@ def module_key(module: str) -> str:
 
 
 def start_job(job: Job, now: float) -> Job:
-    return replace(job, state=JobState.RUNNING, began=now, words="", waits_for="", actor=Actor.NOBODY)
+    return replace(job, state=JobState.RUNNING, began=now, message="", waits_for="", actor=Actor.NOBODY)
 
 
 def queued_behind(job: Job, other: Job) -> Job:
@@ -177,7 +177,7 @@ def _finished(step: JobStep, now: float) -> JobStep:
 
 def append_log(job: Job, line: LogLine) -> Job:
     """Return the job with one more line, unless it repeats the last one."""
-    if job.log and (job.log[-1].words, job.log[-1].about) == (line.words, line.about):
+    if job.log and (job.log[-1].message, job.log[-1].about) == (line.message, line.about):
         return job
     log = (*job.log, line)
     over = max(len(log) - MAX_LOG_LINES, 0)
@@ -196,7 +196,7 @@ def end_job(job: Job, now: float, outcome: str | KymatuiError) -> Job:
         job,
         state=state,
         steps=steps,
-        words=str(outcome),
+        message=str(outcome),
         hint="" if isinstance(outcome, str) else outcome.hint,
         waits_for="",
         actor=Actor.NOBODY,

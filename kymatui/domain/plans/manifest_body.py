@@ -34,7 +34,7 @@ class ManifestLayer:
 class ManifestProgress:
     """The operator's progress with a Manifest; `lost` means that another client changed or deleted it."""
 
-    words: str
+    message: str
     actor: Actor = Actor.NOBODY
     finished: bool = False
     lost: bool = False

@@ -41,7 +41,7 @@ class Consent:
     """A required consent: a tick, or typing the word in `typed`."""
 
     id: str
-    words: str
+    message: str
     typed: str = ""
 
 
@@ -122,7 +122,7 @@ def join_previews(title: str, parts: Mapping[str, Preview], left_out: Sequence[s
         tuple(dict.fromkeys(text for one in parts.values() for text in one.missing)),
         tuple(of("grants")),
         tuple(
-            replace(consent, id=f"{consent.id} {name}", words=f"{name}: {consent.words}")
+            replace(consent, id=f"{consent.id} {name}", message=f"{name}: {consent.message}")
             for name, one in parts.items()
             for consent in one.consents
         ),

@@ -36,7 +36,7 @@ def role_changes(key: str, before: Mapping[str, Any] | None, after: Mapping[str,
     for change, gained, covering in ((ChangeKind.ADDED, now, was), (ChangeKind.REMOVED, was, now)):
         for resource, verbs in _by_resource(right for right in gained if not _is_covered(right, covering)).items():
             yield _one_sided(change, f"{key} {resource}", ", ".join(verbs))
-    had, has = (dict.fromkeys(one.words for one in find_privileges(kind, name, rules)) for rules in (old, new))
+    had, has = (dict.fromkeys(one.message for one in find_privileges(kind, name, rules)) for rules in (old, new))
     for change, ours, others in ((ChangeKind.ADDED, has, had), (ChangeKind.REMOVED, had, has)):
         yield from (_one_sided(change, f"{key} privilege", words) for words in ours if words not in others)
 

@@ -183,4 +183,4 @@ def _readiness(
 
 def not_ready(report: DriftReport) -> Iterator[str]:
     """Yield what is not ready."""
-    return (f"{one.ref}: {one.words}" for one in report.readiness if not one.ready)
+    return (f"{one.ref}: {one.message}" for one in report.readiness if not one.ready)

@@ -119,7 +119,7 @@ class CascadeLosses:
             self.cluster, ref.name, lambda _, body: read_owner(body) == self.mine, self.cancel, self.width
         )
         refs = tuple(one.ref for one in others if one.ref is not None)
-        return CascadeLoss(tuple(one.words for one in others), tuple(one.uid for one in others), refs=refs)
+        return CascadeLoss(tuple(one.message for one in others), tuple(one.uid for one in others), refs=refs)
 
 
 def _instances(loss: CascadeLoss) -> str:

@@ -31,7 +31,7 @@ _GIVEN: Final = frozenset({("ServiceAccount", "default"), ("ConfigMap", "kube-ro
 class NamespaceContent:
     """One content of a namespace; without a reference for a kind that cannot be listed."""
 
-    words: str
+    message: str
     uid: str = ""
     ref: ObjectRef | None = None
 

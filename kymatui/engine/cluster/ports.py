@@ -233,7 +233,7 @@ class Backup(Protocol):
         ...
 
     @property
-    def words(self) -> str:
+    def message(self) -> str:
         """Return the number and location of the saved objects."""
         ...
 

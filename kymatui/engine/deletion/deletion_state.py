@@ -31,7 +31,7 @@ class ManagedBy(StrEnum):
     NOBODY = "nothing"
 
     @property
-    def words(self) -> str:
+    def message(self) -> str:
         """Return the manager for a sentence or a title."""
         match self:
             case ManagedBy.NOBODY:
@@ -84,7 +84,7 @@ class DeletionStage:
 
     title: str
     progressed: StageStatus
-    words: str = ""
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +263,7 @@ def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -
     count = len(departure.remaining.unknown)
     unknown = f", {count} {'kinds' if count > 1 else 'kind'} unknown" if count else ""
     titles = [
-        ("Installed module", f"{departure.installed}, {departure.charge.words}".removeprefix(", ")),
+        ("Installed module", f"{departure.installed}, {departure.charge.message}".removeprefix(", ")),
         ("Count managed objects", left + unknown),
         ("Delete them", f"{theirs - going} to delete" if theirs else ""),
         ("Wait for their deletion", f"{going} being deleted" if going else ""),

@@ -284,7 +284,7 @@ class _Deletion:
             return ref.name == name or kept or (ours and accepted.has(ref, uid_of(body)))
 
         found = list_foreign_contents(self.run.cluster, namespace, is_ours, self.run.cancel, self.run.limits.width)
-        return tuple(one.words for one in found)
+        return tuple(one.message for one in found)
 
     def told(self) -> str:
         return f"{format_count(len(self.gone), 'object')} deleted"

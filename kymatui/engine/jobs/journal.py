@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -31,8 +30,7 @@ RUN_STEP: Final = "run"
 """The step name of a whole run; its object is the purpose, as in "install keda"."""
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(msgspec.Struct, frozen=True):
     """One line; `time` is in seconds since 1970, `run` the run's identity, `on` the object."""
 
     time: float
@@ -40,7 +38,7 @@ class JournalEntry:
     mark: JournalMark
     what: str
     on: str = ""
-    words: str = ""
+    message: str = msgspec.field(default="", name="words")  # the key in the journals of today
 
 
 class Journal:
@@ -59,11 +57,11 @@ class Journal:
             except OSError as error:
                 raise ConfigurationError(f"the journal {path} cannot be written: {error.strerror or error}") from error
 
-    def write(self, mark: JournalMark, what: str, on: object = "", words: str = "") -> None:
+    def write(self, mark: JournalMark, what: str, on: object = "", message: str = "") -> None:
         """Write one line. Raises ConfigurationError if the disk rejects it, so that the step does not start."""
         if self._file < 0:
             return
-        line = msgspec.json.encode(JournalEntry(self._now(), self._run, mark, what, str(on), words)) + b"\n"
+        line = msgspec.json.encode(JournalEntry(self._now(), self._run, mark, what, str(on), message)) + b"\n"
         with self._lock:
             try:
                 written = os.write(self._file, line)

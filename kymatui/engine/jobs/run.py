@@ -28,7 +28,7 @@ class Progress:
     is a sentence about the wait.
     """
 
-    words: str
+    message: str
     ref: ObjectRef | None = None
     done: int = 0
     total: int = 0

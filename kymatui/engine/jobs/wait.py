@@ -90,15 +90,15 @@ def wait_ready(
             pending.pop(ref, None)
             return
         if pending.get(ref) != found:
-            what = f"{ref}: {found.words}"
+            what = f"{ref}: {found.message}"
             run.tell(Progress(f"waiting for {what}", ref, total - len(pending), total, Actor.NOBODY, what))
         pending[ref] = found
         if found.state is State.ERROR and (ref.kind.group, ref.kind.kind) in _FINAL:
-            raise NotReadyError(f"{ref} {found.words}", [found])
+            raise NotReadyError(f"{ref} {found.message}", [found])
         if found.state is not State.ERROR:
             broken.pop(ref, None)
         elif run.clock.now() - broken.setdefault(ref, run.clock.now()) >= run.limits.broken:
-            raise NotReadyError(f"action needed: {ref} is not ready: {found.words}", [found], hint=_REPAIR)
+            raise NotReadyError(f"action needed: {ref} is not ready: {found.message}", [found], hint=_REPAIR)
         if live is not None:
             absent.pop(ref, None)
         elif run.clock.now() - absent.setdefault(ref, run.clock.now()) >= run.limits.absent:
@@ -106,7 +106,7 @@ def wait_ready(
 
     if not _follow(run, pending, consider, seconds, labels):
         waiting = list(pending.values())
-        said = "; ".join(f"{ref} is not ready: {found.words}" for ref, found in pending.items())
+        said = "; ".join(f"{ref} is not ready: {found.message}" for ref, found in pending.items())
         raise NotReadyError(f"after {seconds:.0f} s {said}", waiting, hint="see its events and logs")
 
 

@@ -54,7 +54,11 @@ def _grant(binding: Object, roles: Mapping[tuple[str, str, str], tuple[Mapping[s
     rules = roles.get((kind, namespace if kind == "Role" else "", name), ())
     subjects = tuple(_subject(one) for one in binding.get("subjects") or ())
     return Grant(
-        f"{kind} {name}", subjects, namespace, rules, tuple(power.words for power in find_privileges(kind, name, rules))
+        f"{kind} {name}",
+        subjects,
+        namespace,
+        rules,
+        tuple(power.message for power in find_privileges(kind, name, rules)),
     )
 
 

@@ -94,7 +94,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
                 yield Static(plan_notes(self.preview), id="plan-words")
             yield from map(Tick, ticks)
             for one in typed:
-                yield Static(Content(sanitize(f"Type {one.typed} to confirm: {one.words}")), classes="plan-ask")
+                yield Static(Content(sanitize(f"Type {one.typed} to confirm: {one.message}")), classes="plan-ask")
                 yield Input(placeholder="type here", name=one.id, classes="typing plan-typed", compact=True)
             yield Static("", id="plan-off")
         yield KeyBar(id="keys")

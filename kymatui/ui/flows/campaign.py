@@ -105,7 +105,7 @@ def _carry_out(campaign: Campaign, legs: Sequence[CampaignStep], pace: CampaignP
         nonlocal done
         with lock:
             done += 1
-            words = f"{leg.outcome.label}: {leg.words}" if leg.words else leg.outcome.label
+            words = f"{leg.outcome.label}: {leg.message}" if leg.message else leg.outcome.label
             report.say(words, done=done, total=total, about=leg.runtime)
 
     def begins(wave: Sequence[CampaignStep]) -> None:

@@ -151,7 +151,7 @@ def run_deletion_job(
     finally:
         link.forget(changed)
     kept = f"; not deleted: {', '.join(f'{ref} ({reason})' for ref, reason in ended.kept)}" if ended.kept else ""
-    return f"{ended.words or f'{plan.module} is deleted'}, {format_count(len(ended.gone), 'object')} deleted{kept}"
+    return f"{ended.message or f'{plan.module} is deleted'}, {format_count(len(ended.gone), 'object')} deleted{kept}"
 
 
 # the last resort

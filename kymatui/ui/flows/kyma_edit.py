@@ -234,7 +234,7 @@ def _follow_all(
                 if end.failed:
                     raise PartlyDoneError(end.failed, hint=f"`kymatui module {one.toggle.module}`")
                 handed = complete_handover(edits.cluster, one.toggle) if one.toggle.takes_up else ""
-                ends.append(handed or end.stage.words)
+                ends.append(handed or end.stage.message)
             except KymatuiError as error:
                 errors.append(error)
     finally:
@@ -262,11 +262,11 @@ class _Teller:
             self._phase = stage.phase.value
         about = "" if self._alone else f"{self._modules[at]}: "
         if not stage.finished:
-            self._report.wait(f"{about}{stage.words}", stage.actor)
+            self._report.wait(f"{about}{stage.message}", stage.actor)
             return
         self._done += 1
         counts = (0, 0) if self._alone else (self._done, len(self._modules))
-        self._report.say(f"{about}{stage.words}", done=counts[0], total=counts[1])
+        self._report.say(f"{about}{stage.message}", done=counts[0], total=counts[1])
 
 
 # the choice

@@ -134,7 +134,7 @@ def _carry_out(
     link.listen(changed)
 
     def tell(now: ManifestProgress) -> None:
-        report.wait(now.words, now.actor)
+        report.wait(now.message, now.actor)
 
     def wrote(proposal: ManifestProposal) -> None:
         report.say(f"wrote {proposal.ref}")
@@ -147,4 +147,4 @@ def _carry_out(
         link.forget(changed)
     if ended.failure is not None:
         raise ended.failure
-    return ended.words
+    return ended.message

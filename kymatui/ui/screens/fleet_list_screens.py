@@ -70,9 +70,9 @@ class FleetListScreen(ListScreen):
     def lines(self, seen: FleetReading) -> Sequence[Row]:
         raise AssertionError(f"{type(self).__name__} has no lines")
 
-    def words(self, row: Row) -> str:
+    def status_text(self, row: Row) -> str:
         """Return the whole text of one line, which the table may clip."""
-        raise AssertionError(f"{type(self).__name__} has no words")
+        raise AssertionError(f"{type(self).__name__} has no status text")
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:
@@ -81,7 +81,7 @@ class FleetListScreen(ListScreen):
     def tell(self) -> None:
         """Display the details of the line under the cursor."""
         row = self.main_widget().current
-        self.query_one(StatusLine).say(Content(self.words(row) if row is not None else ""))
+        self.query_one(StatusLine).say(Content(self.status_text(row) if row is not None else ""))
 
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
@@ -110,7 +110,7 @@ class WaitingScreen(FleetListScreen):
     def step(self) -> ScreenStep:
         return ScreenStep("waits")
 
-    def words(self, row: Row) -> str:
+    def status_text(self, row: Row) -> str:
         return fleet_reports.format_wait(row)
 
     def lines(self, seen: FleetReading) -> Sequence[Row]:
@@ -135,7 +135,7 @@ class RecentChangesScreen(FleetListScreen):
     def step(self) -> ScreenStep:
         return ScreenStep("recent")
 
-    def words(self, row: Row) -> str:
+    def status_text(self, row: Row) -> str:
         return fleet_reports.format_runtime_change(row)
 
     def lines(self, seen: FleetReading) -> Sequence[Row]:

@@ -63,7 +63,7 @@ class Facts(Widget):
             self.show(self._at(now))
 
     @property
-    def words(self) -> str:
+    def plain_text(self) -> str:
         """Return the whole text as displayed."""
         return "\n".join(f"{fact.label}  {fact.text}".strip() for fact in self._facts)
 

@@ -103,7 +103,7 @@ class Tick(Static, can_focus=True):
 
     def _draw(self) -> None:
         sign = with_tone("[x] " if self.agreed else "[ ] ", "ready" if self.agreed else "warning", bold=True)
-        self.update(Content.assemble(sign, sanitize(self.consent.words)))
+        self.update(Content.assemble(sign, sanitize(self.consent.message)))
 
     def toggle(self) -> None:
         self.agreed = not self.agreed

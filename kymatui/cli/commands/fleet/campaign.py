@@ -139,7 +139,7 @@ def _raise_left_out(legs: Sequence[CampaignStep]) -> int:
     out = [leg for leg in legs if not leg.is_good]
     if not out:
         return 0
-    reasons = "; ".join(f"{leg.name} ({leg.outcome.label}): {sanitize(leg.words)}" for leg in out[:3])
+    reasons = "; ".join(f"{leg.name} ({leg.outcome.label}): {sanitize(leg.message)}" for leg in out[:3])
     more = f"; and {len(out) - 3} more" if len(out) > 3 else ""
     kind = RefusedError if len(out) == len(legs) else PartlyDoneError
     raise kind(
@@ -157,7 +157,7 @@ def _require_consent(args: argparse.Namespace) -> None:
 
 
 def _tell(leg: CampaignStep) -> None:
-    say(f"  {leg.runtime}: {leg.outcome.label}" + (f": {sanitize(leg.words)}" if leg.words else ""), sys.stderr)
+    say(f"  {leg.runtime}: {leg.outcome.label}" + (f": {sanitize(leg.message)}" if leg.message else ""), sys.stderr)
 
 
 def _answer(
@@ -199,8 +199,8 @@ def _text(target: ClusterTarget, legs: Sequence[CampaignStep], toggle: ModuleEdi
 
 
 def _rows(leg: CampaignStep) -> list[tuple[str, ...]]:
-    first = [f"deletes {', '.join(leg.blocking)} first"] if leg.blocking and not leg.words else []
-    words = leg.words or "; ".join([*leg.effects, *first])
+    first = [f"deletes {', '.join(leg.blocking)} first"] if leg.blocking and not leg.message else []
+    words = leg.message or "; ".join([*leg.effects, *first])
     lines = leg.lines or (("", "", ""),)
     return [
         (
@@ -224,7 +224,7 @@ def _json(legs: Sequence[CampaignStep], toggle: ModuleEdit) -> dict[str, Any]:
                 "runtime": leg.runtime,
                 "server": leg.server or None,
                 "outcome": leg.outcome.value,
-                "words": leg.words or None,
+                "words": leg.message or None,
                 "changes": [{"field": line[0], "before": line[1], "after": line[2]} for line in leg.lines],
                 "effects": list(leg.effects),
                 "uninstalls": list(leg.uninstalls),

@@ -169,7 +169,7 @@ def _preview_text(pair: RuntimePair, found: LabelEffects, form: str) -> str:
     ]
     parts = [draw(("CATALOG", "KIND", "NAME", "VERSION"), rows)] if rows else ["The runtime's catalog does not change."]
     if found.effects:
-        parts.append(draw(("MODULE", "EFFECT"), [(effect.module, effect.words) for effect in found.effects]))
+        parts.append(draw(("MODULE", "EFFECT"), [(effect.module, effect.message) for effect in found.effects]))
     else:
         parts.append("No module is installed or uninstalled.")
     parts += [f"warning: {sanitize(text)}" for text in found.warnings]

@@ -59,7 +59,7 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
     yield "template", str(row.template or "")
     yield from ((link.name, link.address) for link in _links(row))
     yield "module's manager", str(row.manager or "")
-    yield "manager ready", row.readiness.words if row.readiness else ""
+    yield "manager ready", row.readiness.message if row.readiness else ""
     yield "Kyma reports", _said(row.reports.kyma, row.reports.kyma_message)
     yield "Manifest reports", row.text(RowFact.MANIFEST, _said(row.reports.manifest, row.reports.manifest_message))
     for fact, why in row.unknown.items():
@@ -103,7 +103,7 @@ def module_json(row: ModuleRow) -> dict[str, Any]:
         "template": str(row.template) if row.template else None,
         "links": {link.name: link.address for link in _links(row)},
         "manager": str(row.manager) if row.manager else None,
-        "managerReady": row.readiness.words if row.readiness else None,
+        "managerReady": row.readiness.message if row.readiness else None,
         "reports": reports_json(row.reports),
         "resources": None
         if RowFact.CHECKS in row.unknown

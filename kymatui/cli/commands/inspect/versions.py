@@ -176,7 +176,7 @@ def _lines(report: VersionReport) -> list[_Line]:
 
 def _affected_line(one: Affected) -> _Line:
     what = f"{one.crd} {one.what}".rstrip()
-    return _Line(("affected", one.label, what, one.words), what, _affected_json(one))
+    return _Line(("affected", one.label, what, one.message), what, _affected_json(one))
 
 
 def _notes(report: VersionReport) -> list[str]:

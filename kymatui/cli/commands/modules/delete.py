@@ -288,8 +288,8 @@ def _line(leg: _Leg) -> str:
     assert leg.ended is not None
     ended = leg.ended
     stays = ", ".join(f"{ref} ({reason})" for ref, reason in ended.kept)
-    said = [ended.words] if ended.words else []
-    said += [f"{format_count(len(ended.gone), 'object')} deleted by kymatui"] if ended.gone or not ended.words else []
+    said = [ended.message] if ended.message else []
+    said += [f"{format_count(len(ended.gone), 'object')} deleted by kymatui"] if ended.gone or not ended.message else []
     said += [f"not deleted: {stays}"] if stays else []
     text = "; ".join(said)
     return text if text.startswith(leg.name) else f"{leg.name}: {text}"

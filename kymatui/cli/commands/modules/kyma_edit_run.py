@@ -51,7 +51,7 @@ class _Leg:
     on_its_way: bool = False
     generation: int = 0
     is_made: bool = False
-    words: str = ""
+    message: str = ""
     error: KymatuiError | None = None
 
     @property
@@ -170,7 +170,7 @@ class EditRun:
             return replace(leg, error=error)
         if len(self._toggles) > 1:
             say(f"  entry of {leg.module} edited", sys.stderr)
-        return replace(leg, generation=generation, is_made=True, words="Kyma edited")
+        return replace(leg, generation=generation, is_made=True, message="Kyma edited")
 
     def _follow(self, legs: list[_Leg], cancel: threading.Event) -> list[_Leg]:
         """Side by side: what waits for a person keeps no other from being seen to its end."""
@@ -195,13 +195,13 @@ class EditRun:
             except KymatuiError as error:
                 legs[place] = replace(leg, error=error)
                 continue
-            legs[place] = replace(leg, words=handed or end.stage.words)
+            legs[place] = replace(leg, message=handed or end.stage.message)
         return legs
 
     def _ended(self, legs: Sequence[_Leg]) -> int:
         failed = [leg for leg in legs if leg.error is not None]
         whole = "done" if self._args.wait else "accepted"
-        ended = [f"{leg.module}: {sanitize(leg.words)}" for leg in legs if leg.words and leg.error is None]
+        ended = [f"{leg.module}: {sanitize(leg.message)}" for leg in legs if leg.message and leg.error is None]
         alone = len(legs) == 1
         if not alone or not failed or self._args.output != "table":
             self._answer(legs, "unfinished" if failed else whole, "\n".join(ended) or "no change is done yet")
@@ -235,7 +235,7 @@ class EditRun:
                 self._session.name,
                 leg.proposal,
                 leg.outcome(whole),
-                str(leg.error) if leg.error is not None else leg.words or (words if len(legs) == 1 else ""),
+                str(leg.error) if leg.error is not None else leg.message or (words if len(legs) == 1 else ""),
                 refusals=leg.refusals,
                 uninstalls=uninstalling.uninstalls_json(leg.uninstalls),
             )
@@ -260,7 +260,7 @@ class EditRun:
         edits = [leg.proposal.edit for leg in legs if leg.proposal.edit is not None]
         if lines := [list(line) for edit in edits for line in edit.lines()]:
             yield draw(("FIELD", "BEFORE", "AFTER"), lines)
-        effects = dict.fromkeys((one.module, one.words) for leg in legs for one in leg.proposal.effects)
+        effects = dict.fromkeys((one.module, one.message) for leg in legs for one in leg.proposal.effects)
         same = [(leg.module, _SAME) for leg in legs if leg.proposal.is_done or leg.on_its_way]
         if rows := [list(one) for one in (*effects, *same)]:
             yield draw(("MODULE", "EFFECT"), rows)

@@ -115,7 +115,7 @@ class _Run:
             if self.args.output != "table":
                 self._answer(proposal, "unfinished", str(error))
             raise
-        return self._answer(proposal, "done", last.words)
+        return self._answer(proposal, "done", last.message)
 
     def _answer(self, proposal: LabelProposal, outcome: str, words: str, found: Sequence[Uninstall] = ()) -> int:
         form = self.args.output
@@ -154,7 +154,7 @@ def _plan(proposal: LabelProposal, form: str, found: Sequence[Uninstall]) -> str
     if copies:
         parts.append(draw(("CATALOG", "KIND", "NAME"), copies))
     if proposal.effects:
-        parts.append(draw(("MODULE", "EFFECT"), [[one.module, one.words] for one in proposal.effects]))
+        parts.append(draw(("MODULE", "EFFECT"), [[one.module, one.message] for one in proposal.effects]))
     else:
         parts.append("no module is installed or uninstalled")
     parts += uninstalls.uninstall_tables(found, form)

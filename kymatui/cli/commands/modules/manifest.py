@@ -83,4 +83,4 @@ def _print_written(proposal: ManifestProposal) -> None:
 
 def _print_progress(now: ManifestProgress) -> None:
     """How far the operator is, on standard error."""
-    say(f"  {sanitize(now.words)}{waiting_note(now.words, now.actor)}", sys.stderr)
+    say(f"  {sanitize(now.message)}{waiting_note(now.message, now.actor)}", sys.stderr)

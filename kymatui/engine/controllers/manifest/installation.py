@@ -58,7 +58,7 @@ class InstallResult:
 
     install: str
     state: State
-    words: str
+    message: str
     inventory: Inventory | None = None
     waits: tuple[ObjectRef, ...] = ()
 
@@ -130,9 +130,9 @@ class ManifestInstallation:
         except CancelledError:
             raise
         except KymatuiError as error:
-            return replace(found, state=State.ERROR, words=str(error), waits=waits)
-        words = found.words if evaluation.state is State.READY else describe_evaluation(evaluation, ref)
-        return replace(found, state=evaluation.state, words=words, waits=waits)
+            return replace(found, state=State.ERROR, message=str(error), waits=waits)
+        words = found.message if evaluation.state is State.READY else describe_evaluation(evaluation, ref)
+        return replace(found, state=evaluation.state, message=words, waits=waits)
 
     def _one(self, name: str, found: Bundle | InstallFailure) -> InstallResult:
         if isinstance(found, InstallFailure):
@@ -189,7 +189,7 @@ class ManifestInstallation:
             if not found.ready:
                 found = self._broken_pod(live, run) or found
                 state = State.ERROR if found.state is State.ERROR else State.PROCESSING
-                return InstallResult(name, state, f"{ref}: {found.words}", inventory, (ref,))
+                return InstallResult(name, state, f"{ref}: {found.message}", inventory, (ref,))
         return InstallResult(name, State.READY, "installed and ready", inventory)
 
     def _broken_pod(self, live: Object, run: Run) -> Readiness | None:
@@ -208,7 +208,7 @@ class ManifestInstallation:
     def _finding(self, results: Sequence[InstallResult]) -> ReconcileResult:
         state = worst_state(result.state for result in results) or State.READY
         bad = [result for result in results if result.state is not State.READY]
-        words = "; ".join(f"{result.install}: {result.words}" for result in bad) or "installation is ready"
+        words = "; ".join(f"{result.install}: {result.message}" for result in bad) or "installation is ready"
         complete = all(result.inventory is not None for result in results)
         synced = _synced(results)
         waits = (*(ref for result in results for ref in result.waits), *filter(_is_workload, synced))
@@ -217,10 +217,10 @@ class ManifestInstallation:
     def _said(self, results: Sequence[InstallResult], bad: Sequence[InstallResult]) -> Iterator[ConditionReport]:
         missing = [result for result in bad if result.inventory is None or not result.inventory.finished]
         yield ConditionReport(
-            RESOURCES, not missing, "; ".join(result.words for result in missing) or "all are applied"
+            RESOURCES, not missing, "; ".join(result.message for result in missing) or "all are applied"
         )
         yield ConditionReport(
-            INSTALLATION, not bad, "; ".join(result.words for result in bad) or "installation is ready"
+            INSTALLATION, not bad, "; ".join(result.message for result in bad) or "installation is ready"
         )
         if self._manifest.resource and self._manifest.policy != Policy.IGNORE:
             created = any(result.inventory is not None and result.inventory.resource_created for result in results)
@@ -229,7 +229,7 @@ class ManifestInstallation:
             for result in results:
                 good = result.state is State.READY
                 yield ConditionReport(
-                    f"{result.install}{OF_INSTALL}", good, result.words, "Ready" if good else "NotReady"
+                    f"{result.install}{OF_INSTALL}", good, result.message, "Ready" if good else "NotReady"
                 )
 
 

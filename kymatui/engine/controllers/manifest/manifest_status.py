@@ -47,7 +47,7 @@ class ReconcileResult:
     """
 
     state: State
-    words: str
+    message: str
     said: tuple[ConditionReport, ...] = ()
     synced: tuple[ObjectRef, ...] | None = None
     waits: tuple[ObjectRef, ...] = ()
@@ -80,7 +80,7 @@ def _state(manifest: Manifest, state: State) -> str:
 
 def _operation(before: Mapping[str, Any], finding: ReconcileResult, stamp: str) -> Json:
     old = before.get("lastOperation")
-    words = finding.words[:_LONGEST]
+    words = finding.message[:_LONGEST]
     if isinstance(old, Mapping) and old.get("operation") == words and before.get("state") == finding.state:
         return dict(old)
     return {"operation": words, "lastUpdateTime": stamp}

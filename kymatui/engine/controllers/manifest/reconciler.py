@@ -114,9 +114,9 @@ class _Turn:
         broken = {one.install for one in read if isinstance(one.bundle, InstallFailure)}
         gone = [entry for entry in known if entry not in wanted and entry.install not in broken]
         left = ManifestUninstallation(self._site, runtime, self._cancel).remove(gone)
-        if left.words:
-            words = f"{found.words}; removing: {left.words}"
-            found = replace(found, state=State.WARNING, words=words, waits=(*found.waits, *left.waits))
+        if left.message:
+            words = f"{found.message}; removing: {left.message}"
+            found = replace(found, state=State.WARNING, message=words, waits=(*found.waits, *left.waits))
         else:
             self._record([entry for entry in merge_records(known, wanted) if entry not in gone])
         watched = self._site.lookouts.look(self._ref, runtime, found.waits)
@@ -158,9 +158,9 @@ class _Turn:
             self._release()  # the cluster and its content no longer exist
             return None
         left = ManifestUninstallation(self._site, runtime, self._cancel).remove(entries)
-        if left.words:
+        if left.message:
             watched = self._site.lookouts.look(self._ref, runtime, left.waits) and bool(left.waits)
-            return self._say(ReconcileResult(State.DELETING, left.words), WATCHED if watched else SOON)
+            return self._say(ReconcileResult(State.DELETING, left.message), WATCHED if watched else SOON)
         self._release()
         return None
 

@@ -24,7 +24,7 @@ from kymatui.errors import CancelledError, KymatuiError, NotFoundError
 class RemainingObjects:
     """The remaining objects: a sentence ("" if none), and the objects to watch."""
 
-    words: str = ""
+    message: str = ""
     waits: tuple[ObjectRef, ...] = ()
 
 
@@ -43,7 +43,7 @@ class ManifestUninstallation:
         stays.
         """
         found = [self._remove(entry) for entry in reversed(entries)]
-        words = "; ".join(one.words for one in found if one.words)
+        words = "; ".join(one.message for one in found if one.message)
         return RemainingObjects(words, tuple(ref for one in found for ref in one.waits))
 
     def _remove(self, entry: InstallRecord) -> RemainingObjects:

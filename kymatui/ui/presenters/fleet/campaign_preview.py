@@ -62,8 +62,8 @@ def _planned(leg: CampaignStep, *, canary: bool) -> PreviewLine:
 
 
 def _left_out(leg: CampaignStep) -> PreviewLine:
-    words = leg.words if leg.outcome in _MARKS else f"{leg.outcome.label}: {leg.words}"
-    return PreviewLine(_MARKS.get(leg.outcome, PlannedChange.CONFLICT), leg.name, words, (f"  {leg.words}",))
+    words = leg.message if leg.outcome in _MARKS else f"{leg.outcome.label}: {leg.message}"
+    return PreviewLine(_MARKS.get(leg.outcome, PlannedChange.CONFLICT), leg.name, words, (f"  {leg.message}",))
 
 
 def _warnings(
@@ -106,7 +106,7 @@ def format_campaign_end(worked: Sequence[CampaignStep]) -> str:
         CampaignOutcome.NOT_BEGUN,
     ):
         found = [leg for leg in worked if leg.outcome is outcome]
-        names = ", ".join(f"{leg.name} ({leg.words})" if leg.words else leg.name for leg in found[:_NAMED])
+        names = ", ".join(f"{leg.name} ({leg.message})" if leg.message else leg.name for leg in found[:_NAMED])
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         said += [f"{outcome.label}: {names}{more}"] if found else []
     return "; ".join(said)

@@ -76,7 +76,7 @@ def observed(module: ModuleRow, now: float) -> list[Fact]:
         Fact("drift", module.text(RowFact.DRIFT, drift_words(module.drift))),
         Fact("newest", module.text(RowFact.NEWEST, sanitize(module.newest) or ABSENT), "muted"),
         Fact("manager", sanitize(manager) if module.manager else module.text(RowFact.STATE, manager)),
-        Fact("ready", sanitize(ready.words) if ready else ABSENT, TONES[ready.state] if ready else "muted"),
+        Fact("ready", sanitize(ready.message) if ready else ABSENT, TONES[ready.state] if ready else "muted"),
         Fact("age", format_age(module, now) or ABSENT, "muted"),
     ]
 

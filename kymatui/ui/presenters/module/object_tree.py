@@ -121,7 +121,7 @@ def _row(branch: TreeBranch, lasts: tuple[bool, ...], above: str, folded: bool, 
     node = branch.node
     tone = TONES[branch.state]
     word = str(branch.state)
-    words, created = ("", None) if node is None else (node.words, node.created)
+    words, created = ("", None) if node is None else (node.message, node.created)
     if node is not None and node.sight is not ObjectVisibility.SEEN:
         word = _SIGHTS[node.sight]
     elif node is None and all(

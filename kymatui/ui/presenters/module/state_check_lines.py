@@ -108,7 +108,7 @@ def order_facts(module: ModuleRow, checked: CheckedResource | None, mode: CheckM
     ready = module.readiness
     if ready is not None:
         facts.append(
-            Fact("gate", sanitize(f"the module's manager is checked first: {ready.words}"), TONES[ready.state])
+            Fact("gate", sanitize(f"the module's manager is checked first: {ready.message}"), TONES[ready.state])
         )
     if any(not outcome.klm_reads for outcome in evaluation.rules):
         facts.append(Fact("*", "lifecycle-manager splits paths at dots, so it reads this path differently", "warning"))

@@ -70,7 +70,7 @@ def change_facts(report: VersionReport, *, reading: bool = False) -> list[Fact]:
         facts.append(Fact("manifests", "loading", "muted"))
     facts += [Fact("not read", one, "warning") for one in report.unread]
     facts += [
-        Fact("affected", sanitize(f"{one.crd} {one.what}".rstrip() + f": {one.label}: {one.words}"), "error")
+        Fact("affected", sanitize(f"{one.crd} {one.what}".rstrip() + f": {one.label}: {one.message}"), "error")
         for one in report.affected
     ]
     for name, changes in report.sections.items():

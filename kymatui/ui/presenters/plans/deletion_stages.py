@@ -51,7 +51,7 @@ def stage_lines(seen: DeletionState, *, accept_unknown: bool = False) -> list[tu
     found = deletion_stages(seen, accept_unknown=accept_unknown)
     return [
         (
-            f"{_SIGNS[one.progressed]} {number} {one.title}" + (f"  {sanitize(one.words)}" if one.words else ""),
+            f"{_SIGNS[one.progressed]} {number} {one.title}" + (f"  {sanitize(one.message)}" if one.message else ""),
             _TONES[one.progressed],
         )
         for number, one in enumerate(found, 1)
@@ -184,7 +184,7 @@ def preview_deletion(seen: DeletionState, *, accept_unknown: bool, backup: str) 
     return Preview(
         title,
         lines=tuple(_lines(seen, turn)),
-        charge=f"{seen.charge.words[:1].upper()}{seen.charge.words[1:]}",
+        charge=f"{seen.charge.message[:1].upper()}{seen.charge.message[1:]}",
         refusals=tuple(_refusals(seen, turn)),
         warnings=tuple(_warnings(seen, unmanages, backup)),
         missing=tuple(map(str, seen.found.missing)) if seen.found is not None else (),

@@ -93,7 +93,7 @@ def job_status_line(job: Job) -> str:
     """Return what the job waits for and who must act, else its current step, else its result."""
     if not job.waits_for:
         count = f"{job.done}/{job.total} " if job.total and not job.is_over else ""
-        return f"{count}{job.words}"
+        return f"{count}{job.message}"
     return f"{job.actor.value}: {job.waits_for}" if job.actor.value else job.waits_for
 
 
@@ -141,7 +141,7 @@ def log_rows(job: Job) -> list[Row]:
         moment = time.strftime("%H:%M:%S", time.gmtime(line.time))
         cells = {
             "time": Cell(moment, "muted"),
-            "what": Cell(sanitize(line.words)),
+            "what": Cell(sanitize(line.message)),
             "about": Cell(sanitize(line.about), "muted"),
         }
         rows.append(Row(str(number), cells))
@@ -154,7 +154,7 @@ def log_text(job: Job) -> str:
     lines += [f"# {format_count(job.dropped, 'earlier line')} dropped"] if job.dropped else []
     for line in job.log:
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(line.time))
-        lines.append(" ".join(filter(None, (moment, line.words, line.about and f"({line.about})"))))
+        lines.append(" ".join(filter(None, (moment, line.message, line.about and f"({line.about})"))))
     return "".join(f"{sanitize(line)}\n" for line in lines)
 
 
@@ -166,7 +166,7 @@ def log_name(job: Job) -> str:
 
 def format_ending(job: Job) -> str:
     """Return the result for a notification."""
-    return f"#{job.number} {job.title}: {job.words or job.state.value}" + (f". {job.hint}" if job.hint else "")
+    return f"#{job.number} {job.title}: {job.message or job.state.value}" + (f". {job.hint}" if job.hint else "")
 
 
 def cancel_consequences(job: Job) -> str:

@@ -62,7 +62,7 @@ def preview_edit(
     """
     toggles = [one.toggle for one in proposals]
     words = edit_title(toggles)
-    effects = list({(effect.module, effect.words): effect for one in proposals for effect in one.effects}.values())
+    effects = list({(effect.module, effect.message): effect for one in proposals for effect in one.effects}.values())
     return Preview(
         words,
         lines=(*(_edit_line(one) for one in proposals), *map(_effect_line, effects), *_remaining_lines(uninstalls)),
@@ -143,13 +143,13 @@ def _effect_line(effect: Effect) -> PreviewLine:
         if row is not None:
             state = f"{row.installed or 'not installed'}, {row.state.value}, channel {row.channel or 'none'}"
             facts.append(f"{sign}{state}")
-    return PreviewLine(mark, f"module {effect.module}", effect.words, tuple(facts))
+    return PreviewLine(mark, f"module {effect.module}", effect.message, tuple(facts))
 
 
 def _consents(effects: Sequence[Effect]) -> Iterator[Consent]:
     for effect in effects:
         if effect.uninstalls:
-            yield Consent(f"uninstall {effect.module}", f"{effect.module} {effect.words}")
+            yield Consent(f"uninstall {effect.module}", f"{effect.module} {effect.message}")
         elif effect.installs and effect.after is not None and effect.after.beta:
             yield Consent(
                 f"beta {effect.module}", f"install the beta module {effect.module}, which is not for production"
@@ -204,7 +204,7 @@ def _document(proposals: Sequence[EditProposal]) -> bytes:
             "kyma": str(one.edit.kyma) if one.edit is not None else None,
             "patch": list(one.edit.patch) if one.edit is not None else [],
             "effects": [
-                {"module": effect.module, "kind": effect.kind.value, "words": effect.words} for effect in one.effects
+                {"module": effect.module, "kind": effect.kind.value, "words": effect.message} for effect in one.effects
             ],
             "refusals": list(one.refusals),
             "warnings": list(one.warnings),

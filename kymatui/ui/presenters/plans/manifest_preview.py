@@ -54,7 +54,7 @@ def _lines(proposal: ManifestProposal, mark: PlannedChange, what: str) -> Iterat
 
 def _warnings(proposal: ManifestProposal) -> Iterator[str]:
     if not proposal.operator.works:
-        yield f"no effect until you start `kymatui operator` ({proposal.operator.words})"
+        yield f"no effect until you start `kymatui operator` ({proposal.operator.message})"
 
 
 def _consents(proposal: ManifestProposal) -> Iterator[Consent]:
