@@ -41,7 +41,7 @@ from kymatui.engine.jobs.object_deletion import delete_object, uid_of
 from kymatui.engine.jobs.run import USER_ACTION_SECONDS, Progress, RunLimits, begin
 from kymatui.errors import CancelledError, ForbiddenError, PartlyDoneError, RefusedError
 
-_SAME_TURN = 3
+_SAME_STEP = 3
 _TOLD = 20.0
 """Seconds for lifecycle-manager to pass a policy on; what it creates again after that is found by the next look."""
 _AGAIN = "run the command again to review the new plan"
@@ -61,14 +61,14 @@ class DeletionResult:
 class RunControls:
     """How a run is followed and stopped.
 
-    tell     is called with what happens, from any thread
+    progress is called with what happens, from any thread
     cancel   stops the run
     changed  is set whenever the session's snapshot changes
-    turned   is called with each turn before it is taken
+    turned   is called with each step before it is taken
     unattended   ends waits that only a person can end, after `USER_ACTION_SECONDS`
     """
 
-    tell: Callable[[Progress], None] | None = None
+    progress: Callable[[Progress], None] | None = None
     cancel: threading.Event | None = None
     changed: threading.Event | None = None
     turned: Callable[[NextStep], None] | None = None
@@ -83,7 +83,7 @@ def plan_deletions(port: DeletionPort, requests: Iterable[DeletionRequest]) -> t
 
 
 def run_deletion(port: DeletionPort, plan: DeletionPlan, watching: RunControls | None = None) -> DeletionResult:
-    """Delete what the plan displayed: turn after turn, each decided by a new look, until nothing is left.
+    """Delete what the plan displayed: step after step, each decided by a new look, until nothing is left.
 
     Raises RefusedError where the cluster is no longer as displayed (nothing was deleted), PartlyDoneError where
     something is held or was created meanwhile (run it again), CancelledError.
@@ -113,7 +113,7 @@ class _DeletionRun:
         self._plan, self._request, self._module = plan, plan.request, plan.module
         self._accepted = plan.seen.accepted
         self._entry = plan.seen.entry
-        self._tell, self._turned, self._unattended = watching.tell, watching.turned, watching.unattended
+        self._progress, self._turned, self._unattended = watching.progress, watching.turned, watching.unattended
         self._cancel = watching.cancel or threading.Event()
         self._changed = watching.changed or threading.Event()
         self._saved: SavedObjects | None = None
@@ -135,22 +135,22 @@ class _DeletionRun:
         last, times = None, 0
         while True:
             seen = self._look()
-            turn = seen.turn(accept_unknown=self._request.accept_unknown)
+            step = seen.next_step(accept_unknown=self._request.accept_unknown)
             self._refuse_another(seen, has_begun=last is not None)
-            if turn is NextStep.GONE:
+            if step is NextStep.GONE:
                 return self._ended(seen.refusal if last is None else f"{self._module} is deleted")
-            times = times + 1 if turn is last else 1
-            if times > _SAME_TURN:
-                message = f"the deletion of {self._module} makes no progress at: {turn.value}"
+            times = times + 1 if step is last else 1
+            if times > _SAME_STEP:
+                message = f"the deletion of {self._module} makes no progress at: {step.value}"
                 raise PartlyDoneError(message, hint="run the command again")
-            last = turn
+            last = step
             refuse(seen, self._request)
-            if turn not in (NextStep.UNMANAGE, NextStep.FOLLOW):
+            if step not in (NextStep.UNMANAGE, NextStep.FOLLOW):
                 refuse_unplanned(seen.remaining, self._module, self._accepted)
             if self._turned is not None:
-                self._turned(turn)
-            self._save(seen, turn)
-            ended = self._take(turn, seen)
+                self._turned(step)
+            self._save(seen, step)
+            ended = self._take(step, seen)
             if ended is not None:
                 return self._ended(ended)
 
@@ -170,12 +170,12 @@ class _DeletionRun:
     def _ended(self, words: str) -> DeletionResult:
         return DeletionResult(tuple(self._gone), tuple(self._kept), words, tuple(self._lost))
 
-    def _save(self, seen: DeletionState, turn: NextStep) -> None:
-        if self._saved is not None or self._request.backup is None or turn is NextStep.UNMANAGE:
+    def _save(self, seen: DeletionState, step: NextStep) -> None:
+        if self._saved is not None or self._request.backup is None or step is NextStep.UNMANAGE:
             return
         self._saved = self._port.backup(self._request.backup, seen)
-        if self._tell is not None:
-            self._tell(Progress(self._saved.message))
+        if self._progress is not None:
+            self._progress(Progress(self._saved.message))
 
     def _refuse_another(self, seen: DeletionState, *, has_begun: bool) -> None:
         """Raises OutdatedError where another installation is there than was displayed, RefusedError or PartlyDoneError
@@ -187,9 +187,9 @@ class _DeletionRun:
             hint = f"it stays installed; delete {seen.module} again if you still want to"
             raise PartlyDoneError(words, hint=hint) if has_begun else RefusedError(words, hint=hint)
 
-    def _take(self, turn: NextStep, seen: DeletionState) -> str | None:
-        """Takes a turn; a sentence where the deletion ends with it."""
-        match turn:
+    def _take(self, step: NextStep, seen: DeletionState) -> str | None:
+        """Takes a step; a sentence where the deletion ends with it."""
+        match step:
             case NextStep.UNMANAGE:
                 self._edit(ModuleEdit(EditVerb.UNMANAGE, self._module))
                 return (
@@ -201,7 +201,7 @@ class _DeletionRun:
                 self._until(self._is_told, _TOLD)
             case NextStep.CLEAR:
                 self._clear(seen)
-                if seen.charge is ManagedBy.NOBODY:
+                if seen.managed_by is ManagedBy.NOBODY:
                     self._see_what_stays(seen, "unused; no installation manages it")
             case NextStep.LEAVE:
                 self._edit(ModuleEdit(EditVerb.DISABLE, self._module))
@@ -215,7 +215,7 @@ class _DeletionRun:
             case NextStep.UNDEPLOY:
                 return self._undeploy(seen)
             case _:
-                raise AssertionError(turn)
+                raise AssertionError(step)
         return None
 
     def _limits(self) -> RunLimits:
@@ -232,7 +232,7 @@ class _DeletionRun:
 
         try:
             with begin(
-                self._cluster, cancel=self._cancel, tell=self._tell, limits=self._limits(), backup=backup
+                self._cluster, cancel=self._cancel, progress=self._progress, limits=self._limits(), backup=backup
             ) as run:
                 delete_managed_resources(run, self._module, count, consent, self._gone, own=seen.by_hand)
         except PartlyDoneError as error:
@@ -252,8 +252,8 @@ class _DeletionRun:
         self._has_edited, self._entry = True, requested(edit.after) if edit is not None else None
 
         def told(stage: EditProgress) -> None:
-            if self._tell is not None:
-                self._tell(Progress(stage.message, waits=None if stage.finished else stage.actor))
+            if self._progress is not None:
+                self._progress(Progress(stage.message, waits=None if stage.finished else stage.actor))
 
         limit, unattended = self._request.timeout, self._unattended
         edits.follow(proposal, generation, self._changed, limit, told, self._cancel, unattended=unattended)
@@ -268,8 +268,8 @@ class _DeletionRun:
             if row is None or not row.reports.kyma:
                 return
             words = f"{row.reason.text} (who acts: {row.actor.value})" if row.actor.value else row.reason.text
-            if words != last and self._tell is not None:
-                self._tell(Progress(row.reason.text, waits=row.actor))
+            if words != last and self._progress is not None:
+                self._progress(Progress(row.reason.text, waits=row.actor))
             last = words
             yours = (yours or time.monotonic()) if row.actor is Actor.YOU else 0.0
             if self._unattended and yours and time.monotonic() - yours >= USER_ACTION_SECONDS:
@@ -289,7 +289,7 @@ class _DeletionRun:
         assert seen.manifest is not None
         backup = self._saved.manifest if self._saved is not None else None
         with begin(
-            self._port.manifests_on, cancel=self._cancel, tell=self._tell, limits=self._limits(), backup=backup
+            self._port.manifests_on, cancel=self._cancel, progress=self._progress, limits=self._limits(), backup=backup
         ) as run:
             live = run.cluster.get(seen.manifest)
             if live is not None:
@@ -323,7 +323,7 @@ class _DeletionRun:
             self._cluster,
             cancel=self._cancel,
             journal=self._port.journal(found.inventory),
-            tell=self._tell,
+            progress=self._progress,
             limits=self._limits(),
             purpose=f"delete {self._module}",
             backup=self._saved.own if self._saved is not None else None,

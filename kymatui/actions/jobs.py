@@ -5,7 +5,7 @@
 
     def run(report: Report) -> str:                       # in a thread; the words are how it ended
         report.step("apply")                              # one of the announced steps, or a new one
-        with begin(cluster, cancel=report.cancel, tell=report.tell) as run:
+        with begin(cluster, cancel=report.cancel, progress=report.progress) as run:
             apply(plan, run)
         return "27 written"
 
@@ -108,8 +108,8 @@ class JobReport:
         """Others may have that now: what waits behind this job for nothing else begins."""
         self._jobs.let_go(self._number, key)
 
-    def tell(self, progress: Progress) -> None:
-        """What a run of the engine says of itself; give it as its `tell`."""
+    def progress(self, progress: Progress) -> None:
+        """What a run of the engine says of itself; give it as its `progress`."""
         if progress.waits is not None:
             self.wait(progress.waits_for or progress.message, progress.waits)
             return

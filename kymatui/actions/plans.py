@@ -39,13 +39,13 @@ class DeletionPlan:
         return self.request.module
 
     @property
-    def turn(self) -> NextStep:
-        return self.seen.turn(accept_unknown=self.request.accept_unknown)
+    def next_step(self) -> NextStep:
+        return self.seen.next_step(accept_unknown=self.request.accept_unknown)
 
     @property
     def is_gone(self) -> bool:
         """Whether nothing of it is left to delete."""
-        return self.turn is NextStep.GONE
+        return self.next_step is NextStep.GONE
 
     @property
     def refusal(self) -> RefusedError | None:
@@ -61,12 +61,12 @@ class DeletionPlan:
 
 def refuse(seen: DeletionState, request: DeletionRequest) -> None:
     """Raise RefusedError where the next turn needs more than was asked for."""
-    if seen.refusal and seen.charge is not ManagedBy.NOBODY:
+    if seen.refusal and seen.managed_by is not ManagedBy.NOBODY:
         raise RefusedError(seen.refusal, hint="no changes made")
     default = seen.default if seen.way is ModuleCRHandling.IGNORE else None
     asked = (
         seen.remaining.theirs
-        if seen.charge is ManagedBy.DIRECT
+        if seen.managed_by is ManagedBy.DIRECT
         else tuple(one for one in seen.theirs if one != default)
     )
     staying = (one for one in asked if one.deleted_at is None)  # what goes already is waited for without a yes

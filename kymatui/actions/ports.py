@@ -32,7 +32,7 @@ class KymaEdits(Protocol):
         generation: int,
         changed: threading.Event,
         timeout: float,
-        tell: Callable[[EditProgress], None],
+        progress: Callable[[EditProgress], None],
         cancel: threading.Event | None = None,
         *,
         unattended: bool = False,

@@ -174,7 +174,7 @@ def restore(
     cluster: Cluster,
     plan: Sequence[RestoreStep],
     *,
-    tell: Callable[[str], None] = lambda words: None,
+    report: Callable[[str], None] = lambda words: None,
     wait: Callable[[str], None] = lambda words: None,
     cancel: threading.Event | None = None,
     timeout: float = 0.0,
@@ -210,7 +210,7 @@ def restore(
                 failed.append((ref, str(error)))
             else:
                 (made if is_new else there).append(ref)
-                tell(f"{ref} {'created' if is_new else 'already exists'}")
+                report(f"{ref} {'created' if is_new else 'already exists'}")
         cluster.forget_kinds()
     return RestoreResult(tuple(made), tuple(there), tuple(failed))
 

@@ -59,7 +59,7 @@ def refuse_unplanned(effects: Iterable[Effect], planned: Sequence[Uninstall]) ->
 def prepare_uninstalls(
     port: DeletionPort,
     planned: Sequence[Uninstall],
-    tell: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
     cancel: threading.Event | None = None,
 ) -> None:
     """Check every module once more, save what goes, and delete what would block it; then the edit may be made.
@@ -72,7 +72,7 @@ def prepare_uninstalls(
             raise one.refusal
     for one in planned:
         if one.plan is not None:
-            prepare_deletion(port, one.plan, RunControls(tell, cancel), is_rehearsal=True)
+            prepare_deletion(port, one.plan, RunControls(progress, cancel), is_rehearsal=True)
     for one in planned:
         if one.plan is not None:
-            prepare_deletion(port, one.plan, RunControls(tell, cancel))
+            prepare_deletion(port, one.plan, RunControls(progress, cancel))

@@ -67,5 +67,5 @@ class SessionInstallPort:
         path = journal_path(plan.cluster, plan.bundle.namespace, plan.bundle.name)
         backup = plan_backup(plan, self.cluster)
         return begin(
-            self.cluster, cancel=cancel, journal=path, tell=tell, limits=limits, purpose=plan.purpose, backup=backup
+            self.cluster, cancel=cancel, journal=path, progress=tell, limits=limits, purpose=plan.purpose, backup=backup
         )

@@ -6,7 +6,7 @@
 
     cluster = open_cluster()                                  # the current context of the kubeconfig
     bundle = raw_yaml.from_path("module.yaml", name="module", namespace="module-system")
-    install(bundle, cluster, tell=lambda progress: print(progress.message))
+    install(bundle, cluster, progress=lambda progress: print(progress.message))
     assert check(bundle, cluster).ready
     uninstall("module", "module-system", cluster)
 
@@ -45,7 +45,7 @@ _ATTEMPTS = 5  # new plans while other clients change the cluster
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Options of all functions; `journal` is a file, `tell` is called from any thread.
+    """Options of all functions; `journal` is a file, `progress` is called from any thread.
 
     `backup` gets every object before it is deleted, by `uninstall` and by the pruning of `install`; None saves nothing.
     """
@@ -53,7 +53,7 @@ class EngineOptions:
     clock: Clock | None = None
     cancel: threading.Event | None = None
     journal: Path | None = None
-    tell: Callable[[Progress], None] | None = None
+    progress: Callable[[Progress], None] | None = None
     limits: RunLimits | None = None
     manager: str = FIELD_MANAGER
     backup: Backup | None = None
@@ -226,7 +226,7 @@ def _run(cluster: Cluster, options: EngineOptions) -> AbstractContextManager[Run
         clock=options.clock,
         cancel=options.cancel,
         journal=options.journal,
-        tell=options.tell,
+        progress=options.progress,
         limits=options.limits,
         manager=options.manager,
         backup=options.backup,

@@ -89,9 +89,9 @@ def test_what_a_run_says_of_itself_is_seen() -> None:
 
     def run(report: JobReport) -> str:
         report.step("apply")
-        report.tell(Progress("created", None, 3, 27))
+        report.progress(Progress("created", None, 3, 27))
         waited = "Keda a/b: not deleted yet, held by x"
-        report.tell(Progress("waiting for the deletion of Keda a/b", waits=Actor.MANAGER, waits_for=waited))
+        report.progress(Progress("waiting for the deletion of Keda a/b", waits=Actor.MANAGER, waits_for=waited))
         gate.wait(LONG)
         raise PartlyDoneError("half of it", hint="run the command again")
 

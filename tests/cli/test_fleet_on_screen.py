@@ -176,13 +176,13 @@ async def test_marked_runtimes_are_one_plan_and_one_job_that_goes_on_where_it_st
         assert MODULE not in asked(runtime, ON_SKR)
         await person.accepts()
         assert await person.ended() == "done: 1 done"
-        job = person.app.desk.find(1)
+        job = person.app.jobs.find(1)
         assert job is not None
         assert [step.title for step in job.steps] == ["skr"]
         assert MODULE in asked(runtime, ON_SKR)
-        again = person.app.desk.again(1)
+        again = person.app.jobs.again(1)
         assert again is not None
-        person.app.desk.flow(again())
+        person.app.jobs.run_flow(again())
         await person.sees(PlanScreen)
         assert [line[:1] for line in person.lines()] == ["=", "!"], "what is done is done"
         assert "no selected runtime can be edited" in text(person.app, "#plan-words")

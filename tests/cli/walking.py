@@ -128,7 +128,7 @@ class Walker:
     async def _settle(self, screen: Screen[object] | FramedScreen) -> None:
         """Walks what has opened, and comes back; a flow opens its screens when it has asked the server."""
         while True:
-            await until(self.pilot, lambda: not self.app.desk.busy or isinstance(self.app.screen, ModalScreen))
+            await until(self.pilot, lambda: not self.app.jobs.busy or isinstance(self.app.screen, ModalScreen))
             top = self.app.screen
             if top is screen or top in self._walked:
                 return

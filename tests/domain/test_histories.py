@@ -39,7 +39,7 @@ def told(history: ChangeHistory, what: str) -> list[tuple[str, str, float]]:
 
 
 def test_the_first_look_is_no_change() -> None:
-    assert looks(snapshot()).happenings == ()
+    assert looks(snapshot()).changes == ()
 
 
 def test_a_state_that_changes_is_told_with_the_time() -> None:
@@ -55,7 +55,7 @@ def test_versions_and_drift_are_told() -> None:
 def test_conditions_are_told_with_the_time_that_the_cluster_gives() -> None:
     broken = (b.deployment("keda", "1.0.0", ready=False),)
     history = looks(snapshot(), snapshot(workloads=broken))
-    found = next(one for one in history.happenings if one.what == "condition Available")
+    found = next(one for one in history.changes if one.what == "condition Available")
     assert (found.before, found.after) == ("True (R)", "False (R)")
     assert found.about == "Deployment kyma-system/keda-manager"
     assert found.since == b.NOW - 3600
@@ -68,7 +68,7 @@ def test_the_newest_come_first() -> None:
 
 def test_nothing_is_told_while_the_first_lists_are_under_way() -> None:
     history = looks(snapshot("Warning", feeds=SYNCING), snapshot("Error", feeds=SYNCING), snapshot())
-    assert history.happenings == ()
+    assert history.changes == ()
 
 
 def test_what_is_followed_for_a_screen_does_not_hold_back_the_rest() -> None:
@@ -86,11 +86,11 @@ def test_modules_that_come_and_go_are_told() -> None:
 
 
 def test_a_look_without_a_change_adds_nothing() -> None:
-    assert looks(snapshot(), snapshot(), snapshot()).happenings == ()
+    assert looks(snapshot(), snapshot(), snapshot()).changes == ()
 
 
 def test_no_more_is_kept_than_asked_for() -> None:
     history = looks(*(snapshot("Ready" if n % 2 else "Error") for n in range(50)), kept=10)
-    assert len(history.happenings) == 10
-    assert isinstance(history.happenings[0], ModuleChange)
-    assert history.happenings[0].at == b.NOW + 49
+    assert len(history.changes) == 10
+    assert isinstance(history.changes[0], ModuleChange)
+    assert history.changes[0].at == b.NOW + 49

@@ -61,7 +61,7 @@ def apply(
     just_made: bool = False,
 ) -> ApplyOutcome:
     chosen = cluster or place.cluster
-    with begin(chosen, limits=limits, journal=journal, cancel=cancel, tell=told) as run:
+    with begin(chosen, limits=limits, journal=journal, cancel=cancel, progress=told) as run:
         return applier.apply(planned, run, wait=wait, just_made=just_made)
 
 

@@ -39,7 +39,7 @@ def module(place: Place) -> tuple[Json, ...]:
 def remove(place: Place, *, limits: RunLimits = LIMITS, told: Told | None = None, **more: bool) -> DeletionOutcome:
     found = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())
     assert found is not None
-    with begin(place.cluster, limits=limits, tell=told) as run:
+    with begin(place.cluster, limits=limits, progress=told) as run:
         return module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted, **more))
 
 
@@ -241,7 +241,7 @@ def test_a_deletion_that_is_stopped_goes_on_when_it_is_run_again(place: Place) -
         if "waiting for the deletion" in str(progress):
             cancel.set()
 
-    with begin(place.cluster, limits=LIMITS, tell=stop, cancel=cancel) as run, pytest.raises(CancelledError):
+    with begin(place.cluster, limits=LIMITS, progress=stop, cancel=cancel) as run, pytest.raises(CancelledError):
         module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted))
     place.release(ObjectRef(GroupVersionKind(place.group, "v1", "Thing"), place.namespace, "default"))
     remove(place)

@@ -24,8 +24,8 @@ LEFT = ManagedObjects((ManagedObject(ObjectRef(GroupVersionKind("e.org", "v1", "
 MANAGER = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "manager")
 
 
-def seen(charge: ManagedBy, *, requested: bool = False, remaining: ManagedObjects = LEFT) -> DeletionState:
-    return DeletionState("kcp", "mod", charge, requested=requested, installed="2.0.0", remaining=remaining)
+def seen(managed_by: ManagedBy, *, requested: bool = False, remaining: ManagedObjects = LEFT) -> DeletionState:
+    return DeletionState("kcp", "mod", managed_by, requested=requested, installed="2.0.0", remaining=remaining)
 
 
 ASKED, LEAVING = seen(ManagedBy.KYMA, requested=True), seen(ManagedBy.KYMA)

@@ -73,7 +73,7 @@ def test_an_upgrade_of_what_kubectl_installed_leaves_nothing_of_the_old_version(
     intent = Intent(new, adopt=True, force=True, adopted_version="1.0.0", outdated=outdated)
     made = plan(place, intent)
     steps = {step.ref.name: step for step in made.steps}
-    assert made.deed == "adopt and upgrade"
+    assert made.user_verb == "adopt and upgrade"
     assert plan_from_json(plan_to_json(made)) == made
     assert steps["a"].action is Action.CHANGE
     assert manager in steps["a"].reason or manager == LIFECYCLE_APPLIER
@@ -92,7 +92,7 @@ def test_an_upgrade_of_what_kubectl_installed_leaves_nothing_of_the_old_version(
     assert place.get("v1", "ConfigMap", "alien") is not None
     again = plan(place, Intent(new))
     assert again.changes_nothing
-    assert again.deed == "upgrade"
+    assert again.verb == "upgrade"
 
 
 def test_what_is_taken_over_gets_no_default_resource_that_is_not_there(place: Place) -> None:
@@ -138,7 +138,7 @@ def test_what_somebody_else_deleted_is_told_and_what_somebody_installed_anew_is_
     assert again.lost == (gone,)
     install(place, bundle(place, make.config_map("c", x="2")))
     told = Told()
-    with begin(place.cluster, limits=LIMITS, tell=told) as run:
+    with begin(place.cluster, limits=LIMITS, progress=told) as run:
         with pytest.raises(OutdatedError, match="another client has installed module"):
             module_deletion.uninstall_module(seen, run, DeletionConsent(seen.accepted))
         now = uninstall_plan.plan_uninstall("module", place.namespace, place.cluster, SystemClock())

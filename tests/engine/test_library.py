@@ -43,7 +43,7 @@ def test_the_example_of_the_library(place: Place, tmp_path: Path) -> None:
     (tmp_path / "module.yaml").write_text(MODULE)
     told = Told()
     module = raw_yaml.from_path(tmp_path / "module.yaml", name="module", namespace=place.namespace)
-    install(module, place.cluster, options=Options(tell=told, limits=LIMITS))
+    install(module, place.cluster, options=Options(progress=told, limits=LIMITS))
     assert told.messages
     assert check(module, place.cluster).ready
     uninstall("module", place.namespace, place.cluster, options=OPTIONS)

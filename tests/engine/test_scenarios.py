@@ -125,7 +125,7 @@ def test_50_a_manager_that_is_dead_is_kept_and_the_finalizer_is_named(place: Pla
     install(what, place.cluster, wait=False, options=OPTIONS)
     told = Told()
     with pytest.raises(PartlyDoneError, match=f"blocked by finalizer {place.group}/manager") as caught:
-        uninstall("module", place.namespace, place.cluster, options=replace(IMPATIENT, tell=told))
+        uninstall("module", place.namespace, place.cluster, options=replace(IMPATIENT, progress=told))
     assert "check that the controller" in caught.value.hint
     assert place.get("apps/v1", "Deployment", "manager") is not None
     place.raw.patch(_thing(place, "default"), {"metadata": {"finalizers": None}}, PatchKind.MERGE)
@@ -243,7 +243,7 @@ def test_an_unready_module_says_why_in_words(place: Place) -> None:
     told = Told()
     broken = bundle(place, make.deployment("d", image="registry.example/broken:1.0.0"))
     with pytest.raises(PartlyDoneError, match=r"Deployment .*/d is not ready: 0 of 1 pods available"):
-        install(broken, place.cluster, options=replace(IMPATIENT, tell=told))
+        install(broken, place.cluster, options=replace(IMPATIENT, progress=told))
     assert any("waiting for Deployment" in words for words in told.messages)
     install(bundle(place, make.deployment("d")), place.cluster, options=OPTIONS)
     assert check(bundle(place, make.deployment("d")), place.cluster).ready

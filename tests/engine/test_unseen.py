@@ -43,9 +43,12 @@ def displayed(place: Place) -> UninstallPlan:
 
 
 def delete(
-    place: Place, found: UninstallPlan, backup: BackupFile | None = None, tell: Callable[[Progress], None] | None = None
+    place: Place,
+    found: UninstallPlan,
+    backup: BackupFile | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> DeletionOutcome:
-    with begin(place.cluster, limits=LIMITS, backup=backup, tell=tell) as run:
+    with begin(place.cluster, limits=LIMITS, backup=backup, progress=progress) as run:
         return module_deletion.uninstall_module(found, run, DeletionConsent(found.accepted, cascade=True))
 
 
@@ -101,7 +104,7 @@ def test_an_object_created_while_others_are_deleted_stops_the_deletion_before_th
             place.kubectl(thing(place, "late"))
 
     with pytest.raises(PartlyDoneError, match=rf"Thing .*/late, {LATER}.*1 object deleted"):
-        delete(place, found, tell=meddle)
+        delete(place, found, progress=meddle)
     assert has_thing(place, "late")
     assert place.get("apps/v1", "Deployment", "manager") is not None
 

@@ -475,10 +475,10 @@ def test_an_audit_of_all_of_them_gives_up_on_each_by_itself(fleet: Fleet) -> Non
         for name, (word, _) in ill.items():
             FaultClient.for_kubeconfig(fleet.sandbox.kubeconfig, name).send(word, {})
         told: list[AuditProgress] = []
-        report, _ = audit_fleet(options, timeout=5.0, tell=told.append)
+        report, _ = audit_fleet(options, timeout=5.0, progress=told.append)
         cancel = threading.Event()
         with pytest.raises(CancelledError, match=r"^stopped: ([1-9]|[1-4]\d|50) of 51 runtimes read$"):
-            audit_fleet(options, timeout=5.0, tell=lambda _: cancel.set(), cancel=cancel)
+            audit_fleet(options, timeout=5.0, progress=lambda _: cancel.set(), cancel=cancel)
     finally:
         for name in ill:
             FaultClient.for_kubeconfig(fleet.sandbox.kubeconfig, name).send("clear", {})

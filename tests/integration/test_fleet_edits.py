@@ -186,13 +186,13 @@ async def test_the_screen_marks_them_shows_one_table_and_goes_on_where_a_failure
         await person.accepts()
         said = await person.ended()
         assert f"4 done, 1 failed, 1 not started; failed: {order[2]} (" in said, said
-        job = person.app.desk.find(1)
+        job = person.app.jobs.find(1)
         assert job is not None
         assert [step.title for step in job.steps] == [order[0], f"{order[1]} and 3 more", order[5]]
         runtimes.clusters[order[2]].clear()
-        again = person.app.desk.again(1)
+        again = person.app.jobs.again(1)
         assert again is not None
-        person.app.desk.flow(again())
+        person.app.jobs.run_flow(again())
         await person.sees(PlanScreen)
         assert text(person.app, "#plan-head").splitlines()[0] == "6 runtimes: 2 to change, 4 unchanged"
         await person.accepts()

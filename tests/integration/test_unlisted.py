@@ -91,7 +91,9 @@ def _settled(app: KymatuiApp, name: str, gap: ListGap) -> bool:
     wanted = {"forbidden": "forbidden", "loading": "syncing"}[gap.value]
     others = all(feed.state.value in ("live", "absent") for one, feed in feeds.items() if one != name)
     listed = name in feeds and feeds[name].state.value == wanted and others
-    return listed and app.catalog is not None and app.catalog.row("alpha") is not None and app.view.charge is not None
+    return (
+        listed and app.catalog is not None and app.catalog.row("alpha") is not None and app.view.management is not None
+    )
 
 
 @pytest.mark.parametrize("name", HIDDEN)

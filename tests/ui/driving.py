@@ -91,6 +91,10 @@ def cell(app: KymatuiApp, key: str, column: str) -> str:
     return next(row for row in table(app).rows if row.key == key).cells[column].text
 
 
+def text_of(facts: Facts) -> str:
+    return "\n".join(f"{fact.label}  {fact.text}".strip() for fact in facts.facts)
+
+
 def text(app: KymatuiApp, selector: str) -> str:
     found = app.screen.query_one(selector)
-    return found.plain_text if isinstance(found, Facts) else str(found.render())
+    return text_of(found) if isinstance(found, Facts) else str(found.render())

@@ -18,7 +18,7 @@ LINES = (
 PREVIEW = Preview(
     "upgrade docker-registry 0.11.0 → 0.14.0",
     LINES,
-    charge="Not managed. kymatui installs docker-registry directly",
+    management="Not managed. kymatui installs docker-registry directly",
     warnings=("the storage of the registry grows and cannot be reduced later",),
     missing=("create ClusterRole in the whole cluster",),
     grants=("ClusterRole dr-manager grants dr-manager in the whole cluster: read all Secrets",),

@@ -165,14 +165,14 @@ async def test_history_marks_and_problems_are_left_behind(machine: Machine) -> N
         await pilot.press("space", "enter", "escape")
         await until(pilot, lambda: bool(table(app).marked))
         machine.sessions[0].show(module_resources={b.gvk("api-gateway"): (b.resource("api-gateway", "Error"),)})
-        await until(pilot, lambda: app.view.history is not None and bool(app.view.history.happenings))
+        await until(pilot, lambda: app.view.history is not None and bool(app.view.history.changes))
         await types(pilot, "ctx stage")
         await opened(pilot, "stage")
         await until(pilot, lambda: bool(table(app).rows))
         assert not table(app).marked
         assert not app.ways.visits.can_go(-1)
         assert app.view.history is not None
-        assert not app.view.history.happenings
+        assert not app.view.history.changes
         machine.sessions[0].show(kymas=())
         machine.sessions[1].show()
         await pilot.pause()
@@ -290,7 +290,7 @@ class Work:
         return "done"
 
     def start(self, app: KymatuiApp) -> None:
-        app.desk.start(JobSpec("upgrade keda", self.run, "keda", frozenset({"keda"}), ("first", "second")))
+        app.jobs.start(JobSpec("upgrade keda", self.run, "keda", frozenset({"keda"}), ("first", "second")))
 
 
 async def test_a_job_is_asked_about_and_ends_on_its_own_cluster(machine: Machine) -> None:
@@ -299,24 +299,24 @@ async def test_a_job_is_asked_about_and_ends_on_its_own_cluster(machine: Machine
         work = Work(machine)
         work.start(app)
         assert work.stepping.wait(10)
-        await until(pilot, lambda: bool(app.desk.going))
+        await until(pilot, lambda: bool(app.jobs.active))
         await types(pilot, "ctx stage")
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         assert app.screen.query_one("#confirm").border_title == "Switch to stage and stop 1 job?"
         assert "upgrade keda" in text(app, "#confirm-words")
         await pilot.press("n")
-        await until(pilot, lambda: not app.desk.busy)
+        await until(pilot, lambda: not app.jobs.busy)
         assert (app.contexts.here, len(machine.sessions)) == ("dev", 1)
         await types(pilot, "ctx stage")
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         await pilot.press("y")
-        await until(pilot, lambda: app.desk.is_closed)
+        await until(pilot, lambda: app.jobs.is_closed)
         assert app.contexts.here == "dev", "it waits for the current step"
         work.finish.set()
         await opened(pilot, "stage")
         assert work.closed_while_running is False
         assert machine.sessions[0].closed.wait(10)
-        assert app.desk.jobs == ()
+        assert app.jobs.all == ()
 
 
 async def test_a_step_that_takes_longer_keeps_its_session(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,7 +326,7 @@ async def test_a_step_that_takes_longer_keeps_its_session(machine: Machine, monk
         work = Work(machine)
         work.start(app)
         assert work.stepping.wait(10)
-        await until(pilot, lambda: bool(app.desk.going))
+        await until(pilot, lambda: bool(app.jobs.active))
         await types(pilot, "ctx stage")
         await until(pilot, lambda: isinstance(app.screen, ConfirmScreen))
         await pilot.press("y")
@@ -336,7 +336,7 @@ async def test_a_step_that_takes_longer_keeps_its_session(machine: Machine, monk
         assert machine.sessions[0].closed.wait(10)
         assert work.closed_while_running is False
         await pilot.pause()
-        assert app.desk.jobs == (), "the jobs of another cluster are not those of this one"
+        assert app.jobs.all == (), "the jobs of another cluster are not those of this one"
 
 
 # the same context again
@@ -432,17 +432,17 @@ async def test_a_namespace_is_chosen_from_a_list_and_jobs_continue(machine: Mach
         work = Work(machine)
         work.start(app)
         assert work.stepping.wait(10)
-        await until(pilot, lambda: bool(app.desk.going))
+        await until(pilot, lambda: bool(app.jobs.active))
         await types(pilot, "ns")
         await until(pilot, lambda: isinstance(app.screen, ChoiceScreen))
         assert shown(app) == ["all", "apps", "kyma-system"]
         await pilot.press("j", "enter")
         await until(pilot, lambda: app.only_namespace == "apps")
-        assert app.desk.going
+        assert app.jobs.active
         assert not machine.sessions[0].closed.is_set(), "the job writes to it"
         work.finish.set()
-        await until(pilot, lambda: not app.desk.going)
-        assert [job.state.value for job in app.desk.jobs] == ["done"]
+        await until(pilot, lambda: not app.jobs.active)
+        assert [job.state.value for job in app.jobs.all] == ["done"]
         assert machine.sessions[0].closed.wait(10)
 
 

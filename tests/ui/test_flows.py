@@ -67,7 +67,7 @@ async def enter(person: Person, module: str, turn: NextStep) -> DeletionScreen:
     await person.at(module)
     await person.press("ctrl+d")
     await person.sees(DeletionScreen)
-    await person.until(lambda: stepper(person).turn is turn)
+    await person.until(lambda: stepper(person).next_step is turn)
     return stepper(person)
 
 
@@ -95,10 +95,10 @@ async def test_what_is_left_is_shown_deleted_and_then_the_kyma_lets_the_module_g
         assert cluster.list(FUNCTION), "nothing goes before it is agreed to"
         await person.press("space", "tab", *"serverless")
         await person.accepts()
-        await person.until(lambda: bool(app.desk.jobs) and app.desk.jobs[-1].is_over)
-        assert app.desk.jobs[-1].state is JobState.DONE, app.desk.jobs[-1]
+        await person.until(lambda: bool(app.jobs.all) and app.jobs.all[-1].is_over)
+        assert app.jobs.all[-1].state is JobState.DONE, app.jobs.all[-1]
         await person.sees(DeletionScreen)
-        await person.until(lambda: stepper(person).turn is NextStep.GONE)
+        await person.until(lambda: stepper(person).next_step is NextStep.GONE)
         assert "serverless is not installed in kcp" in drawn(app)
         assert not cluster.list(FUNCTION)
         await person.press("escape")
@@ -136,9 +136,9 @@ async def test_the_stepper_is_usable_in_a_narrow_terminal_and_offers_three_ways(
         screen = await enter(person, "btp-operator", NextStep.LEAVE)
         assert "5 Remove from the Kyma" in drawn(app)
         await person.press("w")
-        await person.until(lambda: screen.turn is NextStep.IGNORE)
+        await person.until(lambda: screen.next_step is NextStep.IGNORE)
         await person.press("w")
-        await person.until(lambda: screen.turn is NextStep.UNMANAGE)
+        await person.until(lambda: screen.next_step is NextStep.UNMANAGE)
         assert screen.choices.way is ModuleCRHandling.UNMANAGE
         await person.press("ctrl+d")
         await person.sees(PlanScreen)
@@ -162,8 +162,8 @@ BACKUP = GroupVersionKind("backup.sandbox.local", "v1alpha1", "Backup")
 
 async def ended(person: Person, state: JobState = JobState.DONE) -> None:
     """The last job has come to its end."""
-    await person.until(lambda: bool(person.app.desk.jobs) and person.app.desk.jobs[-1].is_over)
-    assert person.app.desk.jobs[-1].state is state, person.app.desk.jobs[-1]
+    await person.until(lambda: bool(person.app.jobs.all) and person.app.jobs.all[-1].is_over)
+    assert person.app.jobs.all[-1].state is state, person.app.jobs.all[-1]
 
 
 async def test_a_module_is_installed_with_a_resource_that_was_filled_in_and_deleted_again(
@@ -202,7 +202,7 @@ async def test_a_module_is_installed_with_a_resource_that_was_filled_in_and_dele
         await person.sees(PlanScreen)
         await person.press("tab", "tab", *"backup-operator")
         await person.accepts()
-        await person.until(lambda: len(app.desk.jobs) == 2)
+        await person.until(lambda: len(app.jobs.all) == 2)
         await ended(person)
     assert open_cluster(options).kind(BACKUP) is None
 
@@ -222,7 +222,7 @@ async def test_43_what_lifecycle_manager_manages_is_not_installed_directly_and_t
         await person.press("i")
         await person.until(lambda: bool(app.problems))
         assert "istio is managed by lifecycle-manager, which would revert this change" in app.problems[0]
-        assert not app.desk.jobs
+        assert not app.jobs.all
 
 
 async def test_the_plan_of_an_edit_says_that_what_kymatui_installed_changes_hands(
@@ -282,7 +282,7 @@ async def test_what_is_outdated_is_upgraded_and_a_lower_version_needs_consent(op
         await person.sees(PlanScreen)
         assert "its default CR is not applied again" in drawn(app)
         await person.accepts()
-        await person.until(lambda: len(app.desk.jobs) == 2)
+        await person.until(lambda: len(app.jobs.all) == 2)
         await ended(person)
         await person.until(lambda: _installed(app, "registry-proxy") == "0.15.0")
         await person.press("i")

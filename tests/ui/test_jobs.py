@@ -63,13 +63,13 @@ async def begun(pilot: Pilot[Any], *works: JobSpec) -> KymatuiApp:
     """The app, with jobs that wait for something."""
     app = await ready(pilot)
     for work in works:
-        assert app.desk.start(work) is not None
-    await until(pilot, lambda: bool(app.desk.jobs and app.desk.jobs[0].waits_for))
+        assert app.jobs.start(work) is not None
+    await until(pilot, lambda: bool(app.jobs.all and app.jobs.all[0].waits_for))
     return app
 
 
 def job(app: KymatuiApp, number: int = 1) -> Job:
-    found = app.desk.find(number)
+    found = app.jobs.find(number)
     assert found is not None
     return found
 
@@ -93,8 +93,8 @@ async def test_a_job_is_followed_from_everywhere_and_outlives_its_screen(pilot: 
     await pilot.pause()
     assert isinstance(app.screen, CatalogScreen)
     deletion.go_on.set()
-    await until(pilot, lambda: not app.desk.going)
-    assert [one.message for one in app.desk.jobs] == ["27 deleted", "27 deleted"]
+    await until(pilot, lambda: not app.jobs.active)
+    assert [one.message for one in app.jobs.all] == ["27 deleted", "27 deleted"]
     assert app.screen.query_one(TopLine).facts.jobs == ""
 
 
@@ -123,7 +123,7 @@ async def test_a_bad_end_is_a_problem_and_a_refused_job_can_be_planned_anew() ->
         for end in (PartlyDoneError("half of it", hint="run it again"), RefusedError("somebody was faster")):
             deletion = Deletion(end)
             deletion.go_on.set()
-            app.desk.start(deletion.work(), flow)
+            app.jobs.start(deletion.work(), flow)
         await until(pilot, lambda: len(app.problems) == 2)
         assert app.problems == [
             "#1 delete keda 1.6.0: half of it. run it again",
@@ -153,8 +153,8 @@ async def test_read_only_begins_no_job(deletion: Deletion) -> None:
     session.read_only = True
     async with app_on(session).run_test(size=SIZE) as pilot:
         app = await ready(pilot)
-        assert app.desk.start(deletion.work()) is None
-        assert app.desk.jobs == ()
+        assert app.jobs.start(deletion.work()) is None
+        assert app.jobs.all == ()
         assert app.problems == ["read-only: delete keda 1.6.0 is not started"]
 
 
@@ -189,8 +189,8 @@ async def test_an_edit_that_was_followed_is_followed_again_and_not_made_twice(mo
         ]
         assert app.shown is not None
         app.shown.command_line.run("resume api-gateway")
-        await until(pilot, lambda: bool(app.desk.jobs) and app.desk.jobs[0].is_over)
-        (job,) = app.desk.jobs
+        await until(pilot, lambda: bool(app.jobs.all) and app.jobs.all[0].is_over)
+        (job,) = app.jobs.all
         assert (job.title[:8], job.state, job.message) == (
             "resume: ",
             JobState.DONE,

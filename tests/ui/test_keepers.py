@@ -107,15 +107,17 @@ def version(cluster: Cluster, ref: ObjectRef = CONFIG_MAP) -> str:
 
 async def delete(person: Person, turn: NextStep) -> None:
     """The guided deletion, from the catalog to its end."""
-    before = len(person.app.desk.jobs)
+    before = len(person.app.jobs.all)
     await enter(person, "cache", turn)
     await person.press("ctrl+d")
     await person.sees(PlanScreen)
     await person.press("tab", "tab", *"cache")
     await person.accepts()
-    await person.until(lambda: len(person.app.desk.jobs) > before)
+    await person.until(lambda: len(person.app.jobs.all) > before)
     await ended(person)
-    await person.until(lambda: isinstance(person.app.screen, DeletionScreen) and stepper(person).turn is NextStep.GONE)
+    await person.until(
+        lambda: isinstance(person.app.screen, DeletionScreen) and stepper(person).next_step is NextStep.GONE
+    )
 
 
 async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly(
@@ -152,7 +154,7 @@ async def test_in_an_open_cluster_all_is_installed_upgraded_and_deleted_directly
             "~ shop: ConfigMap webs/shop change",
         ]
         await person.accepts()
-        await person.until(lambda: len(person.app.desk.jobs) == 4 and not person.app.desk.going)
+        await person.until(lambda: len(person.app.jobs.all) == 4 and not person.app.jobs.active)
         await ended(person)
         assert (version(cluster), version(cluster, QUEUE)) == ("1.1.0", "1.1.0")
         shop = cluster.get(ObjectRef(CONFIG_MAP.kind, "webs", "shop"))
@@ -189,15 +191,15 @@ async def mark(person: Person, *modules: str) -> None:
 
 async def delete_both(person: Person) -> None:
     """The listing of both, agreed to, and both jobs at their end."""
-    before = len(person.app.desk.jobs)
+    before = len(person.app.jobs.all)
     await mark(person, "cache", "queue")
     await person.press("ctrl+d")
     await person.sees(PlanScreen)
     assert [line.partition(":")[0] for line in person.lines()] == ["- cache", "- queue"]
     await person.press("tab", "tab", "2", "space", *"modules")
     await person.accepts()
-    await person.until(lambda: len(person.app.desk.jobs) == before + 2 and not person.app.desk.going)
-    assert [job.state for job in person.app.desk.jobs[-2:]] == [JobState.DONE, JobState.DONE], person.app.desk.jobs
+    await person.until(lambda: len(person.app.jobs.all) == before + 2 and not person.app.jobs.active)
+    assert [job.state for job in person.app.jobs.all[-2:]] == [JobState.DONE, JobState.DONE], person.app.jobs.all
 
 
 async def test_marked_modules_are_installed_and_deleted_as_one_plan(sandbox: ReadySandbox) -> None:
@@ -212,7 +214,7 @@ async def test_marked_modules_are_installed_and_deleted_as_one_plan(sandbox: Rea
         await person.sees(PlanScreen)
         assert person.lines() == ["+ cache: ConfigMap modules/cache create", "+ queue: ConfigMap modules/queue create"]
         await person.accepts()
-        await person.until(lambda: len(person.app.desk.jobs) == 2 and not person.app.desk.going)
+        await person.until(lambda: len(person.app.jobs.all) == 2 and not person.app.jobs.active)
         assert (version(cluster), version(cluster, QUEUE)) == ("1.1.0", "1.1.0")
         await person.press("i")
         await person.until(lambda: bool(person.app.problems))
@@ -240,7 +242,7 @@ async def restore(person: Person, cluster: Cluster) -> None:
     await person.press("k", "enter")
     await person.sees(PlanScreen)
     assert person.lines() == ["+ ConfigMap modules/cache create"]
-    number = len(person.app.desk.jobs) + 1
+    number = len(person.app.jobs.all) + 1
     await person.accepts()
     assert await person.ended(number) == "done: 1 created; run `:adopt cache` so that kymatui manages it again"
     assert version(cluster) == "1.1.0"
@@ -301,7 +303,7 @@ async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installati
         assert (version(cluster), live["spec"]["customResourcePolicy"]) == ("1.1.0", "Ignore"), "nothing is lost"
 
         await delete(person, NextStep.MANIFEST)
-        assert person.app.desk.jobs[-1].state is JobState.DONE
+        assert person.app.jobs.all[-1].state is JobState.DONE
         assert (cluster.get(MANIFEST), version(cluster)) == (None, "")
         await person.press("escape")
         await person.types("restore cache")
@@ -323,7 +325,7 @@ async def test_with_kymatuis_operator_a_module_is_a_manifest_from_its_installati
             "+ queue: Manifest modules/queue",
         ]
         await person.accepts()
-        await person.until(lambda: len(person.app.desk.jobs) == 7 and not person.app.desk.going)
+        await person.until(lambda: len(person.app.jobs.all) == 7 and not person.app.jobs.active)
         assert (version(cluster), version(cluster, QUEUE)) == ("1.1.0", "1.1.0")
         await delete_both(person)
     assert (cluster.get(MANIFEST), version(cluster), version(cluster, QUEUE)) == (None, "", "")

@@ -115,7 +115,7 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         assert [one.name for one in interrupted_runs(cluster.name)] == ["application-connector"], "it came to its end"
         await person.types("resume")
         await person.until(lambda: isinstance(person.app.screen, DeletionScreen))
-        await person.until(lambda: stepper(person).turn is NextStep.CLEAR)
+        await person.until(lambda: stepper(person).next_step is NextStep.CLEAR)
         await person.press("ctrl+d")
         await person.sees(PlanScreen)
         await person.press("enter", *"application", "minus", *"connector")
@@ -126,7 +126,7 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         await person.sees(ConfirmScreen)
         assert "delete again to continue" in text(person.app, "#confirm-words")
         await person.press("y")
-        await person.until(lambda: not person.app.is_running or not person.app.desk.going)
+        await person.until(lambda: not person.app.is_running or not person.app.jobs.active)
     assert "application-connector" in entries(cluster), "nothing goes before what it manages is gone"
 
     async with app_of(options).run_test(size=SIZE) as pilot:  # nothing is left of the first one but the cluster
@@ -144,7 +144,7 @@ async def test_a_deletion_goes_on_wherever_it_was_left_and_one_finalizer_is_let_
         await person.press(*["backspace"] * 4, *"default", "slash", *"held")
         await person.accepts()
         await person.until(lambda: cluster.get(HELD) is None)
-        await person.until(lambda: stepper(person).turn is NextStep.LEAVE)
+        await person.until(lambda: stepper(person).next_step is NextStep.LEAVE)
 
     with command(options, "delete", "application-connector", "--yes", "--timeout", "120") as last:
         assert await asyncio.to_thread(last.wait, 120) == 0

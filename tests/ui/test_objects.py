@@ -214,7 +214,7 @@ async def test_enter_on_the_stepper_of_a_deletion_opens_the_object_and_deletes_n
         screen = app.screen
         assert isinstance(screen, ObjectScreen)
         assert screen.ref == SEEN.remaining.theirs[1].ref
-        assert not app.desk.busy
+        assert not app.jobs.busy
 
 
 @pytest.mark.parametrize(

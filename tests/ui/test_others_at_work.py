@@ -96,19 +96,19 @@ async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_
         assert (await person.ended(1)).startswith("done")
         await person.until(lambda: installed(person) == "0.14.0")
 
-        real = JobReport.tell
+        real = JobReport.progress
 
         def once_begun(work: Callable[[], object]) -> Callable[[JobReport, Any], None]:
             def late(self: JobReport, progress: Any) -> None:
                 if progress.message == "upgrade registry-proxy":
-                    monkeypatch.setattr(JobReport, "tell", real)
+                    monkeypatch.setattr(JobReport, "progress", real)
                     work()
                 real(self, progress)
 
             return late
 
         await plan_of(person, "u")
-        monkeypatch.setattr(JobReport, "tell", once_begun(lambda: set_image(cluster, "example.org/theirs:9")))
+        monkeypatch.setattr(JobReport, "progress", once_begun(lambda: set_image(cluster, "example.org/theirs:9")))
         await person.accepts()
         said = await person.ended(2)
         assert "other field managers own fields of Deployment registry-proxy/registry-proxy-controller now" in said
@@ -116,7 +116,7 @@ async def test_a_definition_that_is_deleted_and_an_upgrade_by_somebody_else_are_
         assert image(cluster) == "example.org/theirs:9"
 
         await plan_of(person, "u")
-        monkeypatch.setattr(JobReport, "tell", once_begun(lambda: cluster.delete(PROXIES)))
+        monkeypatch.setattr(JobReport, "progress", once_begun(lambda: cluster.delete(PROXIES)))
         await person.press("enter", "space")
         await person.accepts()
         said = await person.ended(3)
@@ -149,4 +149,4 @@ async def test_what_is_left_without_its_manager_is_deleted_as_it_is(options: Ses
         said = await person.ended()
         assert said.startswith("done: cap-operator is deleted, 1 object deleted; not deleted: CustomResourceDefinition")
         await person.sees(DeletionScreen)
-        await person.until(lambda: stepper(person).turn is NextStep.GONE)
+        await person.until(lambda: stepper(person).next_step is NextStep.GONE)

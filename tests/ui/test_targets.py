@@ -63,7 +63,7 @@ async def test_plans_of_edits_name_the_kyma(pilot: Pilot[Any], monkeypatch: pyte
     monkeypatch.setattr(ClusterKymaEdits, "may_write", lambda self, proposal: True)
     monkeypatch.setattr(ClusterKymaEdits, "uninstalls", lambda self, modules, *_: tuple(map(uninstall, modules)))
     app = await ready(pilot)
-    app.desk.flow(edit_modules(app, EditVerb.DISABLE, ["istio"]))
+    app.jobs.run_flow(edit_modules(app, EditVerb.DISABLE, ["istio"]))
     await until(pilot, is_on(app, PlanScreen))
     assert lines(app.screen) == [f"{HERE}\nKyma: kyma-system/default"]
 
@@ -106,8 +106,8 @@ async def test_jobs_name_the_cluster_that_they_write_to() -> None:
         await ready(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: app.runtime_key is not None and app.catalog is not None)
-        app.desk.start(JobSpec("enable keda", run))
-        await until(pilot, lambda: bool(app.desk.jobs))
+        app.jobs.start(JobSpec("enable keda", run))
+        await until(pilot, lambda: bool(app.jobs.all))
         app.ways.climb_to(0)  # the fleet's own screen names the control plane; the job stays the runtime's
         for step in (ScreenStep("jobs"), ScreenStep("job", "1")):
             app.ways.open(step)
@@ -128,16 +128,16 @@ async def test_a_plan_is_for_the_cluster_on_which_it_was_asked_for() -> None:
     made = threading.Event()
 
     async def plan(app: KymatuiApp) -> None:
-        await app.desk.aside(lambda: made.wait(30))
+        await app.jobs.in_thread(lambda: made.wait(30))
         answer = await app.push_screen_wait(PlanScreen(PLAIN))
         if answer.is_yes:
-            app.desk.start(JobSpec("enable keda", lambda report: "done"))
+            app.jobs.start(JobSpec("enable keda", lambda report: "done"))
 
     async with app.run_test(size=SIZE) as pilot:
         await ready(pilot)
         await pilot.press("enter")
         await until(pilot, lambda: app.runtime_key is not None and app.catalog is not None)
-        app.desk.flow(plan(app))
+        app.jobs.run_flow(plan(app))
         await pilot.pause()
         app.ways.climb_to(0)
         await until(pilot, lambda: app.runtime_key is None)

@@ -82,7 +82,7 @@ class Person:
         self.app = pilot.app
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        await until(self.pilot, holds, lambda: f"; problems: {self.app.problems}, jobs: {self.app.desk.jobs}")
+        await until(self.pilot, holds, lambda: f"; problems: {self.app.problems}, jobs: {self.app.jobs.all}")
 
     async def sees(self, screen: type) -> None:
         await self.until(lambda: isinstance(self.app.screen, screen) and self.app.screen.is_attached)
@@ -106,8 +106,8 @@ class Person:
         await self.press("y")
 
     async def ended(self, number: int = 1) -> str:
-        await self.until(lambda: (job := self.app.desk.find(number)) is not None and job.is_over)
-        job = self.app.desk.find(number)
+        await self.until(lambda: (job := self.app.jobs.find(number)) is not None and job.is_over)
+        job = self.app.jobs.find(number)
         assert job is not None
         return f"{job.state.value}: {job.message}"
 
@@ -147,7 +147,7 @@ async def test_a_module_is_enabled_from_the_menu_and_followed_until_it_is_ready(
     await person.press("space")
     await person.accepts()
     assert await person.ended() == "done: connectivity-proxy 1.0.2 is ready"
-    job = person.app.desk.find(1)
+    job = person.app.jobs.find(1)
     assert job is not None
     assert [step.title for step in job.steps] == [
         "edit the Kyma",
@@ -327,7 +327,7 @@ async def test_a_module_cr_is_edited_in_an_editor(
     assert body is not None
     assert body["metadata"]["annotations"]["team"] == "blue"
     await person.sees(CatalogScreen)
-    await person.until(lambda: not person.app.desk.busy)
+    await person.until(lambda: not person.app.jobs.busy)
     editor(tmp_path, monkeypatch, "", "")
     person.app.shown.command_line.run("edit kyma")  # type: ignore[union-attr]
     await person.until(lambda: any("default: no changes" in one.message for one in person.app._notifications))
@@ -480,7 +480,7 @@ async def test_an_audit_shows_every_plan_and_proves_that_it_wrote_nothing(option
         assert session is not None
         reads, writes = session.traffic
         assert (reads > 15, writes) == (True, 0)
-        assert person.app.desk.jobs == ()
+        assert person.app.jobs.all == ()
     told = [one for one in log.requests()["requests"] if "kymatui" in one["agent"]]
     assert len(told) > 15
     assert [one for one in told if not is_read_only_request(one["method"], one["path"])] == []

@@ -101,7 +101,7 @@ def plan_of(person: Person) -> PlanScreen:
 def displayed(preview: Preview) -> str:
     """Everything that the plan says."""
     rows = [f"{line.name} {line.note} {' '.join(line.diff)}" for line in preview.lines]
-    return re.sub(r"\s+", " ", " ".join([preview.title, preview.charge, *rows, *preview.warnings]))
+    return re.sub(r"\s+", " ", " ".join([preview.title, preview.management, *rows, *preview.warnings]))
 
 
 async def accept(person: Person) -> str:
@@ -121,8 +121,8 @@ async def accept(person: Person) -> str:
         await person.until(lambda: screen not in person.app.screen_stack or bool(screen.why_off("accept")))
     if screen in person.app.screen_stack:
         return screen.why_off("accept")
-    await person.until(lambda: not person.app.desk.busy and not person.app.desk.going)
-    return json.dumps([f"{job.state.value}: {job.message}" for job in person.app.desk.jobs] + person.app.problems)
+    await person.until(lambda: not person.app.jobs.busy and not person.app.jobs.active)
+    return json.dumps([f"{job.state.value}: {job.message}" for job in person.app.jobs.all] + person.app.problems)
 
 
 # the flows
@@ -147,7 +147,7 @@ def stepped(module: str, key: str, turn: NextStep) -> Opening:
         screen = person.app.screen
         assert isinstance(screen, DeletionScreen)
         action = {"ctrl+d": "go_on", "f": "finalizer"}[key]
-        await person.until(lambda: screen.turn is turn and not screen.why_off(action))
+        await person.until(lambda: screen.next_step is turn and not screen.why_off(action))
         await person.press(key)
         if key == "f":
             await person.sees(ChoiceScreen)

@@ -28,10 +28,10 @@ _WORKLOADS: Final = frozenset({("apps", "Deployment"), ("apps", "StatefulSet"), 
 class ModuleFollower:
     """Tells changes of readiness, and reads the logs of the manager's Pods, until `close`."""
 
-    def __init__(self, cluster: Cluster, sink: LogSink, tell: Callable[[str], None]) -> None:
+    def __init__(self, cluster: Cluster, sink: LogSink, report: Callable[[str], None]) -> None:
         self._cluster = cluster
         self._feed = LogFeed(cluster, LogOptions(follow=True, tail=_LINES), sink)
-        self._tell = tell
+        self._report = report
         self._name = ""
         self._refs: tuple[ObjectRef, ...] = ()
         self._managers: tuple[tuple[str, str], ...] = ()
@@ -61,7 +61,7 @@ class ModuleFollower:
             self._trouble = ""
         except KymatuiError as error:  # the author sees it once; the next look may find the cluster again
             if str(error) != self._trouble:
-                self._tell(f"states and logs are unknown: {error}")
+                self._report(f"states and logs are unknown: {error}")
             self._trouble = str(error)
         self._due = now + (READY_SECONDS if self._is_ready or self._trouble else STARTING_SECONDS)
 
@@ -77,10 +77,10 @@ class ModuleFollower:
             words = "ready" if ready else found.message if found is not None else "missing"
             waiting += not ready
             if self._states.get(ref) != words and not (ready and ref not in self._states):
-                self._tell(f"{ref}: {words}")
+                self._report(f"{ref}: {words}")
             self._states[ref] = words
         if not waiting and not self._is_ready:
-            self._tell(f"{self._name} is ready")
+            self._report(f"{self._name} is ready")
         self._is_ready = not waiting
 
     def _sources(self) -> Sequence[LogSource]:

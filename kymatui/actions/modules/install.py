@@ -61,7 +61,7 @@ class InstallControls:
     """
 
     cancel: threading.Event
-    tell: Callable[[Progress], None]
+    progress: Callable[[Progress], None]
     limits: RunLimits | None = None
     wait: bool = True
     unseen: bool = False
@@ -109,10 +109,10 @@ def _attempt(port: InstallPort, leg: InstallLeg, controls: InstallControls) -> I
     if plan.changes_nothing:
         if port.cluster.read_only:
             return leg
-        running = begin(port.cluster, cancel=controls.cancel, tell=controls.tell, limits=controls.limits)
+        running = begin(port.cluster, cancel=controls.cancel, progress=controls.progress, limits=controls.limits)
     else:
         require_unmanaged(port, plan.bundle.name, direct=True)  # whoever made the plan has insisted, or need not
-        running = port.begin(plan, controls.cancel, controls.tell, controls.limits)
+        running = port.begin(plan, controls.cancel, controls.progress, controls.limits)
     just_made = controls.unseen and leg.request is not None
     with running as run:
         return replace(leg, outcome=applier.apply(plan, run, wait=controls.wait, just_made=just_made))

@@ -249,9 +249,9 @@ class InstallAction:
         """Raises as `plan_install`; what only a person may allow, the plan asks for when it is shown."""
         return plan_install(self._port, replace(wanted, direct=True, allow_downgrade=True))
 
-    def carry_out(self, plan: Plan, cancel: Event, tell: Callable[[Progress], None]) -> str:
+    def carry_out(self, plan: Plan, cancel: Event, progress: Callable[[Progress], None]) -> str:
         """The job. Raises what keeps it from its end."""
-        ended = run_install(self._port, InstallLeg(plan.bundle.name, plan=plan), InstallControls(cancel, tell))
+        ended = run_install(self._port, InstallLeg(plan.bundle.name, plan=plan), InstallControls(cancel, progress))
         if ended.error is not None:
             raise ended.error
         assert ended.outcome is not None

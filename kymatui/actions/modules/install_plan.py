@@ -103,7 +103,7 @@ class InstallPort(Protocol):
         ...
 
     def begin(
-        self, plan: Plan, cancel: Event, tell: Callable[[Progress], None], limits: RunLimits | None
+        self, plan: Plan, cancel: Event, progress: Callable[[Progress], None], limits: RunLimits | None
     ) -> AbstractContextManager[Run]:
         """The run of a plan: with its journal, and with the backup of what it deletes."""
         ...

@@ -105,7 +105,7 @@ class ManifestControls:
     """
 
     cancel: threading.Event
-    tell: Callable[[ManifestProgress], None]
+    progress: Callable[[ManifestProgress], None]
     timeout: float
     wait: bool = True
     changed: threading.Event = field(default_factory=threading.Event)
@@ -303,7 +303,7 @@ class ManifestAction:
             if now.finished:
                 return now.message
             if now != last:
-                controls.tell(now)
+                controls.progress(now)
                 last = now
             if time.monotonic() >= deadline:
                 words = f"the Manifest is written, but not applied within {controls.timeout:g} s: {now.message}"

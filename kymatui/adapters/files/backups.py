@@ -165,7 +165,7 @@ def save_deletion(path: Path, seen: DeletionState, cluster: Cluster, manifests_o
 
     deletions = [step.ref for step in seen.found.deletions] if seen.found is not None else []
     refs = [*(one.ref for one in seen.remaining.instances if not one.shared), *deletions]
-    manifest = [seen.manifest] if seen.manifest is not None and seen.charge is ManagedBy.MANIFEST else []
+    manifest = [seen.manifest] if seen.manifest is not None and seen.managed_by is ManagedBy.MANIFEST else []
     own = BackupFile(path, cluster, _heading(seen))
     elsewhere = own
     if manifest and seen.control:
@@ -191,7 +191,7 @@ def plan_backup(plan: Plan, cluster: Cluster) -> BackupFile | None:
 def _heading(seen: DeletionState) -> tuple[str, ...]:
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
-    if seen.charge is not ManagedBy.KYMA:
+    if seen.managed_by is not ManagedBy.KYMA:
         return (f"{seen.module} {seen.installed} in {seen.cluster}".strip(),)
     return (
         f"{seen.module} {seen.installed} in {seen.cluster}, installed by lifecycle-manager",

@@ -212,7 +212,7 @@ class CommandContext:
         """Raise UnknownNameError where neither the catalog nor the cluster has what was looked for."""
         from kymatui.engine.deletion.deletion_state import ManagedBy
 
-        if seen.charge is ManagedBy.NOBODY and (found := self.catalog).row(seen.module) is None:
+        if seen.managed_by is ManagedBy.NOBODY and (found := self.catalog).row(seen.module) is None:
             raise unknown_module(found, seen.module)
 
 

@@ -23,7 +23,7 @@ def deletion_text(seen: DeletionState, form: str, *, is_refused: bool = False) -
     from kymatui.engine.deletion.deletion_state import ManagedBy
 
     draw = markdown if form == "md" else table
-    parts = [f"{seen.module} {seen.installed}".strip() + f": {seen.charge.message}"]
+    parts = [f"{seen.module} {seen.installed}".strip() + f": {seen.managed_by.message}"]
     if seen.manifest is not None and seen.control:
         goes = "is deleted last, after the module's objects in the runtime"
         parts.append(f"on {sanitize(seen.control)}: {seen.manifest} {seen.reported_by_manifest}".rstrip() + f" {goes}")
@@ -37,9 +37,9 @@ def deletion_text(seen: DeletionState, form: str, *, is_refused: bool = False) -
     parts += [f"warning: {sanitize(text)}" for text in seen.foreseen]
     if is_refused or seen.refusal:
         return "\n\n".join(parts)
-    if seen.charge is ManagedBy.KYMA:
+    if seen.managed_by is ManagedBy.KYMA:
         parts.append(_who_deletes(seen))
-    if seen.charge is ManagedBy.MANIFEST and seen.manifest is not None:
+    if seen.managed_by is ManagedBy.MANIFEST and seen.manifest is not None:
         parts.append(f"delete {seen.manifest}: its controller deletes what it installed")
     if seen.found is not None:
         before = [step for step in seen.found.hooks if step.event.startswith("pre-")]
@@ -110,10 +110,10 @@ def deletion_json(
         "name": seen.module,
         "namespace": inventory.namespace if inventory is not None else None,
         "version": seen.installed or None,
-        "charge": seen.charge.name.lower(),
+        "charge": seen.managed_by.name.lower(),
         "manifest": _manifest_json(seen),
         "way": seen.way.value,
-        "turn": seen.turn().name.lower(),
+        "turn": seen.next_step().name.lower(),
         "refusal": seen.refusal or None,
         "warning": seen.warning or seen.advice or None,
         "foreseen": list(seen.foreseen),

@@ -88,7 +88,7 @@ class OneInstall:
 
     def action(self, todo: Sequence[InstallLeg]) -> str:
         plan = _plan(todo[0])
-        return f"{plan.deed.capitalize()} {plan.bundle.name} {plan.bundle.version}".rstrip()
+        return f"{plan.user_verb.capitalize()} {plan.bundle.name} {plan.bundle.version}".rstrip()
 
     def begin(self, leg: InstallLeg) -> None:
         """The plan was just shown."""

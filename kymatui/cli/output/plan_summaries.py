@@ -58,7 +58,7 @@ def deletion_summary(seen: Sequence[DeletionState], refused: int = 0) -> str:
 def _deletion_actions(seen: DeletionState) -> Iterator[str]:
     if seen.refusal:
         return
-    in_kyma = seen.charge.name == "KYMA"
+    in_kyma = seen.managed_by.name == "KYMA"
     if in_kyma and seen.requested:
         yield "change"  # the Kyma
         if seen.way.name == "UNMANAGE":

@@ -58,12 +58,12 @@ def audit_fleet(
     *,
     timeout: float = CONNECT_SECONDS,
     deep: bool = False,
-    tell: Callable[[AuditProgress], None] = lambda _: None,
+    progress: Callable[[AuditProgress], None] = lambda _: None,
     cancel: threading.Event | None = None,
 ) -> tuple[AuditReport, tuple[str, ...]]:
     """The report on all runtimes, and what is not known of the control plane's configuration, in sentences.
 
-    With `deep` every object that modules consist of is read, too: a request an object. `tell` is called from this
+    With `deep` every object that modules consist of is read, too: a request an object. `progress` is called from this
     thread. Raises what keeps the control plane from being listed, and CancelledError soon after `cancel` is set.
     Nothing is written, whatever the options say.
     """
@@ -74,7 +74,7 @@ def audit_fleet(
         if control.namespace:
             require_namespace(home, control.namespace)
         plane = ControlPlaneAudit(home, control, stop)
-        found = [*plane.findings(), *_FleetAudit(plane, control, timeout, stop, deep=deep).run(tell)]
+        found = [*plane.findings(), *_FleetAudit(plane, control, timeout, stop, deep=deep).run(progress)]
         return judge_findings(home.name, "", time.time(), found, ignores), plane.notes
     finally:
         home.client.transport.close()
@@ -90,7 +90,7 @@ class _FleetAudit:
         self._lock = threading.Lock()
         self._open: dict[int, Callable[[], None]] = {}
 
-    def run(self, tell: Callable[[AuditProgress], None]) -> list[AuditFinding]:
+    def run(self, progress: Callable[[AuditProgress], None]) -> list[AuditFinding]:
         """The findings of all runtimes. Few are begun ahead, so that what is not looked at yet costs nothing."""
         total, done, bad = len(self._plane.keys), 0, 0
         found: list[AuditFinding] = []
@@ -109,7 +109,7 @@ class _FleetAudit:
                     one = task.result()
                     found += one
                     done, bad = done + 1, bad + any(finding.rule in (UNREACHED, ACCESS) for finding in one)
-                    tell(AuditProgress(done, total, bad))
+                    progress(AuditProgress(done, total, bad))
         finally:
             self._stop.set()
             pool.shutdown(wait=False, cancel_futures=True)

@@ -172,7 +172,7 @@ class Campaign:
     ) -> list[CampaignStep]:
         """All that is planned; after the first failure, or once `cancel` is set, nothing more is begun.
 
-        `tell` gets every leg when it has ended, from any thread, and `begins` those that are begun together. Raises
+        `progress` gets every leg when it has ended, from any thread, and `begins` those that are begun together. Raises
         what keeps the control plane from being read, and ConfigurationError where what is begun cannot be written down:
         then nothing was changed.
         """

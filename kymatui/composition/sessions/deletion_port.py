@@ -69,15 +69,15 @@ class SessionDeletions:
         row = build_catalog(snapshot, time.time(), memory=self.memory).row(module)
         world = index_cluster(snapshot, memory=self.memory)
         unseen = tuple(unknown_lists(snapshot.feeds))
-        charge = self._charge(row, world, module)
-        made = DeletionState(self._cluster.name, module, charge, way=way)
-        if charge in (ManagedBy.KYMA, ManagedBy.MANIFEST):
+        managed_by = self._managed_by(row, world, module)
+        made = DeletionState(self._cluster.name, module, managed_by, way=way)
+        if managed_by in (ManagedBy.KYMA, ManagedBy.MANIFEST):
             assert row is not None
             return self._through_manager(made, row, world)
         known = find_installed(self._cluster, module, namespace)
         found = plan_uninstall(module, known.namespace, self._cluster, SystemClock()) if known is not None else None
         if found is not None:
-            return _with_unseen(self._direct(replace(made, charge=ManagedBy.DIRECT), found, row), unseen)
+            return _with_unseen(self._direct(replace(made, managed_by=ManagedBy.DIRECT), found, row), unseen)
         if row is not None and _is_left_behind(row, world):
             return _with_unseen(self._left_behind(made, row, world), unseen)
         return _with_unseen(_not_ours(made, row), unseen)
@@ -96,7 +96,7 @@ class SessionDeletions:
         if pair is not None and pair.runtime is None:
             raise UnreachableError(f"{self._cluster.name} was not connected within {_LISTED:g} s", hint="retry")
 
-    def _charge(self, row: ModuleRow | None, world: ClusterIndex, module: str) -> ManagedBy:
+    def _managed_by(self, row: ModuleRow | None, world: ClusterIndex, module: str) -> ManagedBy:
         if row is None or row.presence is Presence.NOT_INSTALLED:
             return ManagedBy.NOBODY
         if row.managed or (world.kyma is not None and world.kyma.report(module) and row.presence is Presence.DELETING):
@@ -111,7 +111,7 @@ class SessionDeletions:
         kinds = {(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)}
         definitions = tuple(read_ref(raw) for raw in world.snapshot.definitions if _defines(raw) in kinds)
         remaining = self._count(templates, definitions, None)
-        return replace(made, charge=ManagedBy.NOBODY, remaining=remaining, definitions=definitions)
+        return replace(made, managed_by=ManagedBy.NOBODY, remaining=remaining, definitions=definitions)
 
     def _through_manager(self, made: DeletionState, row: ModuleRow, world: ClusterIndex) -> DeletionState:
         templates = _templates(row, world)
@@ -126,7 +126,7 @@ class SessionDeletions:
             installed=row.installed,
             remaining=counted,
             default=next((one for one in counted.ours if not one.applied), None),
-            requested=request is not None and made.charge is ManagedBy.KYMA,
+            requested=request is not None and made.managed_by is ManagedBy.KYMA,
             reported=report.state if report is not None else "",
             foreseen=tuple(one.message for one in row.foreseen),
             by_hand=Policy.IGNORE in effective_policies(request, world.manifests.get(row.name)),
@@ -137,7 +137,7 @@ class SessionDeletions:
             control=self.manifests_on.name if self.manifests_on is not self._cluster else "",
             reported_by_manifest=str(row.reports.manifest),
             refusal=refusal and f"{row.name}: {refusal}",
-            entry=self._entry(row.name) if made.charge is ManagedBy.KYMA else None,
+            entry=self._entry(row.name) if made.managed_by is ManagedBy.KYMA else None,
             manifest_uid=_manifest_uid(row, world),
         )
 
@@ -230,9 +230,9 @@ def _is_left_behind(row: ModuleRow, world: ClusterIndex) -> bool:
 
 
 def _not_ours(made: DeletionState, row: ModuleRow | None) -> DeletionState:
-    if made.charge is ManagedBy.NOBODY:
+    if made.managed_by is ManagedBy.NOBODY:
         return replace(made, refusal=f"{made.module} is not installed in {made.cluster}")
-    if made.charge is ManagedBy.UNMANAGED:
+    if made.managed_by is ManagedBy.UNMANAGED:
         unreleased = unreleased_words(row.reports.kyma, row.foreseen) if row is not None else ""
         released = (
             "lifecycle-manager released it, and kymatui has no record of its objects; "

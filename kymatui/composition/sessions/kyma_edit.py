@@ -85,14 +85,14 @@ class ClusterKymaEdits:
         proposal: LabelProposal,
         cancel: threading.Event | None = None,
         planned: Sequence[Uninstall] = (),
-        tell: Callable[[Progress], None] | None = None,
+        progress: Callable[[Progress], None] | None = None,
     ) -> None:
         """Writes the labels, only where they are as they were seen; what they uninstall as `carry_out` does."""
         from kymatui.engine.cluster.kyma_edit import carry_out_labels
 
         if proposal.edit is None or proposal.refusal:
             raise RefusedError(proposal.refusal)
-        self._prepare(proposal.effects, planned, tell, cancel)
+        self._prepare(proposal.effects, planned, progress, cancel)
         carry_out_labels(self._labelled, proposal.edit, cancel)
 
     @property
@@ -104,7 +104,7 @@ class ClusterKymaEdits:
         self,
         effects: Iterable[Effect],
         planned: Sequence[Uninstall],
-        tell: Callable[[Progress], None] | None,
+        progress: Callable[[Progress], None] | None,
         cancel: threading.Event | None,
     ) -> None:
         """Every edit comes this way: what it uninstalls is checked once more, and what would block it deleted."""
@@ -113,19 +113,19 @@ class ClusterKymaEdits:
         found = list(effects)
         refuse_unplanned(found, planned)
         gone = {effect.module for effect in found if effect.uninstalls}
-        self.unblock([one for one in planned if one.module in gone], cancel, tell)
+        self.unblock([one for one in planned if one.module in gone], cancel, progress)
 
     def unblock(
         self,
         planned: Sequence[Uninstall],
         cancel: threading.Event | None = None,
-        tell: Callable[[Progress], None] | None = None,
+        progress: Callable[[Progress], None] | None = None,
     ) -> None:
         """Deletes what blocks the deletion of modules, as far as the plans displayed it and allow it."""
         from kymatui.actions.uninstall import prepare_uninstalls
 
         if planned:
-            prepare_uninstalls(self._deletions(self._session), planned, tell, cancel)
+            prepare_uninstalls(self._deletions(self._session), planned, progress, cancel)
 
     def may_write(self, proposal: EditProposal | LabelProposal) -> bool:
         """Return whether the user may patch the Kyma of a proposal."""
@@ -140,7 +140,7 @@ class ClusterKymaEdits:
         proposal: EditProposal,
         cancel: threading.Event | None = None,
         planned: Sequence[Uninstall] = (),
-        tell: Callable[[Progress], None] | None = None,
+        progress: Callable[[Progress], None] | None = None,
     ) -> int:
         """Writes; returns the Kyma's generation after it.
 
@@ -154,7 +154,7 @@ class ClusterKymaEdits:
 
         if proposal.edit is None or proposal.is_refused:
             raise RefusedError("; ".join(proposal.refusals))
-        self._prepare(proposal.effects, planned, tell, cancel)
+        self._prepare(proposal.effects, planned, progress, cancel)
         made = carry_out(self._session.cluster, proposal.edit, entry_change(proposal.toggle), cancel)
         return read_meta(JsonReader(made)).generation
 
@@ -164,14 +164,16 @@ class ClusterKymaEdits:
         generation: int,
         changed: threading.Event,
         timeout: float,
-        tell: Callable[[EditProgress], None],
+        progress: Callable[[EditProgress], None],
         cancel: threading.Event | None = None,
         *,
         unattended: bool = False,
     ) -> EditProgress:
         """As `follow_all`, of one edit. Raises PartlyDoneError where it does not come to its end."""
         one = StartedEdit(proposal, generation)
-        (ended,) = self.follow_all([one], changed, timeout, lambda _, stage: tell(stage), cancel, unattended=unattended)
+        (ended,) = self.follow_all(
+            [one], changed, timeout, lambda _, stage: progress(stage), cancel, unattended=unattended
+        )
         if ended.failed:
             raise PartlyDoneError(ended.failed, hint=f"`kymatui module {proposal.toggle.module}`")
         return ended.stage
@@ -181,14 +183,14 @@ class ClusterKymaEdits:
         started: Sequence[StartedEdit],
         changed: threading.Event,
         timeout: float,
-        tell: Callable[[int, EditProgress], None],
+        progress: Callable[[int, EditProgress], None],
         cancel: threading.Event | None = None,
         *,
         unattended: bool = False,
     ) -> list[EditOutcome]:
         """Follow edits side by side, until all have ended or `timeout` seconds are over.
 
-        `tell` gets the place of an edit and each of its stages that differs from the one before. Where a run is
+        `progress` gets the place of an edit and each of its stages that differs from the one before. Where a run is
         `unattended`, an edit that only a person can take further ends after `USER_ACTION_SECONDS`.
         Raises CancelledError.
         """
@@ -197,7 +199,7 @@ class ClusterKymaEdits:
         memory = ReadCache()
         looks = [partial(self._stage, one.proposal, one.generation, memory) for one in started]
         edited = [one.generation > 0 for one in started]
-        watch = _Watch(looks, edited, changed, timeout, tell, cancel, self._silent, unattended=unattended)
+        watch = _Watch(looks, edited, changed, timeout, progress, cancel, self._silent, unattended=unattended)
         return watch.ends()
 
     def follow_labels(
@@ -205,7 +207,7 @@ class ClusterKymaEdits:
         proposal: LabelProposal,
         changed: threading.Event,
         timeout: float,
-        tell: Callable[[EditProgress], None],
+        progress: Callable[[EditProgress], None],
         cancel: threading.Event | None = None,
     ) -> EditProgress:
         """As `follow`, until the modules and the copies that the labels bring or take have come or gone."""
@@ -213,10 +215,10 @@ class ClusterKymaEdits:
 
         look = partial(self._label_stage, proposal, ReadCache())
 
-        def told(_: int, stage: EditProgress) -> None:
-            tell(stage)
+        def report(_: int, stage: EditProgress) -> None:
+            progress(stage)
 
-        watch = _Watch([look], [True], changed, timeout, told, cancel, self._silent, unattended=True)
+        watch = _Watch([look], [True], changed, timeout, report, cancel, self._silent, unattended=True)
         (ended,) = watch.ends()
         if ended.failed:
             raise PartlyDoneError(ended.failed, hint="`kymatui catalog`")
@@ -282,14 +284,14 @@ class _Watch:
         edited: Sequence[bool],
         changed: threading.Event,
         timeout: float,
-        tell: Callable[[int, EditProgress], None],
+        progress: Callable[[int, EditProgress], None],
         cancel: threading.Event | None,
         silent: Callable[[], str],
         *,
         unattended: bool,
     ) -> None:
         self._looks, self._edited = looks, edited
-        self._changed, self._timeout, self._tell, self._cancel = changed, timeout, tell, cancel
+        self._changed, self._timeout, self._progress, self._cancel = changed, timeout, progress, cancel
         self._silent, self._unattended = silent, unattended
         self._last: list[EditProgress | None] = [None] * len(looks)
         self._yours: list[float | None] = [None] * len(looks)
@@ -315,7 +317,7 @@ class _Watch:
         """How it ended, None where it is still waited for."""
         now = self._looks[at]()
         if now != self._last[at]:
-            self._tell(at, now)
+            self._progress(at, now)
             self._last[at] = now
         made = "the Kyma is edited" if self._edited[at] else "no changes made"
         if now.finished:

@@ -61,16 +61,16 @@ class ChangeHistory:
         self._kept = kept
         self._seen: dict[str, _Facts] | None = None
         self._kept_facts: dict[str, tuple[ModuleRow, tuple[Object | None, ...], _Facts]] = {}
-        self._happenings: tuple[ModuleChange, ...] = ()
+        self._changes: tuple[ModuleChange, ...] = ()
 
     @property
-    def happenings(self) -> tuple[ModuleChange, ...]:
+    def changes(self) -> tuple[ModuleChange, ...]:
         """Return all changes, the newest first."""
-        return self._happenings
+        return self._changes
 
     def of(self, module: str) -> tuple[ModuleChange, ...]:
         """Return the changes of one module, the newest first."""
-        return tuple(one for one in self._happenings if one.module == module)
+        return tuple(one for one in self._changes if one.module == module)
 
     def see(self, catalog: Catalog, snapshot: Snapshot, locations: ObjectIndex, now: float) -> None:
         """Compare a new catalog with the last one; while the first lists load, nothing counts as a change."""
@@ -81,7 +81,7 @@ class ChangeHistory:
         if self._seen is not None:
             found = sorted(_changes(self._seen, facts, now), key=lambda one: (one.module, one.about, one.what))
             if found:
-                self._happenings = (*found, *self._happenings)[: self._kept]
+                self._changes = (*found, *self._changes)[: self._kept]
         self._seen = facts
 
     def _facts_of(self, row: ModuleRow, locations: ObjectIndex) -> _Facts:
@@ -95,9 +95,9 @@ class ChangeHistory:
         return facts
 
 
-def changes_since(happenings: Sequence[ModuleChange], last: ModuleChange | None) -> Sequence[ModuleChange]:
+def changes_since(changes: Sequence[ModuleChange], last: ModuleChange | None) -> Sequence[ModuleChange]:
     """Return the changes after `last`, the newest first; all of them if it is None or no longer kept."""
-    return tuple(takewhile(lambda one: one is not last, happenings))
+    return tuple(takewhile(lambda one: one is not last, changes))
 
 
 def worse_states(changes: Iterable[ModuleChange]) -> Iterator[ModuleChange]:

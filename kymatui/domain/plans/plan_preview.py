@@ -49,7 +49,7 @@ class Consent:
 class Preview:
     """The preview of a plan.
 
-    charge     manager of the cluster or module, and the consequence
+    management manager of the cluster or module, and the consequence
     refusals   why the plan cannot be applied
     warnings   notes for the user
     missing    permissions that the user lacks
@@ -64,7 +64,7 @@ class Preview:
 
     title: str
     lines: tuple[PreviewLine, ...] = ()
-    charge: str = ""
+    management: str = ""
     refusals: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -112,11 +112,11 @@ def join_previews(title: str, parts: Mapping[str, Preview], left_out: Sequence[s
     def of(word: str) -> Iterator[str]:
         yield from (f"{name}: {text}" for name, one in parts.items() for text in getattr(one, word))
 
-    charges = dict.fromkeys(one.charge for one in parts.values() if one.charge)
+    managements = dict.fromkeys(one.management for one in parts.values() if one.management)
     return Preview(
         title,
         tuple(replace(line, name=f"{name}: {line.name}") for name, one in parts.items() for line in one.lines),
-        "; ".join(charges),
+        "; ".join(managements),
         tuple(of("refusals")),
         (*(f"not included: {words}" for words in left_out), *of("warnings")),
         tuple(dict.fromkeys(text for one in parts.values() for text in one.missing)),

@@ -123,7 +123,7 @@ class _Application:
         save_deletions(run, plan.steps, pruning.losses)
         self._inventory = inventory = self._keeper.begin(self._planned(previous), self._bundle)
         verb = plan.verb
-        run.tell(Progress(f"{plan.deed} {self._bundle.name}", None, 0, self._total))
+        run.report(Progress(f"{plan.user_verb} {self._bundle.name}", None, 0, self._total))
         inventory = self._hooks(f"pre-{verb}", inventory)
         for wave in plan.waves:
             self._apply_wave(
@@ -240,7 +240,7 @@ class _Application:
                 if self.plan.intent.adopt:
                     take_over(self.run.cluster, step.ref)
         self._written.append(step.ref)
-        self.run.tell(Progress(f"{step.ref} written", step.ref, len(self._written), self._total))
+        self.run.report(Progress(f"{step.ref} written", step.ref, len(self._written), self._total))
 
     def _create(self, body: Object) -> None:
         try:

@@ -30,7 +30,7 @@ def save_deletions(run: Run, steps: Iterable[Step], losses: CascadeLosses) -> No
     for live in found:
         save(run, live, losses.of(live))
     if found:
-        run.tell(Progress(run.backup.message))
+        run.report(Progress(run.backup.message))
 
 
 def save(run: Run, live: Object, loss: CascadeLoss) -> None:

@@ -109,7 +109,7 @@ class DeletionState:
 
     cluster: str
     module: str
-    charge: ManagedBy
+    managed_by: ManagedBy
     way: ModuleCRHandling = ModuleCRHandling.LET
     installed: str = ""
     remaining: ManagedObjects = field(default_factory=ManagedObjects)
@@ -153,18 +153,18 @@ class DeletionState:
         """Return the objects that are being deleted and still exist."""
         return tuple(one for one in self.remaining.instances if one.deleted_at is not None)
 
-    def turn(self, *, accept_unknown: bool = False) -> NextStep:
+    def next_step(self, *, accept_unknown: bool = False) -> NextStep:
         """Return the next step of the flowchart."""
-        if self.charge is ManagedBy.NOBODY and not self.remaining.unknown:
+        if self.managed_by is ManagedBy.NOBODY and not self.remaining.unknown:
             return NextStep.CLEAR if self.theirs else NextStep.GONE
         if self.refusal:
             return NextStep.REFUSED
         if self.remaining.unknown and not accept_unknown:
             return NextStep.UNKNOWN
-        if self.charge is ManagedBy.KYMA and self.requested and self.way is ModuleCRHandling.UNMANAGE:
+        if self.managed_by is ManagedBy.KYMA and self.requested and self.way is ModuleCRHandling.UNMANAGE:
             return NextStep.UNMANAGE
         if (
-            self.charge is ManagedBy.KYMA
+            self.managed_by is ManagedBy.KYMA
             and self.requested
             and self.way is ModuleCRHandling.IGNORE
             and self._may_return
@@ -172,7 +172,7 @@ class DeletionState:
             return NextStep.IGNORE
         if self.theirs:
             return NextStep.CLEAR
-        match self.charge:
+        match self.managed_by:
             case ManagedBy.KYMA:
                 return NextStep.LEAVE if self.requested else NextStep.FOLLOW
             case ManagedBy.MANIFEST:
@@ -190,7 +190,7 @@ class DeletionState:
     @property
     def advice(self) -> str:
         """Return advice for leftovers without a manager, else ""."""
-        if self.charge is not ManagedBy.NOBODY or not self.theirs:
+        if self.managed_by is not ManagedBy.NOBODY or not self.theirs:
             return ""
         return (
             f"the manager of {self.module} is missing, so finalizers are not removed and nothing is cleaned up. "
@@ -200,7 +200,7 @@ class DeletionState:
     @property
     def warning(self) -> str:
         """Return the warning against deleting the default CR manually, else ""."""
-        if self.charge is not ManagedBy.KYMA or not self.requested or not self._may_return:
+        if self.managed_by is not ManagedBy.KYMA or not self.requested or not self._may_return:
             return ""
         assert self.default is not None
         return (
@@ -220,9 +220,9 @@ def new_manager_since(agreed: DeletionState, seen: DeletionState, *, has_left: b
 
     `has_left` means that the deletion already removed the Kyma entry; a new entry is then a new request.
     """
-    if seen.charge is ManagedBy.KYMA and seen.requested and (has_left or not agreed.requested):
+    if seen.managed_by is ManagedBy.KYMA and seen.requested and (has_left or not agreed.requested):
         return f"another client has enabled {seen.module} in the Kyma meanwhile"
-    if seen.charge is ManagedBy.DIRECT and agreed.charge is not ManagedBy.DIRECT:
+    if seen.managed_by is ManagedBy.DIRECT and agreed.managed_by is not ManagedBy.DIRECT:
         return f"another client has installed {seen.module} {seen.installed}".rstrip() + " meanwhile"
     return ""
 
@@ -256,14 +256,14 @@ def expected(seen: DeletionState) -> str:
 
 def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -> tuple[DeletionStage, ...]:
     """Return all stages with the current one marked."""
-    turn = departure.turn(accept_unknown=accept_unknown)
+    step = departure.next_step(accept_unknown=accept_unknown)
     theirs, going = len(departure.theirs), sum(one.deleted_at is not None for one in departure.theirs)
-    at = _at(turn, theirs, going)
+    at = _at(step, theirs, going)
     left = f"{theirs} left" if theirs else "none"
     count = len(departure.remaining.unknown)
     unknown = f", {count} {'kinds' if count > 1 else 'kind'} unknown" if count else ""
     titles = [
-        ("Installed module", f"{departure.installed}, {departure.charge.message}".removeprefix(", ")),
+        ("Installed module", f"{departure.installed}, {departure.managed_by.message}".removeprefix(", ")),
         ("Count managed objects", left + unknown),
         ("Delete them", f"{theirs - going} to delete" if theirs else ""),
         ("Wait for their deletion", f"{going} being deleted" if going else ""),
@@ -277,7 +277,7 @@ def deletion_stages(departure: DeletionState, *, accept_unknown: bool = False) -
 
 def deletion_options(seen: DeletionState) -> tuple[ModuleCRHandling, ...]:
     """Return the options for the default CR, the usual one first."""
-    if seen.charge is not ManagedBy.KYMA or not seen.requested:
+    if seen.managed_by is not ManagedBy.KYMA or not seen.requested:
         return (ModuleCRHandling.LET,)
     ignore = (ModuleCRHandling.IGNORE,) if seen.default is not None else ()
     return (ModuleCRHandling.LET, *ignore, ModuleCRHandling.UNMANAGE)
@@ -287,7 +287,7 @@ def _last_part(departure: DeletionState) -> list[tuple[str, str]]:
     """Return the stages of the module's own deletion, which depend on its manager."""
     definitions = f"{len(departure.definitions)} left" if departure.definitions else ""
     manager = departure.manager.name if departure.manager is not None else ""
-    match departure.charge:
+    match departure.managed_by:
         case ManagedBy.KYMA:
             first, second = "Remove from the Kyma", "Module CR and Manifest"
         case ManagedBy.MANIFEST:
@@ -297,8 +297,8 @@ def _last_part(departure: DeletionState) -> list[tuple[str, str]]:
     return [(first, ""), (second, departure.reported), ("Module's manager", manager), ("CRDs", definitions)]
 
 
-def _at(turn: NextStep, theirs: int, going: int) -> int:
-    match turn:
+def _at(step: NextStep, theirs: int, going: int) -> int:
+    match step:
         case NextStep.REFUSED:
             return 0
         case NextStep.UNKNOWN:

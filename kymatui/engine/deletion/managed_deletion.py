@@ -115,7 +115,7 @@ def _delete(run: Run, one: ManagedObject) -> None:
         with run.step("delete", one.ref):
             was_there = delete_object(run, one.ref, one.uid, one.resource_version, propagation="Foreground")
         if was_there:
-            run.tell(Progress(f"deleting {one.ref}", one.ref))
+            run.report(Progress(f"deleting {one.ref}", one.ref))
 
 
 def require_deleted(run: Run, uids: dict[ObjectRef, str], what: str, gone: list[ObjectRef]) -> None:

@@ -102,7 +102,7 @@ class _Deletion:
         keeper = self._keeper()
         inventory = keeper.read()
         if inventory is None:
-            self.run.tell(Progress(f"{self._inventory.name} was already deleted by another client"))
+            self.run.report(Progress(f"{self._inventory.name} was already deleted by another client"))
             return DeletionOutcome((), ())
         refuse_replaced(self._inventory, inventory)
         self._inventory = inventory
@@ -127,7 +127,7 @@ class _Deletion:
         known = {*self.gone, *(step.ref for step in self._kept)}
         lost = (*self._found.lost, *(step.ref for step in self._found.deletions if step.ref not in known))
         for ref in lost:
-            self.run.tell(Progress(f"{ref} was already deleted by another client"))
+            self.run.report(Progress(f"{ref} was already deleted by another client"))
         return lost
 
     def _keeper(self) -> InventoryStore:
@@ -223,7 +223,7 @@ class _Deletion:
             with self.run.step("delete", ref):
                 if not delete_object(self.run, ref, step.uid, version):
                     return ""  # gone or recreated
-        self.run.tell(Progress(f"deleting {ref}", ref))
+        self.run.report(Progress(f"deleting {ref}", ref))
         return step.uid
 
     def _claimed(self, live: Object, item: InventoryItem) -> str:

@@ -53,7 +53,7 @@ class InstanceRecord:
         if lost and backup is not None:
             for body in lost:
                 backup.save(body)
-            self._run.tell(Progress(backup.message))
+            self._run.report(Progress(backup.message))
         return UnplannedDeletions(tuple(map(read_ref, lost)), backup is not None)
 
 

@@ -59,12 +59,12 @@ class Lease:
         return self._ref.name
 
     @contextlib.contextmanager
-    def hold(self, cancel: threading.Event, tell: Callable[[str], None]) -> Iterator[threading.Event]:
+    def hold(self, cancel: threading.Event, report: Callable[[str], None]) -> Iterator[threading.Event]:
         """Yield an event that is set on `cancel`, and when the lease is lost or could not be renewed in time.
 
         Raises RefusedError that names the holder after the time limit.
         """
-        self._acquire(cancel, tell)
+        self._acquire(cancel, report)
         stopped, ended = threading.Event(), threading.Event()
         lost: list[str] = []
         keeper = threading.Thread(target=self._keep, args=(cancel, stopped, ended, lost), name="lease", daemon=True)
@@ -90,7 +90,7 @@ class Lease:
 
     # acquisition
 
-    def _acquire(self, cancel: threading.Event, tell: Callable[[str], None]) -> None:
+    def _acquire(self, cancel: threading.Event, report: Callable[[str], None]) -> None:
         if self._create():
             return
         began = self._clock.now()
@@ -110,9 +110,9 @@ class Lease:
                 if self._take(found):
                     return
                 continue
-            self._wait(found, began, tell, cancel)
+            self._wait(found, began, report, cancel)
 
-    def _wait(self, found: Object, began: float, tell: Callable[[str], None], cancel: threading.Event) -> None:
+    def _wait(self, found: Object, began: float, report: Callable[[str], None], cancel: threading.Event) -> None:
         holder = _holder(found)
         if self._clock.now() - began >= self._terms.patience:
             raise RefusedError(
@@ -120,7 +120,7 @@ class Lease:
                 hint="wait until it has finished; the lease of a holder that ended expires by itself",
             )
         self.waited = True
-        tell(f"waiting until {holder} has finished its change")
+        report(f"waiting until {holder} has finished its change")
         self._clock.sleep(_LOOK, cancel)
 
     def _is_free(self, found: Object, unchanged_since: float) -> bool:

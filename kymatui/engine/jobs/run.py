@@ -82,7 +82,7 @@ class Run:
     clock: Clock
     cancel: threading.Event
     journal: Journal
-    tell: Callable[[Progress], None]
+    report: Callable[[Progress], None]
     limits: RunLimits
     manager: str
     identity: str
@@ -104,7 +104,7 @@ class Run:
     def alone(self, name: str, namespace: str) -> Iterator[tuple[Run, bool]]:
         """Hold the lease of this name; yield the run to continue with, and whether it had to wait."""
         lease = self._lease(name, namespace)
-        with lease.hold(self.cancel, lambda words: self.tell(Progress(words))) as stopped:
+        with lease.hold(self.cancel, lambda words: self.report(Progress(words))) as stopped:
             cluster = RetryingCluster(self.outside, self.clock, stopped, self.limits.patience)
             yield replace(self, cluster=cluster, cancel=stopped), lease.waited
 
@@ -125,13 +125,13 @@ def begin(
     clock: Clock | None = None,
     cancel: threading.Event | None = None,
     journal: Path | None = None,
-    tell: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
     limits: RunLimits | None = None,
     manager: str = FIELD_MANAGER,
     purpose: str = "",
     backup: Backup | None = None,
 ) -> Iterator[Run]:
-    """Start a run on a cluster; `tell` is called from any thread.
+    """Start a run on a cluster; `progress` is called from any thread.
 
     With a purpose ("install keda 1.5.0"), the journal has start and end of the run, which identifies one that was
     killed between two steps.
@@ -140,7 +140,9 @@ def begin(
     identity = own_identity()
     book = Journal(journal, identity, chosen_clock.now)
     patient = RetryingCluster(cluster, chosen_clock, chosen_cancel, chosen.patience)
-    run = Run(patient, chosen_clock, chosen_cancel, book, tell or _silent, chosen, manager, identity, cluster, backup)
+    run = Run(
+        patient, chosen_clock, chosen_cancel, book, progress or _silent, chosen, manager, identity, cluster, backup
+    )
     try:
         with run.step(RUN_STEP, purpose) if purpose else contextlib.nullcontext():
             yield run

@@ -91,7 +91,7 @@ def wait_ready(
             return
         if pending.get(ref) != found:
             what = f"{ref}: {found.message}"
-            run.tell(Progress(f"waiting for {what}", ref, total - len(pending), total, Actor.NOBODY, what))
+            run.report(Progress(f"waiting for {what}", ref, total - len(pending), total, Actor.NOBODY, what))
         pending[ref] = found
         if found.state is State.ERROR and (ref.kind.group, ref.kind.kind) in _FINAL:
             raise NotReadyError(f"{ref} {found.message}", [found])
@@ -138,7 +138,7 @@ def wait_until_deleted(
         if pending.get(ref) is None or words(live) != words(pending[ref] or {}):
             said = f"waiting for the deletion of {ref}{words(live)}"
             what = f"{ref}: not deleted yet{words(live)}"
-            run.tell(Progress(said, ref, total - len(pending), total, _who_lets_go(live), what))
+            run.report(Progress(said, ref, total - len(pending), total, _who_lets_go(live), what))
         pending[ref] = live
 
     if not pending or _follow(run, pending, consider, seconds):

@@ -177,7 +177,7 @@ class Plan:
         return "rollback" if self.intent.rollback_to else "install" if self.first else "upgrade"
 
     @property
-    def deed(self) -> str:
+    def user_verb(self) -> str:
         """Return the verb for the user; an adoption is "adopt" or "adopt and upgrade"."""
         if not self.intent.adopt:
             return self.verb

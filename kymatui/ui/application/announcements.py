@@ -25,12 +25,12 @@ class Announcements:
 
     def look(self, history: ChangeHistory | None) -> None:
         """Announce what got worse since the last look at this history."""
-        if history is None or not history.happenings:
+        if history is None or not history.changes:
             return
         from kymatui.domain.catalog.change_history import changes_since, worse_states  # not before the first paint
 
-        fresh = changes_since(history.happenings, self._newest.get(id(history)))
-        self._newest[id(history)] = history.happenings[0]
+        fresh = changes_since(history.changes, self._newest.get(id(history)))
+        self._newest[id(history)] = history.changes[0]
         for change in worse_states(fresh):
             self._announce(change)
 

@@ -73,7 +73,7 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
     yield ScreenCommand(
         "ns",
         "use one namespace, as --namespace does: lists narrow to it, plans do not; all for every namespace",
-        lambda words: app.desk.flow(app.contexts.narrow(words[0] if words else "")),
+        lambda words: app.jobs.run_flow(app.contexts.narrow(words[0] if words else "")),
         aliases=("namespace",),
         usage=f"ns [NAMESPACE|{ALL_NAMESPACES}]",
         arguments=lambda: (*app.contexts.namespaces, ALL_NAMESPACES),
@@ -84,7 +84,7 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
 
 def _context(app: FlowApp, words: Sequence[str]) -> None:
     if words:
-        app.desk.flow(app.contexts.switch(words[0]))
+        app.jobs.run_flow(app.contexts.switch(words[0]))
     else:
         app.ways.open(ScreenStep(CONTEXTS))
 

@@ -66,9 +66,9 @@ def _copy(app: FlowApp, words: Sequence[str]) -> None:
     if not line.forms:
         app.problem("this line has nothing to copy")
     elif not words:
-        app.desk.flow(_ask(app, line))
+        app.jobs.run_flow(_ask(app, line))
     elif words[0] in line.forms:
-        app.desk.flow(_take(app, line, words[0]))
+        app.jobs.run_flow(_take(app, line, words[0]))
     elif words[0] in FORMS:
         app.problem(f"this line has no {_LABELS[words[0]]}")
     else:
@@ -90,7 +90,7 @@ async def _take(app: FlowApp, line: _Line, form: str) -> None:
     ref, session = line.ref, app.view.session
     if form == "yaml" and ref is not None and session is not None:
         whole = app.view.locations.whole(ref)
-        text = as_yaml(whole if whole is not None else await app.desk.aside(lambda: session.read(ref)))
+        text = as_yaml(whole if whole is not None else await app.jobs.in_thread(lambda: session.read(ref)))
     app.copy_to_clipboard(text)
     lines = format_count(len(text.splitlines()), "line")
     app.notify(f"copied {lines}" if "\n" in text else f"copied {text}", markup=False, timeout=2)

@@ -66,14 +66,14 @@ class FleetApp(KymatuiApp, FleetFlowApp):
         await super().look_back(place)
         fleet = self.fleet_view.place
         if fleet is not None and place.name == fleet.name:
-            resuming = await self.desk.aside(lambda: import_module("kymatui.ui.flows.resume"))
+            resuming = await self.jobs.in_thread(lambda: import_module("kymatui.ui.flows.resume"))
             await resuming.look_around(self, place.name)
 
     def _is_busy(self, key: RuntimeKey) -> bool:
         """Return whether a job uses the runtime, so that its session must stay open."""
         view = self.runtimes.known(key)
         place = view.place if view is not None else None
-        return place is not None and any(job.place == place.name for job in self.desk.going)
+        return place is not None and any(job.place == place.name for job in self.jobs.active)
 
     # displayed runtime
 
@@ -99,7 +99,7 @@ class FleetApp(KymatuiApp, FleetFlowApp):
 
     def _deliver(self, values: Mapping[str, object]) -> None:
         for place in self.runtimes.deliver(values):
-            self.desk.beside(self.look_back(place))
+            self.jobs.run_beside(self.look_back(place))
         super()._deliver(values)
         if self.fleet is not None and self.fleet.wanted and not self._went_straight:
             self._go_straight(self.fleet)

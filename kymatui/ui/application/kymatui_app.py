@@ -27,7 +27,7 @@ from kymatui.ui.connection.mailbox import Mailbox
 from kymatui.ui.flows.context_switch import ContextSwitch
 from kymatui.ui.flows.favourites import Favourites
 from kymatui.ui.flows.flow_app import FlowApp
-from kymatui.ui.flows.job_controller import JOBS, JobDesk
+from kymatui.ui.flows.job_controller import JOBS, ScreenJobs
 from kymatui.ui.navigation.command_table import ScreenCommand
 from kymatui.ui.navigation.history import ScreenStep
 from kymatui.ui.screens.catalog_screen import CatalogScreen
@@ -109,12 +109,12 @@ class KymatuiApp(FlowApp):
         self.contexts = ContextSwitch(
             self,
             contexts,
-            lambda: self.desk,
+            lambda: self.jobs,
             self.open_context,
             lambda: self.ways.restart(self.HOME, self.get_default_screen),
         )
         memory = contexts.memory if contexts is not None else ContextMemory()
-        self.favourites = Favourites(self, memory, lambda: self.desk, self.redraw)
+        self.favourites = Favourites(self, memory, lambda: self.jobs, self.redraw)
 
     # displayed cluster
 
@@ -126,26 +126,26 @@ class KymatuiApp(FlowApp):
         `again` is the same context with another session: what is displayed stays until its first reading. Lists narrow
         to the namespace `only`.
         """
-        left = (self._mailbox, self._view, self.desk) if self.has_begun else None
+        left = (self._mailbox, self._view, self.jobs) if self.has_begun else None
         self._place, self._namespace = place.context, place.namespace
         self.read_only = place.read_only or self._audit
         self.only_namespace = only if self.NARROWS else ""
         self._mailbox = Mailbox(self._deliver)
         self._view = self.first_view(connect, self._mailbox)
         if left is None or not again or left[2].is_closed:
-            self.desk = JobDesk(self, lambda key, value: self._mailbox.put(key, value))  # noqa: PLW0108 (it changes)
+            self.jobs = ScreenJobs(self, lambda key, value: self._mailbox.put(key, value))  # noqa: PLW0108 (it changes)
         if left is None or not again:
             self._announcements = Announcements(self, silent=self._audit)
         if left is not None:
-            mailbox, view, desk = left
+            mailbox, view, jobs = left
             if again:
                 self._view.continue_from(view)
             waiting = mailbox.close()
-            if desk is not self.desk:
-                desk.close()  # so that it publishes nothing to the next context
+            if jobs is not self.jobs:
+                jobs.close()  # so that it publishes nothing to the next context
             elif JOBS in waiting:
                 self._mailbox.put(JOBS, waiting[JOBS])
-            desk.when_idle(view.close)
+            jobs.when_idle(view.close)
             self._mailbox.open()
             self._view.start()
             if again:
@@ -188,13 +188,13 @@ class KymatuiApp(FlowApp):
                 self.problem(problem)
 
     def on_unmount(self) -> None:
-        self.desk.close()
+        self.jobs.close()
         self._mailbox.close()
         self._view.close()
 
     def _tick(self) -> None:
         """Advance the ages on the screen; do nothing while every age reads the same."""
-        if self.desk.going and self.shown is not None and self.shown.step.kind in ("jobs", "job"):
+        if self.jobs.active and self.shown is not None and self.shown.step.kind in ("jobs", "job"):
             self.shown.catch_up()
             return
         if self.shown is not None and self.shown.frame.is_whole:
@@ -208,7 +208,7 @@ class KymatuiApp(FlowApp):
         place, failure = self._view.deliver(values)
         jobs = values.get(JOBS)
         if isinstance(jobs, tuple):
-            self.desk.deliver(jobs)
+            self.jobs.deliver(jobs)
         if place is not None:
             self._arrive(place)
         if isinstance(failure, ConfigurationError) and not self.contexts.previous:  # nothing to return to: print it
@@ -221,16 +221,16 @@ class KymatuiApp(FlowApp):
         """Colour the frame in the accent of the context, so that production is recognisable."""
         self._place = place.context
         self._namespace, self.read_only = place.namespace, place.read_only or self._audit
-        self.desk.beside(self.contexts.arrived(place))
-        self.desk.beside(self.favourites.load(place.context))
-        self.desk.beside(self.look_back(place))
+        self.jobs.run_beside(self.contexts.arrived(place))
+        self.jobs.run_beside(self.favourites.load(place.context))
+        self.jobs.run_beside(self.look_back(place))
         accent = self.settings.context(place.context).accent
         for name in ACCENTS:
             self.set_class(name == accent, f"-accent-{name}")
 
     async def look_back(self, place: ClusterConnection) -> None:
         """Report what an earlier run left unfinished; import the journal reader only after the first rows."""
-        resuming = await self.desk.aside(lambda: import_module("kymatui.ui.flows.resume"))
+        resuming = await self.jobs.in_thread(lambda: import_module("kymatui.ui.flows.resume"))
         await resuming.look_back(self, place.name)
 
     @property
@@ -241,8 +241,8 @@ class KymatuiApp(FlowApp):
             from kymatui.ui.presenters.catalog.problem_rows import count_problems as catalog_counts
 
             counts = catalog_counts(self.catalog)
-        going, session = len(self.desk.going), self.view.session
-        charge = self.view.charge
+        going, session = len(self.jobs.active), self.view.session
+        management = self.view.management
         return FrameFacts(
             cluster=self._place or (self.view.snapshot.cluster if self.view.snapshot else ""),
             namespace=self._namespace,
@@ -255,8 +255,8 @@ class KymatuiApp(FlowApp):
             banner=self.contexts.way_back(connection)
             or (connection_banner(connection, self.view.failure) if self.catalog is not None else ""),
             jobs=format_count(going, "job") if going else "",
-            manager=charge.word if charge is not None else "",
-            manager_short=charge.short if charge is not None else "",
+            manager=management.word if management is not None else "",
+            manager_short=management.short if management is not None else "",
             traffic=session.traffic if self._audit and session is not None else None,
         )
 
@@ -310,7 +310,7 @@ class KymatuiApp(FlowApp):
     def action_reconnect(self) -> None:
         """Query the server now, through another session if the kubeconfig changed."""
         self.view.retry()
-        self.desk.beside(self.contexts.reload())
+        self.jobs.run_beside(self.contexts.reload())
         screen: object = self.shown
         if isinstance(screen, AsksAgain):
             screen.ask_again()
@@ -321,7 +321,7 @@ class KymatuiApp(FlowApp):
             self.exit(130, return_code=130)
             return
         self._interrupted_at = now
-        stops = f" and stop {format_count(len(self.desk.going), 'job')}" if self.desk.going else ""
+        stops = f" and stop {format_count(len(self.jobs.active), 'job')}" if self.jobs.active else ""
         self.notify(f"press ctrl-c again to quit{stops}", timeout=2)
 
     async def action_quit(self) -> None:
@@ -329,7 +329,7 @@ class KymatuiApp(FlowApp):
 
     def leave(self) -> None:
         """Quit the program; ask first while jobs are running."""
-        if self.desk.going:
-            self.desk.flow(self.desk.leave())
+        if self.jobs.active:
+            self.jobs.run_flow(self.jobs.quit())
         else:
             self.exit(0)

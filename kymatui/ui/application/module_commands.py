@@ -46,7 +46,7 @@ def commands(app: FlowApp) -> Iterator[ScreenCommand]:
     yield ScreenCommand(
         "label",
         "allow beta or internal modules in the Kyma, or stop it",
-        lambda words: app.desk.flow(run_label_command(app, words)),
+        lambda words: app.jobs.run_flow(run_label_command(app, words)),
         usage=f"label {'|'.join(LABELS)} on|off",
         arguments=lambda: [f"{name} {word}" for name in LABELS for word in ("on", "off")],
     )
@@ -96,14 +96,14 @@ def commands(app: FlowApp) -> Iterator[ScreenCommand]:
     yield ScreenCommand(
         "restore",
         "restore deleted objects from a backup",
-        lambda words: app.desk.flow(run_restore_command(app, words)),
+        lambda words: app.jobs.run_flow(run_restore_command(app, words)),
         usage="restore [NAME|FILE]",
         arguments=partial(_names, app),
     )
     yield ScreenCommand(
         "resume",
         "resume an interrupted job",
-        lambda words: app.desk.flow(resume_job(app, words)),
+        lambda words: app.jobs.run_flow(resume_job(app, words)),
         usage="resume [NAME]",
     )
     yield ScreenCommand(
@@ -161,7 +161,7 @@ def _toggle(app: FlowApp, verb: EditVerb, words: Sequence[str]) -> None:
     elif last:
         _no_module(app, words, _HELP[verb][1])
         return
-    app.desk.flow(edit_modules(app, verb, names, given))
+    app.jobs.run_flow(edit_modules(app, verb, names, given))
 
 
 def _misspelled_channel(app: FlowApp, verb: EditVerb, name: str) -> str:
@@ -178,9 +178,9 @@ def _misspelled_channel(app: FlowApp, verb: EditVerb, name: str) -> str:
 def _install(app: FlowApp, words: Sequence[str]) -> None:
     if len(words) in (2, 3) and not set(words[1:]) <= set(_names(app)):
         chart, namespace = words[1], words[2] if len(words) == 3 else ""
-        app.desk.flow(install(app, words[0], InstallRequest(words[0], ModuleSource(chart=chart), namespace)))
+        app.jobs.run_flow(install(app, words[0], InstallRequest(words[0], ModuleSource(chart=chart), namespace)))
     elif names := target_modules(app, words):
-        app.desk.flow(install(app, names[0]) if len(names) == 1 else install_several(app, names))
+        app.jobs.run_flow(install(app, names[0]) if len(names) == 1 else install_several(app, names))
     else:
         _no_module(app, words, "install NAME…` or `:install NAME CHART [NAMESPACE]")
 
@@ -188,7 +188,7 @@ def _install(app: FlowApp, words: Sequence[str]) -> None:
 def _one(app: FlowApp, start: Callable[[FlowApp, str], Flow], usage: str, words: Sequence[str]) -> None:
     names = target_modules(app, words)
     if len(names) == 1:
-        app.desk.flow(start(app, names[0]))
+        app.jobs.run_flow(start(app, names[0]))
     else:
         _no_module(app, words, usage)
 
@@ -196,25 +196,25 @@ def _one(app: FlowApp, start: Callable[[FlowApp, str], Flow], usage: str, words:
 def _several(app: FlowApp, start: Callable[[FlowApp, Sequence[str]], Flow], usage: str, words: Sequence[str]) -> None:
     names = target_modules(app, words)
     if names:
-        app.desk.flow(start(app, names))
+        app.jobs.run_flow(start(app, names))
     else:
         _no_module(app, words, usage)
 
 
 def _upgrade(app: FlowApp, words: Sequence[str]) -> None:
     if list(words) == ["all"]:
-        app.desk.flow(upgrade_all(app))
+        app.jobs.run_flow(upgrade_all(app))
     elif names := list(dict.fromkeys(words)) or target_modules(
         app, words
     ):  # a chart's release is no module of the catalog
-        app.desk.flow(upgrade(app, names))
+        app.jobs.run_flow(upgrade(app, names))
     else:
         _no_module(app, words, "upgrade NAME…|all")
 
 
 def _edit(app: FlowApp, words: Sequence[str]) -> None:
     if list(words) == [KYMA]:
-        app.desk.flow(edit_object(app, ""))
+        app.jobs.run_flow(edit_object(app, ""))
     else:
         _one(app, edit_object, f"edit NAME|{KYMA}", words)
 
@@ -224,7 +224,7 @@ def _delete(app: FlowApp, words: Sequence[str]) -> None:
     if len(names) == 1:
         app.ways.open(ScreenStep("delete", names[0]))
     elif names:
-        app.desk.flow(start_deletion(app, names))
+        app.jobs.run_flow(start_deletion(app, names))
     else:
         _no_module(app, words, "delete NAME…")
 
@@ -232,6 +232,6 @@ def _delete(app: FlowApp, words: Sequence[str]) -> None:
 def _menu(app: FlowApp, words: Sequence[str]) -> None:
     names = target_modules(app, words)
     if names:
-        app.desk.flow(open_action_menu(app, names))
+        app.jobs.run_flow(open_action_menu(app, names))
     else:
         _no_module(app, words, "act NAME…")

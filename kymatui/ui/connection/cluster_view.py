@@ -46,7 +46,7 @@ class ClusterView:
         self.failure: KymatuiError | None = None
         self.history: ChangeHistory | None = None
         self.place: ClusterConnection | None = None
-        self.charge: ClusterManagement | None = None
+        self.management: ClusterManagement | None = None
         self.versions: VersionReader | None = None  # made when versions are first compared, with all that it imports
         self._clock = clock
         self._memory: ReadCache | None = None
@@ -77,7 +77,7 @@ class ClusterView:
 
     def continue_from(self, before: ClusterView) -> None:
         """Display what another view of the same cluster has, as loading, until the first reading of this one."""
-        self.catalog, self.history, self.charge = before.catalog, before.history, before.charge
+        self.catalog, self.history, self.management = before.catalog, before.history, before.management
         if before.snapshot is not None:
             feeds = {name: Feed(FeedState.SYNCING) for name in before.snapshot.feeds}
             self.snapshot, self.locations = replace(before.snapshot, feeds=feeds), before.locations
@@ -106,7 +106,7 @@ class ClusterView:
         found = build_catalog(snapshot, self._clock(), memory=self._memory)
         self.locations = index_objects(snapshot, self._memory)
         self.history.see(found, snapshot, self.locations, self._clock())
-        self.charge = detect_management(snapshot, self._operator)
+        self.management = detect_management(snapshot, self._operator)
         return found
 
     def _operator(self) -> Operator | None:
@@ -132,13 +132,13 @@ class ClusterView:
 
     def deliver(self, values: Mapping[str, object]) -> tuple[ClusterConnection | None, KymatuiError | None]:
         """Store values from the mailbox; return a newly connected cluster and the last failure."""
-        mine = self._hole.mine(values)
-        place, seen = mine.get(CLUSTER), mine.get(CATALOG)
+        own = self._hole.own_values(values)
+        place, seen = own.get(CLUSTER), own.get(CATALOG)
         if isinstance(place, ClusterConnection):
             self.place = place
         if isinstance(seen, ClusterReading):
             self.snapshot, self.catalog, self.failure = seen.snapshot, seen.catalog, None
-        failures = [found for found in (seen, mine.get(FAILURE)) if isinstance(found, KymatuiError)]
+        failures = [found for found in (seen, own.get(FAILURE)) if isinstance(found, KymatuiError)]
         if failures:
             self.failure = failures[-1]
         return (place if isinstance(place, ClusterConnection) else None), (failures[-1] if failures else None)

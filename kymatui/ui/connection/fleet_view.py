@@ -118,7 +118,7 @@ class FleetView(ClusterView):
 
     def deliver(self, values: Mapping[str, object]) -> tuple[ClusterConnection | None, KymatuiError | None]:
         place, failure = super().deliver(values)
-        found = self._hole.mine(values).get(FLEET)
+        found = self._hole.own_values(values).get(FLEET)
         if isinstance(found, FleetReading):
             self.seen, self.failure = found, None
         elif isinstance(found, KymatuiError):

@@ -86,7 +86,7 @@ class MailSlot:
         """Store a value from any thread; never block on the loop."""
         self._mailbox.put(self._prefix + key, value)
 
-    def mine(self, values: Mapping[str, object]) -> Mapping[str, object]:
+    def own_values(self, values: Mapping[str, object]) -> Mapping[str, object]:
         """Return the delivered values of this slot by their keys."""
         if not self._prefix:
             return {key: value for key, value in values.items() if "\n" not in key}

@@ -2,7 +2,7 @@
 
     answer = await app.push_screen_wait(PlanScreen(preview))      # in a flow, see `kymatui.ui.flows.job_controller`
     if answer.is_yes:
-        app.desk.start(JobSpec(…))
+        app.jobs.start(JobSpec(…))
 
 Enter asks and y confirms. Where writes are impossible the plan is displayed with Enter disabled and the reason.
 """

@@ -72,13 +72,13 @@ async def plan_runtimes(
         raise ConfigurationError("not connected to the control plane yet")
     campaign = open_campaign(source.options, toggle, pace, consent)
     app.notify(f"planning {format_count(len(runtimes), 'runtime')}, {MAX_PARALLEL} in parallel", timeout=3)
-    legs = await app.desk.aside(lambda: campaign.plan(runtimes))
+    legs = await app.jobs.in_thread(lambda: campaign.plan(runtimes))
     answer = await app.push_screen_wait(PlanScreen(preview_campaign(legs, toggle, pace.canaries, pace.at_once)))
     if answer.is_yes:
         planned = sum(leg.is_ahead for leg in legs)
         run = partial(_carry_out, campaign, legs, pace)
         work = JobSpec(campaign_title(toggle, planned), run, "", frozenset({FLEET_JOB_KEY}), _steps(legs, pace), _STAYS)
-        app.desk.start(work, partial(_again, app, runtimes, toggle, pace, consent))
+        app.jobs.start(work, partial(_again, app, runtimes, toggle, pace, consent))
     return answer.verdict
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kymatui.composition.sessions.contexts import ContextEntry, KubeContexts
     from kymatui.ui.base.screen_app import ScreenApp
     from kymatui.ui.connection.connection_status import ConnectionStatus
-    from kymatui.ui.flows.job_controller import JobDesk
+    from kymatui.ui.flows.job_controller import ScreenJobs
 
 PREVIOUS = "-"
 """What returns to the context before, as in `cd -`."""
@@ -45,12 +45,12 @@ class ContextSwitch:
         self,
         app: ScreenApp,
         contexts: KubeContexts | None,
-        desk: Callable[[], JobDesk],
+        jobs: Callable[[], ScreenJobs],
         open_context: OpenContext,
         restart: Callable[[], None],
     ) -> None:
         """Take `restart`, which replaces all screens by a new first one."""
-        self._app, self._contexts, self._desk = app, contexts, desk
+        self._app, self._contexts, self._jobs = app, contexts, jobs
         self._open_context, self._restart = open_context, restart
         self._here = ""
         self.previous = ""
@@ -66,7 +66,7 @@ class ContextSwitch:
     async def entries(self) -> Sequence[ContextEntry]:
         """Return all contexts, the recently used first. Raise ConfigurationError."""
         contexts = self._required()
-        found = await self._desk().aside(contexts.listed)
+        found = await self._jobs().in_thread(contexts.listed)
         self.names = [one.name for one in found]
         return found
 
@@ -77,7 +77,7 @@ class ContextSwitch:
 
     async def switch(self, name: str) -> None:
         """Close the open context and open another one; leave marks, history and jobs behind."""
-        contexts, desk = self._required(), self._desk()
+        contexts, jobs = self._required(), self._jobs()
         name = self.previous if name == PREVIOUS else name
         if not name:
             self._app.problem(f"no earlier context; type `:{USAGE}`")
@@ -89,10 +89,10 @@ class ContextSwitch:
             if name not in (known := [one.name for one in await self.entries()]):
                 self._app.problem(sanitize(unknown_name("context", name, known, USAGE)))
                 return
-            await desk.aside(lambda: contexts.check(name))
-            if not await desk.stop(f"Switch to {name} and stop {{}}?"):
+            await jobs.in_thread(lambda: contexts.check(name))
+            if not await jobs.stop(f"Switch to {name} and stop {{}}?"):
                 return
-            session = await desk.aside(lambda: contexts.open(name))
+            session = await jobs.in_thread(lambda: contexts.open(name))
         except KymatuiError as error:
             raise _with_stay(error, self._here) from error
         self.previous, self._here = self._here, name
@@ -106,29 +106,29 @@ class ContextSwitch:
         self._here = place.context
         if self._contexts is not None:
             contexts, now = self._contexts, self._app.clock()
-            await self._desk().aside(lambda: contexts.arrived(place.context, now))
+            await self._jobs().in_thread(lambda: contexts.arrived(place.context, now))
             await self.entries()
 
     async def reload(self) -> None:
         """Open the context again if its kubeconfig changed on disk; report what changed."""
         if self._contexts is None or not self._here:
             return
-        contexts, desk, here = self._contexts, self._desk(), self._here
+        contexts, jobs, here = self._contexts, self._jobs(), self._here
         try:
-            changed = await desk.aside(lambda: contexts.changes(here))
+            changed = await jobs.in_thread(lambda: contexts.changes(here))
         except KymatuiError as error:
             raise _with_stay(error, here) from error
-        if changed and desk.busy:
+        if changed and jobs.busy:
             self._app.problem("the kubeconfig changed; close the open question, then press ctrl-r again")
         elif changed:
-            desk.flow(self._reconnect(changed))
+            jobs.run_flow(self._reconnect(changed))
 
     async def _reconnect(self, changed: Sequence[str]) -> None:
-        contexts, desk, here = self._required(), self._desk(), self._here
-        if not await desk.stop("Reconnect with the changed kubeconfig and stop {}?"):
+        contexts, jobs, here = self._required(), self._jobs(), self._here
+        if not await jobs.stop("Reconnect with the changed kubeconfig and stop {}?"):
             return
         try:
-            session = await desk.aside(contexts.open_again)
+            session = await jobs.in_thread(contexts.open_again)
         except KymatuiError as error:
             raise _with_stay(error, here) from error
         self._open_context(lambda: session, _place(session), again=True, only=self._app.only_namespace)
@@ -147,12 +147,12 @@ class ContextSwitch:
 
         The lists on the screen narrow to it. Active jobs continue with the session that they started with.
         """
-        contexts, desk = self._required(), self._desk()
+        contexts, jobs = self._required(), self._jobs()
         name = name or await self._chosen_namespace()
         if not name:
             return
         namespace = "" if name == ALL_NAMESPACES else name
-        session = await desk.aside(lambda: contexts.open_namespace(namespace))
+        session = await jobs.in_thread(lambda: contexts.open_namespace(namespace))
         self._open_context(lambda: session, _place(session), again=True, only=namespace)
 
     async def _chosen_namespace(self) -> str:

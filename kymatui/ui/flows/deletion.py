@@ -56,46 +56,46 @@ def why_not_installed(app: FlowApp, names: Sequence[str]) -> str:
 
 async def delete_module(app: FlowApp, choices: DeletionChoices) -> None:
     """Display the plan of the remaining deletion and start it once it is accepted."""
-    departing = delete_action(app)
-    request = _request(app, departing, choices.module)
+    deletions = delete_action(app)
+    request = _request(app, deletions, choices.module)
     request = replace(request, way=choices.way, accept_unknown=choices.accept_unknown)
     if not choices.keeps_backup:
         request = replace(request, backup=None)
-    plans = await app.desk.aside(lambda: plan_deletions(departing, [request]))
+    plans = await app.jobs.in_thread(lambda: plan_deletions(deletions, [request]))
     backup = str(request.backup) if request.backup is not None else ""
     shown = preview_deletion(plans[0].seen, accept_unknown=choices.accept_unknown, backup=backup)
-    await _accepted(app, departing, plans, shown)
+    await _accepted(app, deletions, plans, shown)
 
 
 async def delete_modules(app: FlowApp, names: Sequence[str]) -> None:
     """Display one plan of several deletions and start a job for each once accepted; the jobs queue."""
-    departing = delete_action(app)
-    plans, left_out = await app.desk.aside(lambda: _planned(app, departing, names))
+    deletions = delete_action(app)
+    plans, left_out = await app.jobs.in_thread(lambda: _planned(app, deletions, names))
     if not plans:
         raise RefusedError("; ".join(left_out), hint="no changes made")
     parts = {plan.module: preview_deletion(plan.seen, accept_unknown=False, backup=_BACKUP_MARK) for plan in plans}
     assert plans[0].request.backup is not None
-    await _accepted(app, departing, plans, _joined(parts, left_out, str(plans[0].request.backup.parent)))
+    await _accepted(app, deletions, plans, _joined(parts, left_out, str(plans[0].request.backup.parent)))
 
 
-def _request(app: FlowApp, departing: SessionDeletions, name: str) -> DeletionRequest:
-    backup = backup_path(departing.cluster.name, name, app.clock())
+def _request(app: FlowApp, deletions: SessionDeletions, name: str) -> DeletionRequest:
+    backup = backup_path(deletions.cluster.name, name, app.clock())
     return DeletionRequest(name, backup=backup, timeout=float("inf"))
 
 
-def _planned(app: FlowApp, departing: SessionDeletions, names: Sequence[str]) -> tuple[list[DeletionPlan], list[str]]:
+def _planned(app: FlowApp, deletions: SessionDeletions, names: Sequence[str]) -> tuple[list[DeletionPlan], list[str]]:
     """Return the deletions that are possible and the reasons for the others."""
     made, left_out = [], []
     for name in names:
         try:
-            (plan,) = plan_deletions(departing, [_request(app, departing, name)])
+            (plan,) = plan_deletions(deletions, [_request(app, deletions, name)])
         except KymatuiError as error:
             left_out.append(f"{name}: {error}")
             continue
-        if plan.turn in (NextStep.GONE, NextStep.REFUSED):
+        if plan.next_step in (NextStep.GONE, NextStep.REFUSED):
             words = plan.seen.refusal or "already deleted"
             left_out.append(words if words.startswith(name) else f"{name}: {words}")
-        elif plan.turn is NextStep.UNKNOWN:
+        elif plan.next_step is NextStep.UNKNOWN:
             left_out.append(f"{name}: some kinds cannot be listed, so remaining objects are unknown; {_ALONE}")
         else:
             made.append(plan)
@@ -115,7 +115,7 @@ def _joined(parts: dict[str, Preview], left_out: Sequence[str], folder: str) -> 
     return replace(made, consents=(*ticks, typed), warnings=warnings)
 
 
-async def _accepted(app: FlowApp, departing: SessionDeletions, plans: Sequence[DeletionPlan], shown: Preview) -> None:
+async def _accepted(app: FlowApp, deletions: SessionDeletions, plans: Sequence[DeletionPlan], shown: Preview) -> None:
     """Ask once for all deletions and start a job for each."""
     answer = await app.push_screen_wait(PlanScreen(shown))
     if not answer.is_yes:
@@ -124,30 +124,30 @@ async def _accepted(app: FlowApp, departing: SessionDeletions, plans: Sequence[D
         agreed = not answer.consents.isdisjoint({"cascade", f"cascade {plan.module}"})
         keeps = {module_key(plan.module), *({_QUEUE} if len(plans) > 1 else ())}
         start_deletion_job(
-            app, departing, replace(plan, request=replace(plan.request, cascade=agreed)), frozenset(keeps)
+            app, deletions, replace(plan, request=replace(plan.request, cascade=agreed)), frozenset(keeps)
         )
 
 
-def start_deletion_job(app: FlowApp, departing: SessionDeletions, plan: DeletionPlan, keeps: frozenset[str]) -> None:
+def start_deletion_job(app: FlowApp, deletions: SessionDeletions, plan: DeletionPlan, keeps: frozenset[str]) -> None:
     """Start the job, which edits the Kyma only for a moment and so leaves it free for other jobs."""
-    run = partial(run_deletion_job, departing, plan, app.view.link)
+    run = partial(run_deletion_job, deletions, plan, app.view.link)
     purpose = JobPurpose("delete", (plan.module,))
     work = JobSpec(f"delete {plan.module}", run, plan.module, keeps, stays=STAYS, purpose=purpose)
-    app.desk.start(work, partial(open_deletion, app, plan.module))
+    app.jobs.start(work, partial(open_deletion, app, plan.module))
 
 
 def run_deletion_job(
-    departing: SessionDeletions, plan: DeletionPlan, link: ConnectionLink[Any], report: JobReport
+    deletions: SessionDeletions, plan: DeletionPlan, link: ConnectionLink[Any], report: JobReport
 ) -> str:
     """Delete the module in the thread of its job."""
     changed = threading.Event()
     link.listen(changed)
 
-    def turned(turn: NextStep) -> None:
-        report.step(turn.value)
+    def turned(step: NextStep) -> None:
+        report.step(step.value)
 
     try:
-        ended = run_deletion(departing, plan, RunControls(report.tell, report.cancel, changed, turned))
+        ended = run_deletion(deletions, plan, RunControls(report.progress, report.cancel, changed, turned))
     finally:
         link.forget(changed)
     kept = f"; not deleted: {', '.join(f'{ref} ({reason})' for ref, reason in ended.kept)}" if ended.kept else ""
@@ -161,9 +161,9 @@ async def remove_one_finalizer(app: FlowApp, module: str) -> None:
     """Remove one finalizer of one object once its name is typed; never the default, never several."""
     from kymatui.actions.finalizers import blocked_objects, remove_finalizer
 
-    departing = delete_action(app)
-    seen = await app.desk.aside(lambda: departing.look(module))
-    found = await app.desk.aside(lambda: blocked_objects(seen, departing.cluster))
+    deletions = delete_action(app)
+    seen = await app.jobs.in_thread(lambda: deletions.look(module))
+    found = await app.jobs.in_thread(lambda: blocked_objects(seen, deletions.cluster))
     if not found:
         app.problem(f"no object of {module} is blocked by finalizers")
         return
@@ -174,7 +174,7 @@ async def remove_one_finalizer(app: FlowApp, module: str) -> None:
     one = found[int(number)]
     answer = await app.push_screen_wait(PlanScreen(_last_resort(one, finalizer)))
     if answer.is_yes:
-        gone = await app.desk.aside(lambda: remove_finalizer(departing.cluster, one, finalizer, one.typed))
+        gone = await app.jobs.in_thread(lambda: remove_finalizer(deletions.cluster, one, finalizer, one.typed))
         app.notify(f"{one.ref} {'is deleted' if gone else 'is still blocked by other finalizers'}", markup=False)
 
 

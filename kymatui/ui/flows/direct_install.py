@@ -71,7 +71,7 @@ def why_not_installable(app: FlowApp, names: Sequence[str], *, upgrade: bool) ->
 async def install(app: FlowApp, name: str, first: InstallRequest | None = None) -> None:
     """Run the flow from the choice to the job; `first` is the request with its source for a chart."""
     directing, start = install_action(app), first or InstallRequest(name)
-    standing = await app.desk.aside(lambda: directing.standing(name, start.namespace))
+    standing = await app.jobs.in_thread(lambda: directing.standing(name, start.namespace))
     if standing.refusals:
         raise RefusedError("; ".join(standing.refusals), hint="no changes made")
     while True:
@@ -87,7 +87,7 @@ async def install(app: FlowApp, name: str, first: InstallRequest | None = None) 
 async def adopt(app: FlowApp, names: Sequence[str]) -> None:
     """Adopt modules that another tool installed or lifecycle-manager released; delete nothing."""
     directing = install_action(app)
-    found = await app.desk.aside(lambda: directing.adoptions(names))
+    found = await app.jobs.in_thread(lambda: directing.adoptions(names))
     await _plan(app, directing, found, partial(adopt, app, names))
 
 
@@ -120,7 +120,7 @@ async def _choose(
     )
     if chosen["resource"] != _EDIT:
         return wanted
-    fields, document = await app.desk.aside(lambda: directing.form(wanted))
+    fields, document = await app.jobs.in_thread(lambda: directing.form(wanted))
     what = "values" if first.source.chart else "default CR"
     filled = await app.push_screen_wait(FormScreen(f"{what} of {standing.module}", fields, document))
     return replace(wanted, document=filled) if filled is not None else None
@@ -169,14 +169,14 @@ def _definitions() -> Question:
 async def install_several(app: FlowApp, names: Sequence[str]) -> None:
     """Plan the newest version of each module that is not installed, with its default CR, as one plan."""
     directing = install_action(app)
-    found = await app.desk.aside(lambda: directing.installations(names))
+    found = await app.jobs.in_thread(lambda: directing.installations(names))
     await _plan(app, directing, found, partial(install_several, app, names))
 
 
 async def upgrade(app: FlowApp, names: Sequence[str]) -> None:
     """Plan the upgrade of the outdated modules to their newest versions as one plan."""
     directing = install_action(app)
-    found = await app.desk.aside(lambda: directing.upgrades(names))
+    found = await app.jobs.in_thread(lambda: directing.upgrades(names))
     if len(names) == 1 and found.wanted and found.wanted[0].adoption is Adoption.NEVER:
         (one,) = found.wanted
         await install(app, one.module, one if one.source.chart else None)
@@ -187,7 +187,7 @@ async def upgrade(app: FlowApp, names: Sequence[str]) -> None:
 async def upgrade_all(app: FlowApp) -> None:
     """Upgrade every outdated installation of kymatui, charts with saved values; name the others."""
     directing = install_action(app)
-    found = await app.desk.aside(directing.all_upgrades)
+    found = await app.jobs.in_thread(directing.all_upgrades)
     await _plan(app, directing, found, partial(upgrade_all, app))
 
 
@@ -197,7 +197,7 @@ async def _plan(
     """Display the plan and start a job for each module once it is accepted."""
     from kymatui.engine.plans.plan_json import plan_to_json
 
-    planned = await app.desk.aside(partial(directing.plans, found))
+    planned = await app.jobs.in_thread(partial(directing.plans, found))
     plans, standings = planned.plans, planned.standings
     kept = plan_to_json(plans[0]) if len(plans) == 1 else None
     shown = preview_install(plans, standings, kept, left_out=planned.left_out, editable=editable)
@@ -232,7 +232,7 @@ def start_install_job(
         _STAYS,
         JobPurpose("adopt" if plan.intent.adopt else plan.verb, (name,), _given(wanted)),
     )
-    app.desk.start(work, again)
+    app.jobs.start(work, again)
 
 
 def _given(wanted: InstallRequest) -> dict[str, str]:
@@ -242,4 +242,4 @@ def _given(wanted: InstallRequest) -> dict[str, str]:
 
 def _carry_out(directing: InstallAction, plan: Plan, report: JobReport) -> str:
     report.step("apply")
-    return directing.carry_out(plan, report.cancel, report.tell)
+    return directing.carry_out(plan, report.cancel, report.progress)

@@ -10,7 +10,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 
 if TYPE_CHECKING:
     from kymatui.ui.base.screen_app import ScreenApp
-    from kymatui.ui.flows.job_controller import JobDesk
+    from kymatui.ui.flows.job_controller import ScreenJobs
 
 _LOCAL = "; written to a file on this machine only, the cluster is not changed"
 
@@ -19,9 +19,9 @@ class Favourites:
     """Pinned modules of the open context; `names` in the order in which they were pinned."""
 
     def __init__(
-        self, app: ScreenApp, memory: ContextMemory, desk: Callable[[], JobDesk], redraw: Callable[[], None]
+        self, app: ScreenApp, memory: ContextMemory, jobs: Callable[[], ScreenJobs], redraw: Callable[[], None]
     ) -> None:
-        self._app, self._memory, self._desk, self._redraw = app, memory, desk, redraw
+        self._app, self._memory, self._jobs, self._redraw = app, memory, jobs, redraw
         self._context = ""
         self.names: tuple[str, ...] = ()
 
@@ -29,7 +29,7 @@ class Favourites:
         """Read the pinned modules of a context, which may have none."""
         if context != self._context:
             self._context, self.names = context, ()
-        found = (await self._desk().aside(lambda: self._memory.of(context))).pinned
+        found = (await self._jobs().in_thread(lambda: self._memory.of(context))).pinned
         if context == self._context and found != self.names:
             self.names = found
             self._redraw()
@@ -42,7 +42,7 @@ class Favourites:
             self._app.problem(f"{MOST_PINNED} modules are pinned; unpin another one first")
             return
         names = tuple(one for one in before if one != module) if is_pinned else (*before, module)
-        await self._desk().aside(lambda: self._memory.pin(context, names))
+        await self._jobs().in_thread(lambda: self._memory.pin(context, names))
         if context != self._context:
             return
         self.names = names

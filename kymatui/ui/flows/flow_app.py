@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from kymatui.ui.connection.fleet_view import FleetReading, FleetView, RuntimeViews
     from kymatui.ui.flows.context_switch import ContextSwitch
     from kymatui.ui.flows.favourites import Favourites
-    from kymatui.ui.flows.job_controller import JobDesk
+    from kymatui.ui.flows.job_controller import ScreenJobs
 
 
 class FlowApp(ScreenApp):
     """The application as a flow uses it; `KymatuiApp` implements it."""
 
     if TYPE_CHECKING:
-        desk: JobDesk
+        jobs: ScreenJobs
         contexts: ContextSwitch
         favourites: Favourites
 
@@ -32,7 +32,7 @@ class FlowApp(ScreenApp):
 
     @property
     def flow_target(self) -> ClusterTarget | None:
-        return self.desk.target
+        return self.jobs.target
 
     def redraw(self) -> None:
         """Draw the topmost framed screen as everything is now."""

@@ -3,12 +3,12 @@
 A flow is a coroutine that may open screens and wait for their answers:
 
     async def install(app: FlowApp, name: str) -> None:
-        plan = await app.desk.aside(lambda: make_plan(name))  # in a thread, so that the screen stays responsive
+        plan = await app.jobs.in_thread(lambda: make_plan(name))  # in a thread, so that the screen stays responsive
         answer = await app.push_screen_wait(PlanScreen(preview_of(plan)))
         if answer.is_yes:
-            app.desk.start(JobSpec(f"install {name}", partial(run_plan, plan), name, frozenset({module_key(name)})))
+            app.jobs.start(JobSpec(f"install {name}", partial(run_plan, plan), name, frozenset({module_key(name)})))
 
-    app.desk.flow(install(app, "keda"))
+    app.jobs.run_flow(install(app, "keda"))
 
 A KymatuiError that a flow raises is reported and added to the list of problems.
 """
@@ -41,7 +41,7 @@ _PATIENCE = 10.0  # seconds for running steps when the user quits
 _LONGEST = 3600.0  # seconds that a step can take; its session stays open for it
 
 
-class JobDesk:
+class ScreenJobs:
     """Jobs and flows of one app; call every method on the event loop."""
 
     def __init__(self, app: ScreenApp, publish: Callable[[str, object], None]) -> None:
@@ -53,7 +53,7 @@ class JobDesk:
         self._flow_place: ClusterConnection | None = None
         self._flow_target: ClusterTarget | None = None
         self._targets: dict[int, ClusterTarget] = {}
-        self.jobs: tuple[Job, ...] = ()
+        self.all: tuple[Job, ...] = ()
         self.is_closed = False
 
     # jobs
@@ -94,7 +94,7 @@ class JobDesk:
         """Return the active job of a module of the displayed cluster."""
         place = self._app.view.place
         name = place.title if place is not None else ""
-        return next((job for job in self.going if (job.module, job.place) == (module, name)), None)
+        return next((job for job in self.active if (job.module, job.place) == (module, name)), None)
 
     def _new_runner(self) -> JobRunner:
         from kymatui.actions.jobs import JobRunner
@@ -109,7 +109,7 @@ class JobDesk:
         )
 
     def find(self, number: int) -> Job | None:
-        return next((job for job in self.jobs if job.number == number), None)
+        return next((job for job in self.all if job.number == number), None)
 
     def cancel(self, number: int) -> None:
         if self._runner is not None:
@@ -121,14 +121,14 @@ class JobDesk:
         return self._again.get(number) if job is not None and job.is_over else None
 
     @property
-    def going(self) -> tuple[Job, ...]:
+    def active(self) -> tuple[Job, ...]:
         """Return the jobs that have not ended."""
-        return tuple(job for job in self.jobs if not job.is_over)
+        return tuple(job for job in self.all if not job.is_over)
 
     def deliver(self, jobs: tuple[Job, ...]) -> None:
         """Store the jobs from the mailbox and report those that have ended."""
-        before = {job.number for job in self.jobs if job.is_over}
-        self.jobs = jobs
+        before = {job.number for job in self.all if job.is_over}
+        self.all = jobs
         for job in jobs:
             if job.is_over and job.number not in before:
                 self._tell(job)
@@ -154,7 +154,7 @@ class JobDesk:
         """Return whether a flow is running or asking."""
         return self._busy
 
-    def flow(self, made: Coroutine[Any, Any, None]) -> None:
+    def run_flow(self, made: Coroutine[Any, Any, None]) -> None:
         """Run a flow unless another flow is asking."""
         if self._busy:
             made.close()
@@ -170,7 +170,7 @@ class JobDesk:
         finally:
             self._busy = False
 
-    def beside(self, made: Coroutine[Any, Any, None]) -> None:
+    def run_beside(self, made: Coroutine[Any, Any, None]) -> None:
         """Run a flow that asks nothing, next to any other flow."""
         self._app.run_worker(self._guarded(made), group="beside", exit_on_error=False)
 
@@ -182,13 +182,13 @@ class JobDesk:
         except Exception as error:  # noqa: BLE001 (a flow that dies in silence would leave a person waiting)
             self._app.problem(sanitize(f"{type(error).__name__}: {error}; this is a bug in kymatui, please report it"))
 
-    async def aside(self, call: Callable[[], JobRecord]) -> JobRecord:
+    async def in_thread(self, call: Callable[[], JobRecord]) -> JobRecord:
         """Run a slow call in a thread."""
         return await asyncio.to_thread(call)
 
     # leaving
 
-    async def leave(self, status: int = 0) -> None:
+    async def quit(self, status: int = 0) -> None:
         """Quit the program; with active jobs only once confirmed and after the current steps."""
         if await self.stop("Quit and stop {}?"):
             self._app.exit(status)
@@ -198,20 +198,20 @@ class JobDesk:
 
         Waits some seconds for the current steps. Journals keep the jobs open, so that they are offered again.
         """
-        if not self.going:
+        if not self.active:
             return True
         from kymatui.ui.dialogs.confirm_dialog import ConfirmScreen
         from kymatui.ui.presenters.plans.job_rows import cancel_consequences
 
-        words = "\n\n".join(f"#{job.number} {job.title}\n{cancel_consequences(job)}" for job in self.going)
-        title = question.format(format_count(len(self.going), "job"))
+        words = "\n\n".join(f"#{job.number} {job.title}\n{cancel_consequences(job)}" for job in self.active)
+        title = question.format(format_count(len(self.active), "job"))
         if not await self._app.push_screen_wait(
-            ConfirmScreen(title, words, alarming=True, targets=self.targets(*self.going))
+            ConfirmScreen(title, words, alarming=True, targets=self.targets(*self.active))
         ):
             return False
         self._app.notify("stopping after the current steps", timeout=_PATIENCE)
         self.close()
-        await self.aside(self._rest)
+        await self.in_thread(self._rest)
         return True
 
     def when_idle(self, call: Callable[[], None]) -> None:

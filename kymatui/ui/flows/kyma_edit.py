@@ -86,7 +86,7 @@ async def resume_edit(app: FlowApp, verb: EditVerb, modules: Sequence[str], give
     edits = kyma_edit_action(app)
     chosen = {"channel": SAME, "policy": SAME, **given}
     toggles = [_toggle(verb, module, chosen) for module in modules]
-    proposals = await app.desk.aside(lambda: [edits.propose(one) for one in toggles])
+    proposals = await app.jobs.in_thread(lambda: [edits.propose(one) for one in toggles])
     if not all(_is_made(one) for one in proposals):
         await edit_modules(app, verb, modules, chosen)
         return
@@ -94,7 +94,7 @@ async def resume_edit(app: FlowApp, verb: EditVerb, modules: Sequence[str], give
     keeps = frozenset(map(module_key, modules))
     run = partial(_follow_all, proposals, [0] * len(proposals), edits, app.view.link)
     made = replace(work, title=f"resume: {work.title}", run=run, keeps=keeps, steps=work.steps[1:])
-    app.desk.start(made, partial(resume_edit, app, verb, modules, given))
+    app.jobs.start(made, partial(resume_edit, app, verb, modules, given))
 
 
 def _is_made(proposal: EditProposal) -> bool:
@@ -108,19 +108,19 @@ async def _plan(
     app: FlowApp, toggles: Sequence[ModuleEdit], again: JobRestart, given: Mapping[str, str]
 ) -> PreviewVerdict:
     """Display the plan and start the job once it is accepted."""
-    desk, edits = app.desk, kyma_edit_action(app)
-    proposals, left_out = await desk.aside(lambda: split_proposals([edits.propose(one) for one in toggles]))
-    may_write = await desk.aside(lambda: all(_may_write(edits, one) for one in proposals))
-    found = await desk.aside(partial(_uninstalls, edits, proposals))
-    shown = preview_edit(proposals, app.view.charge, may_write=may_write, left_out=left_out, uninstalls=found)
-    notices = await desk.aside(
+    jobs, edits = app.jobs, kyma_edit_action(app)
+    proposals, left_out = await jobs.in_thread(lambda: split_proposals([edits.propose(one) for one in toggles]))
+    may_write = await jobs.in_thread(lambda: all(_may_write(edits, one) for one in proposals))
+    found = await jobs.in_thread(partial(_uninstalls, edits, proposals))
+    shown = preview_edit(proposals, app.view.management, may_write=may_write, left_out=left_out, uninstalls=found)
+    notices = await jobs.in_thread(
         lambda: [planned_handover(edits.cluster, one.toggle) for one in proposals if one.toggle.takes_up]
     )
     shown = replace(shown, warnings=(*shown.warnings, *filter(None, notices)))
     answer = await app.push_screen_wait(PlanScreen(shown, partial(_outdated, app, proposals)))
     if answer.is_yes:
         made = [one for one in proposals if one.edit is not None and not one.edit.is_empty]
-        desk.start(_work(made, edits, app.view.link, given, found), again)
+        jobs.start(_work(made, edits, app.view.link, given, found), again)
     return answer.verdict
 
 
@@ -194,7 +194,7 @@ def _carry_out(
     for number, one in enumerate(proposals):
         report.check(f"the edit of {one.toggle.module}")
         try:
-            generations.append(edits.carry_out(one, report.cancel, planned, report.tell))
+            generations.append(edits.carry_out(one, report.cancel, planned, report.progress))
         except CancelledError:
             raise
         except KymatuiError as error:
@@ -324,19 +324,19 @@ def _present_policy(app: FlowApp, modules: Sequence[str]) -> str:
 
 async def edit_labels(app: FlowApp, name: str, wanted: bool) -> None:
     """Allow or forbid "beta" or "internal" modules in the Kyma; the plan names what that uninstalls."""
-    desk, edits = app.desk, kyma_edit_action(app)
+    jobs, edits = app.jobs, kyma_edit_action(app)
     while True:
-        proposal = await desk.aside(lambda: edits.propose_labels({LABELS[name]: "true" if wanted else None}))
-        may_write = await desk.aside(partial(_may_write, edits, proposal))
-        found = await desk.aside(partial(_uninstalled_by_label, edits, proposal))
-        shown = preview_label(proposal, name, app.view.charge, may_write=may_write, uninstalls=found)
+        proposal = await jobs.in_thread(lambda: edits.propose_labels({LABELS[name]: "true" if wanted else None}))
+        may_write = await jobs.in_thread(partial(_may_write, edits, proposal))
+        found = await jobs.in_thread(partial(_uninstalled_by_label, edits, proposal))
+        shown = preview_label(proposal, name, app.view.management, may_write=may_write, uninstalls=found)
         answer = await app.push_screen_wait(PlanScreen(shown))
         if answer.verdict is not PreviewVerdict.EDITED:
             break
     if answer.is_yes and proposal.edit is not None:
         words = f"{'allow' if wanted else 'stop allowing'} {name} modules"
         run = partial(_carry_out_label, proposal, edits, found)
-        desk.start(
+        jobs.start(
             JobSpec(words, run, keeps=frozenset({KYMA_KEY}), steps=(EDIT,)), partial(edit_labels, app, name, wanted)
         )
 
@@ -350,7 +350,7 @@ def _carry_out_label(
     proposal: LabelProposal, edits: ClusterKymaEdits, planned: Sequence[Uninstall], report: JobReport
 ) -> str:
     report.step(EDIT)
-    edits.carry_out_labels(proposal, report.cancel, planned, report.tell)
+    edits.carry_out_labels(proposal, report.cancel, planned, report.progress)
     assert proposal.edit is not None
     changes = proposal.edit.changes
     return ", ".join(f"{one.label} set to {one.after}" if one.after else f"{one.label} removed" for one in changes)

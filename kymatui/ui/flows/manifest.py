@@ -53,7 +53,7 @@ async def start_manifest_job(app: FlowApp, names: Sequence[str]) -> None:
 async def install_manifest(app: FlowApp, name: str) -> None:
     """Run the flow from the choice of a version to the job."""
     manifesting = manifest_action(app)
-    refused = await app.desk.aside(lambda: list(manifesting.refusals(name)))
+    refused = await app.jobs.in_thread(lambda: list(manifesting.refusals(name)))
     if refused:
         raise RefusedError(f"{name}: {'; '.join(refused)}", hint="no changes made")
     while True:
@@ -63,10 +63,10 @@ async def install_manifest(app: FlowApp, name: str) -> None:
         if chosen is None:
             return
         version = chosen["version"]
-        proposal = await app.desk.aside(lambda: manifesting.propose(name, version))  # noqa: B023 (awaited at once)
-        charge = str(app.view.charge) if app.view.charge is not None else ""
+        proposal = await app.jobs.in_thread(lambda: manifesting.propose(name, version))  # noqa: B023 (awaited at once)
+        management = str(app.view.management) if app.view.management is not None else ""
         answer = await app.push_screen_wait(
-            PlanScreen(preview_manifest(proposal, charge), partial(_outdated, app, proposal))
+            PlanScreen(preview_manifest(proposal, management), partial(_outdated, app, proposal))
         )
         if answer.is_yes:
             _begin(app, manifesting, proposal)
@@ -77,11 +77,11 @@ async def install_manifest(app: FlowApp, name: str) -> None:
 async def install_manifests(app: FlowApp, names: Sequence[str]) -> None:
     """Plan the newest version of each module by a Manifest; name the others with the reason."""
     manifesting = manifest_action(app)
-    proposals, left_out = await app.desk.aside(lambda: manifesting.propose_newest(names))
+    proposals, left_out = await app.jobs.in_thread(lambda: manifesting.propose_newest(names))
     if not proposals:
         raise RefusedError("; ".join(left_out), hint="no changes made")
-    charge = str(app.view.charge) if app.view.charge is not None else ""
-    parts = {one.module: preview_manifest(one, charge) for one in proposals}
+    management = str(app.view.management) if app.view.management is not None else ""
+    parts = {one.module: preview_manifest(one, management) for one in proposals}
     shown = join_previews(f"{format_count(len(proposals), 'module')} with Manifests", parts, left_out)
     outdated = partial(_any_outdated, app, proposals)
     if (await app.push_screen_wait(PlanScreen(shown, outdated))).is_yes:
@@ -100,7 +100,7 @@ def _begin(app: FlowApp, manifesting: ManifestAction, proposal: ManifestProposal
         _STAYS,
         JobPurpose("manifest", (name,)),
     )
-    app.desk.start(work, partial(install_manifest, app, name))
+    app.jobs.start(work, partial(install_manifest, app, name))
 
 
 def _question(manifesting: ManifestAction, name: str) -> Question:

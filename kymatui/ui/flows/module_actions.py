@@ -149,14 +149,14 @@ async def open_action_menu(app: FlowApp, names: Sequence[str]) -> None:
     Skips a menu that is ready late, since it would take keys meant for another screen.
     """
     asked_on = app.screen
-    items = await app.desk.aside(lambda: list(_items(app, names)))
+    items = await app.jobs.in_thread(lambda: list(_items(app, names)))
     title = names[0] if len(names) == 1 else f"{len(names)} modules"
     if app.screen is not asked_on or (app.shown is not None and app.shown.command_line.is_typing):
         app.notify(f"Actions for {title} are ready; press a to open", markup=False, timeout=5)
         return
     words = ", ".join(names) + "\n" if len(names) > 1 else ""
-    charge = str(app.view.charge) if app.view.charge is not None else ""
-    chosen = await app.push_screen_wait(MenuScreen(title, items, words + charge))
+    management = str(app.view.management) if app.view.management is not None else ""
+    chosen = await app.push_screen_wait(MenuScreen(title, items, words + management))
     action = next((one for one in ACTIONS if one.id == chosen), None)
     if action is not None:
         await action.start(app, names)

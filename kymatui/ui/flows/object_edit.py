@@ -52,17 +52,17 @@ async def edit_object(app: FlowApp, module: str) -> None:
     ref = await _chosen(app, _kymas(app) if not module else _module_crs(app, module))
     if ref is None:
         return
-    cluster, body = await app.desk.aside(partial(_read, session, ref))
+    cluster, body = await app.jobs.in_thread(partial(_read, session, ref))
     edit = _in_editor(app, cluster, body, ref, module or "--kyma")
     if edit is None or not edit.changes:
         app.notify(sanitize(f"{ref}: no changes"), markup=False, timeout=3)
         return
-    charge = str(app.view.charge) if app.view.charge is not None else ""
-    plan = PlanScreen(preview_object_edit(edit, charge), partial(_outdated, app, edit))
+    management = str(app.view.management) if app.view.management is not None else ""
+    plan = PlanScreen(preview_object_edit(edit, management), partial(_outdated, app, edit))
     if (await app.push_screen_wait(plan)).is_yes:
         keeps = frozenset({module_key(module) if module else KYMA_KEY})
         work = JobSpec(object_edit_title(edit), partial(_write, cluster, edit), module, keeps, (_STEP,))
-        app.desk.start(work, partial(edit_object, app, module))
+        app.jobs.start(work, partial(edit_object, app, module))
 
 
 def _module_crs(app: FlowApp, module: str) -> list[ObjectRef]:

@@ -48,7 +48,7 @@ async def run_restore_command(app: FlowApp, words: Sequence[str]) -> None:
     word = words[0] if words else ""
     path = Path(word).expanduser()
     if word and (path.suffix or len(path.parts) > 1):
-        await _restore(app, await app.desk.aside(lambda: read_heading(path)))
+        await _restore(app, await app.jobs.in_thread(lambda: read_heading(path)))
     else:
         await choose_backup(app, word)
 
@@ -56,12 +56,12 @@ async def run_restore_command(app: FlowApp, words: Sequence[str]) -> None:
 async def choose_backup(app: FlowApp, module: str = "") -> None:
     """Run the flow from the choice of a backup to the job."""
     cluster = delete_action(app).cluster
-    found = [one for one in await app.desk.aside(list_backups) if module in ("", one.module)]
+    found = [one for one in await app.jobs.in_thread(list_backups) if module in ("", one.module)]
     if not found:
         of_it = f" of {module}" if module else ""
         hint = "ctrl-d deletes a module step by step and saves a backup"
         raise ConfigurationError(f"no backup{of_it} in {backups_folder()}", hint=hint)
-    identity = await app.desk.aside(lambda: cluster_identity(cluster))
+    identity = await app.jobs.in_thread(lambda: cluster_identity(cluster))
     asked = backup_question(found, cluster.name, identity)
     while True:
         chosen = await app.push_screen_wait(ChoiceScreen("Restore from a backup", [asked]))
@@ -73,18 +73,18 @@ async def choose_backup(app: FlowApp, module: str = "") -> None:
 
 
 async def _restore(app: FlowApp, backup: BackupInfo) -> PreviewVerdict:
-    desk, cluster = app.desk, delete_action(app).cluster
-    objects = await desk.aside(lambda: read_backup(backup.path))
-    stranger = backup.not_of(cluster.name, await desk.aside(lambda: cluster_identity(cluster)))
-    seen = await desk.aside(lambda: plan_restore(objects, cluster))
-    charge = str(app.view.charge) if app.view.charge is not None else ""
+    jobs, cluster = app.jobs, delete_action(app).cluster
+    objects = await jobs.in_thread(lambda: read_backup(backup.path))
+    stranger = backup.not_of(cluster.name, await jobs.in_thread(lambda: cluster_identity(cluster)))
+    seen = await jobs.in_thread(lambda: plan_restore(objects, cluster))
+    management = str(app.view.management) if app.view.management is not None else ""
     enables = needs_module(app.catalog, backup.module, by_klm=backup.by_klm)
-    shown = preview_restore(backup, seen, cluster.name, stranger, charge, enables=enables)
+    shown = preview_restore(backup, seen, cluster.name, stranger, management, enables=enables)
     answer = await app.push_screen_wait(PlanScreen(shown))
     if answer.is_yes:
         keeps = frozenset({module_key(backup.module)}) if backup.module else frozenset()
         run = partial(_carry_out, objects, backup.module, cluster, seen)
-        desk.start(
+        jobs.start(
             JobSpec(restore_title(backup), run, backup.module, keeps, (_STEP,), _STAYS), partial(_again, app, backup)
         )
     return answer.verdict
@@ -101,7 +101,7 @@ def _carry_out(
     report.step(_STEP)
     done = 0
 
-    def tell(words: str) -> None:
+    def report_line(words: str) -> None:
         nonlocal done
         done += 1
         report.say(words, done=done, total=len(objects))
@@ -109,7 +109,7 @@ def _carry_out(
     def wait(words: str) -> None:
         report.wait(words, Actor.YOU)
 
-    ended = restore(objects, cluster, plan, tell=tell, wait=wait, cancel=report.cancel, timeout=_PATIENCE)
+    ended = restore(objects, cluster, plan, report=report_line, wait=wait, cancel=report.cancel, timeout=_PATIENCE)
     words = ended.summary
     if ended.made and module and was_installed_here(objects):
         words = f"{words}; run `:adopt {module}` so that kymatui manages it again"

@@ -22,13 +22,13 @@ _TOLD = 30.0
 
 async def look_back(app: FlowApp, context: str) -> None:
     """Report the interrupted jobs on this cluster."""
-    for one in await app.desk.aside(lambda: interrupted_runs(context)):
+    for one in await app.jobs.in_thread(lambda: interrupted_runs(context)):
         app.problem(sanitize(f"{_words(one)}; type `:resume {one.name}` to continue"), seconds=_TOLD)
 
 
 async def look_around(app: FlowApp, control: str) -> None:
     """Report interrupted jobs on the runtimes of a control plane, and interrupted campaigns."""
-    for edit in await app.desk.aside(lambda: interrupted_campaigns(control)):
+    for edit in await app.jobs.in_thread(lambda: interrupted_campaigns(control)):
         names = ", ".join(name.rpartition("/")[2] for name in edit.runtimes[:3])
         more = f" and {len(edit.runtimes) - 3} more" if len(edit.runtimes) > 3 else ""
         app.problem(
@@ -37,7 +37,7 @@ async def look_around(app: FlowApp, control: str) -> None:
                 "mark the runtimes (space) and plan it again (p) to continue"
             )
         )
-    for name in await app.desk.aside(lambda: runtimes_with_interrupted_runs(control)):
+    for name in await app.jobs.in_thread(lambda: runtimes_with_interrupted_runs(control)):
         app.problem(sanitize(f"a job on runtime {name} was interrupted; open the runtime (enter) to resume it"))
 
 
@@ -52,7 +52,7 @@ def _words(one: InterruptedRun) -> str:
 async def resume_job(app: FlowApp, words: Sequence[str]) -> None:
     """Plan an interrupted job again, or follow it again; completed steps are skipped."""
     context = app.view.place.name if app.view.place is not None else ""
-    found = {one.name: one for one in await app.desk.aside(lambda: interrupted_runs(context))}
+    found = {one.name: one for one in await app.jobs.in_thread(lambda: interrupted_runs(context))}
     name = " ".join(words) or next(iter(found), "")
     if not found:
         app.problem("no interrupted job on this cluster")

@@ -90,7 +90,7 @@ class DescriptionView(Vertical):
             session = app.view.session
             if session is None:
                 raise UnreachableError("not connected to the cluster yet")
-            self._found = await app.desk.aside(lambda: describe_object(session.read, self._ref))
+            self._found = await app.jobs.in_thread(lambda: describe_object(session.read, self._ref))
             self._reading, self._error, self._at = DocumentReading.READ, "", app.clock()
         except KymatuiError as failure:
             error = failure

@@ -43,10 +43,10 @@ class HistoryPane(Pane):
     def draw(self, row: ModuleRow, snapshot: Snapshot) -> None:
         del snapshot
         app = self.kymatui
-        happenings = app.view.history.of(row.name) if app.view.history is not None else ()
-        self._refs = change_subjects(happenings)
-        self.query_one(LiveTable).show(change_rows(happenings, app.clock()))
-        self.set_class(not happenings, "-empty")
+        changes = app.view.history.of(row.name) if app.view.history is not None else ()
+        self._refs = change_subjects(changes)
+        self.query_one(LiveTable).show(change_rows(changes, app.clock()))
+        self.set_class(not changes, "-empty")
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:

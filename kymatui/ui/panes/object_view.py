@@ -96,7 +96,7 @@ class ObjectView(Vertical):
             session = app.view.session
             if session is None:
                 raise UnreachableError("not connected to the cluster yet")
-            body = await app.desk.aside(lambda: session.read(ref))
+            body = await app.jobs.in_thread(lambda: session.read(ref))
         except KymatuiError as failure:
             error = failure
         except Exception as failure:  # noqa: BLE001 (else the view would load for ever)

@@ -127,7 +127,7 @@ class VersionsPane(Pane):
         """Read in a thread; a request for other versions cancels it."""
         pair, reader = self._pair, self._reader()
         try:
-            found = await cast("FlowApp", self.app).desk.aside(
+            found = await cast("FlowApp", self.app).jobs.in_thread(
                 lambda: compare_contents(reader, lambda: session.cluster, before, after)
             )
         except Exception as failure:  # noqa: BLE001 (else the pane would load for ever)

@@ -88,7 +88,7 @@ class CatalogScreen(ModuleActionScreen):
         """Pin the module under the cursor to the top, or unpin it; the cursor stays on it."""
         app, key = flow_app(self), self.main_widget().cursor_key
         if key is not None:
-            app.desk.beside(app.favourites.toggle(key))
+            app.jobs.run_beside(app.favourites.toggle(key))
 
     def why_off(self, action: str, choice: object = "") -> str:
         if action in ("detail", "pin") and self.is_mounted and self.main_widget().cursor_key is None:

@@ -36,9 +36,9 @@ class ChangesScreen(ListScreen):
         if not self.query(LiveTable):
             return
         app = self.kymatui
-        happenings = app.view.history.happenings if app.view.history is not None else ()
-        self.main_widget().show(change_rows(happenings, app.clock()))
-        self.set_class(not happenings, "-empty")
+        changes = app.view.history.changes if app.view.history is not None else ()
+        self.main_widget().show(change_rows(changes, app.clock()))
+        self.set_class(not changes, "-empty")
 
     @on(RowTable.Highlighted)
     def _highlighted(self) -> None:

@@ -75,4 +75,4 @@ class ContextsScreen(ListScreen):
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
         app = flow_app(self)
-        app.desk.flow(app.contexts.switch(event.key))
+        app.jobs.run_flow(app.contexts.switch(event.key))

@@ -63,10 +63,10 @@ class DeletionScreen(FramedScreen):
         return ScreenStep("delete", self.module)
 
     @property
-    def turn(self) -> NextStep | None:
+    def next_step(self) -> NextStep | None:
         """Return the next step; None before the first reading."""
         seen = self.reader.seen
-        return seen.turn(accept_unknown=self.choices.accept_unknown) if seen is not None else None
+        return seen.next_step(accept_unknown=self.choices.accept_unknown) if seen is not None else None
 
     def body(self) -> ComposeResult:
         yield TargetLine()
@@ -131,28 +131,28 @@ class DeletionScreen(FramedScreen):
         if job is not None:
             said.insert(0, (sanitize(background_job_line(job, self.kymatui.clock())), "processing"))
         said += words.full_row_text(seen, self.main_widget().cursor_key)
-        if self.turn is not NextStep.GONE:
+        if self.next_step is not NextStep.GONE:
             said.append(words.backup_line(self.choices.keeps_backup))
         self.query_one("#departing-words", Static).update(tone_lines(said))
 
     @property
     def _job(self) -> Job | None:
-        return flow_app(self).desk.own_job(self.module)
+        return flow_app(self).jobs.own_job(self.module)
 
     # user input
 
     def why_off(self, action: str, choice: object = "") -> str:
-        seen, turn = self.reader.seen, self.turn
+        seen, step = self.reader.seen, self.next_step
         if action == "go_on":
-            if turn is None:
+            if step is None:
                 return "still loading"
-            return "a job is running" if self._job is not None else "already deleted" if turn is NextStep.GONE else ""
+            return "a job is running" if self._job is not None else "already deleted" if step is NextStep.GONE else ""
         if action == "cancel_job":
             return "" if self._job is not None else "no job is running"
         if action == "finalizer" and (seen is None or not seen.stuck):
             return "no finalizers block it"
         if action == "choose":
-            return words.why_no_choice(seen, turn, choice)
+            return words.why_no_choice(seen, step, choice)
         return super().why_off(action, choice)
 
     @on(RowTable.Chosen)
@@ -166,12 +166,12 @@ class DeletionScreen(FramedScreen):
         from kymatui.ui.flows.deletion import delete_module
 
         if self.reader.seen is not None:
-            flow_app(self).desk.flow(self._and_look(delete_module(flow_app(self), self.choices)))
+            flow_app(self).jobs.run_flow(self._and_look(delete_module(flow_app(self), self.choices)))
 
     def action_finalizer(self) -> None:
         from kymatui.ui.flows.deletion import remove_one_finalizer
 
-        flow_app(self).desk.flow(self._and_look(remove_one_finalizer(flow_app(self), self.module)))
+        flow_app(self).jobs.run_flow(self._and_look(remove_one_finalizer(flow_app(self), self.module)))
 
     async def _and_look(self, flow: Coroutine[Any, Any, None]) -> None:
         """Read the deletion again after a flow that changes it."""
@@ -182,7 +182,7 @@ class DeletionScreen(FramedScreen):
         from kymatui.ui.screens.jobs_screen import cancel_job
 
         if self._job is not None:
-            flow_app(self).desk.flow(cancel_job(flow_app(self), self._job))
+            flow_app(self).jobs.run_flow(cancel_job(flow_app(self), self._job))
 
     def action_choose(self, what: str) -> None:
         """Choose the next option ("way"), or switch "backup", or whether "unknown" kinds have no objects."""

@@ -82,7 +82,7 @@ class FleetScreen(FramedScreen):
         """Plan one edit for every marked runtime; write nothing before the plan is accepted."""
         from kymatui.ui.flows.campaign import edit_runtimes
 
-        self.fleet_app.desk.flow(edit_runtimes(self.fleet_app, self.targets))
+        self.fleet_app.jobs.run_flow(edit_runtimes(self.fleet_app, self.targets))
 
     def show_catalog(self) -> None:
         if self._pane.is_composed:

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 async def cancel_job(app: FlowApp, job: Job) -> None:
     """Cancel a job once the user confirms its consequences."""
-    question = ConfirmScreen(f"Cancel {job.title}?", words.cancel_consequences(job), targets=app.desk.targets(job))
+    question = ConfirmScreen(f"Cancel {job.title}?", words.cancel_consequences(job), targets=app.jobs.targets(job))
     if await app.push_screen_wait(question):
-        app.desk.cancel(job.number)
+        app.jobs.cancel(job.number)
 
 
 class JobListing(ListScreen):
@@ -56,25 +56,25 @@ class JobListing(ListScreen):
     def show_target(self) -> None:
         """Display the cluster that the job writes to; without a job the displayed cluster."""
         job, here = self.job, self.kymatui.view.target
-        found = flow_app(self).desk.targets(job) if job is not None else ()
+        found = flow_app(self).jobs.targets(job) if job is not None else ()
         self.query_one(TargetLine).show_targets(*(found or ((here,) if here is not None else ())))
 
     def why_off(self, action: str, choice: object = "") -> str:
         job = self.job if self.frame.is_whole else None
         if action == "cancel_job":
             return "no job selected" if job is None else "already finished" if job.is_over else ""
-        if action == "again" and (job is None or flow_app(self).desk.again(job.number) is None):
+        if action == "again" and (job is None or flow_app(self).jobs.again(job.number) is None):
             return "cannot be planned again"
         return super().why_off(action, choice)
 
     def action_cancel_job(self) -> None:
         if (job := self.job) is not None:
-            flow_app(self).desk.flow(cancel_job(flow_app(self), job))
+            flow_app(self).jobs.run_flow(cancel_job(flow_app(self), job))
 
     def action_again(self) -> None:
-        again = flow_app(self).desk.again(self.job.number) if self.job is not None else None
+        again = flow_app(self).jobs.again(self.job.number) if self.job is not None else None
         if again is not None:
-            flow_app(self).desk.flow(again())
+            flow_app(self).jobs.run_flow(again())
 
     def commands(self) -> Sequence[ScreenCommand]:
         return (ScreenCommand("cancel", "cancel the job", lambda _: self.action_cancel_job()),)
@@ -92,7 +92,7 @@ class JobsScreen(JobListing):
     @property
     def job(self) -> Job | None:
         key = self.main_widget().cursor_key
-        return flow_app(self).desk.find(int(key)) if key is not None else None
+        return flow_app(self).jobs.find(int(key)) if key is not None else None
 
     def body(self) -> ComposeResult:
         yield TargetLine()
@@ -104,7 +104,7 @@ class JobsScreen(JobListing):
     def show_catalog(self) -> None:
         if not self.query(StatusLine):
             return
-        jobs = flow_app(self).desk.jobs
+        jobs = flow_app(self).jobs.all
         self.query_one("#job-counts", Static).update(with_tone(format_job_counts(jobs), "muted"))
         self.main_widget().show(words.job_rows(jobs, self.kymatui.clock()))
         self.set_class(not jobs, "-empty")
@@ -149,7 +149,7 @@ class JobScreen(JobListing):
 
     @property
     def job(self) -> Job | None:
-        return flow_app(self).desk.find(int(self._number))
+        return flow_app(self).jobs.find(int(self._number))
 
     def body(self) -> ComposeResult:
         yield TargetLine()

@@ -39,4 +39,4 @@ class ModuleActionScreen(FramedScreen):
     def action_module(self, key: str) -> None:
         from kymatui.ui.flows.module_actions import start_module_action
 
-        flow_app(self).desk.flow(start_module_action(flow_app(self), key, self.targets))
+        flow_app(self).jobs.run_flow(start_module_action(flow_app(self), key, self.targets))

@@ -62,11 +62,6 @@ class Facts(Widget):
         if self._at is not None:
             self.show(self._at(now))
 
-    @property
-    def plain_text(self) -> str:
-        """Return the whole text as displayed."""
-        return "\n".join(f"{fact.label}  {fact.text}".strip() for fact in self._facts)
-
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         del container, viewport
         return len(self._lines(width))

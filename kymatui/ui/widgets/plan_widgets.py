@@ -115,7 +115,7 @@ class Tick(Static, can_focus=True):
 
 def plan_summary(preview: Preview) -> Content:
     """Return who manages the module, and how many objects change in which way."""
-    parts = [with_tone(sanitize(preview.charge), "muted"), Content("\n")] if preview.charge else []
+    parts = [with_tone(sanitize(preview.management), "muted"), Content("\n")] if preview.management else []
     summary = [with_tone(sanitize(text), TONES[mark], bold=True) for mark, text in preview.summary_parts]
     return Content.assemble(*parts, Content(", ").join(summary))
 

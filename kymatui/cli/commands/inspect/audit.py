@@ -178,7 +178,7 @@ def _fleet(args: argparse.Namespace, ignores: tuple[IgnoreEntry, ...]) -> AuditR
     options, _ = remote_options_of(args, read_only=True)
     require_in_fleet(options.control, args.modules or (), ())
     with cancellable() as cancel:
-        report, notes = audit_fleet(options, ignores, deep=args.objects, tell=_Progress(), cancel=cancel)
+        report, notes = audit_fleet(options, ignores, deep=args.objects, progress=_Progress(), cancel=cancel)
     for note in notes:
         say(f"kymatui: {note}", sys.stderr)
     return report

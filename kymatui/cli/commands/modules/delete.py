@@ -70,7 +70,7 @@ DELETE = DeleteCommand()
 
 def delete_modules(place: CommandContext, names: Sequence[str]) -> int:
     """Plan, ask and delete with the options of a command line; return the exit status."""
-    return _Deletions(place).go(names)
+    return _Deletions(place).run(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class _Deletions:
         self._place, self._args = place, place.args
         self._departing: SessionDeletions = deletions_of(place.session, place.cluster)
 
-    def go(self, names: Sequence[str]) -> int:
+    def run(self, names: Sequence[str]) -> int:
         legs = self._planned(names)
         args, todo = self._args, [leg for leg in legs if not leg.plan.is_gone]
         if any(leg.refusal for leg in legs):  # a dry run exits as the deletion would
@@ -142,7 +142,7 @@ class _Deletions:
         from kymatui.engine.deletion.deletion_state import NextStep
 
         args, names = self._args, ", ".join(leg.name for leg in todo)
-        seen = [leg.seen for leg in todo if leg.plan.turn is not NextStep.UNMANAGE]
+        seen = [leg.seen for leg in todo if leg.plan.next_step is not NextStep.UNMANAGE]
         following = deletion_consequence(seen, backup=not args.no_backup) if seen else ""
         confirm(self._place.target, f"{'Delete' if seen else 'Unmanage'} {names}", following, yes=args.yes)
 
@@ -308,5 +308,5 @@ def _text(legs: Sequence[_Leg], form: str) -> str:
 
 def _row(leg: _Leg) -> list[str]:
     seen = leg.seen
-    following = f"refused: {leg.trouble}" if leg.refusal else leg.trouble or leg.plan.turn.value
-    return [seen.module, seen.installed, seen.charge.value, str(len(seen.theirs)) if seen.theirs else "", following]
+    following = f"refused: {leg.trouble}" if leg.refusal else leg.trouble or leg.plan.next_step.value
+    return [seen.module, seen.installed, seen.managed_by.value, str(len(seen.theirs)) if seen.theirs else "", following]

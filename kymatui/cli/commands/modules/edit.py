@@ -51,7 +51,7 @@ class EditCommand:
         with open_context(args, once=True) as place:
             if not args.kyma:
                 require_known(place.session, [args.name], None)
-            return _Edit(place).go()
+            return _Edit(place).run()
 
 
 EDIT = EditCommand()
@@ -64,7 +64,7 @@ class _Edit:
         self._place, self._args = place, place.args
         self._cluster: Cluster = place.cluster
 
-    def go(self) -> int:
+    def run(self) -> int:
         args, ref = self._args, self._ref()
         body = self._cluster.get(ref)
         if body is None:

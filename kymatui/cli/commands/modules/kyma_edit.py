@@ -70,7 +70,7 @@ class KymaEditCommand:
             return campaign.run(args, toggles[0])
         campaign.refuse_fleet_options(args)
         with open_for_edit(args) as (session, changed):
-            return EditRun(args, toggles, session, changed).go()
+            return EditRun(args, toggles, session, changed).run()
 
     def _toggle(self, args: argparse.Namespace, name: str) -> ModuleEdit:
         from kymatui.domain.kyma.kymas import Policy

@@ -93,7 +93,7 @@ class EditRun:
         self._session, self._changed = session, changed
         self._toggling: ClusterKymaEdits = edits_of(session)
 
-    def go(self) -> int:
+    def run(self) -> int:
         legs = [self._leg(toggle) for toggle in self._toggles]
         todo = [leg for leg in legs if leg.is_todo]
         if any(leg.refusals for leg in todo):

@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     labels = _labels(args.labels)
     with open_for_edit(args) as (session, changed):
-        return _Run(args, labels, session, changed).go()
+        return _Run(args, labels, session, changed).run()
 
 
 def _labels(words: Sequence[str]) -> Mapping[str, str | None]:
@@ -75,7 +75,7 @@ class _Run:
     session: ListedSession
     changed: threading.Event
 
-    def go(self) -> int:
+    def run(self) -> int:
         from kymatui.composition.sessions.kyma_edits import edits_of
 
         toggling = edits_of(self.session)

@@ -35,7 +35,7 @@ class RestoreCommand:
         if not args.file:
             return _list(args.output)
         with open_context(args, once=True) as place:
-            return _Restoration(place).go()
+            return _Restoration(place).run()
 
 
 RESTORE = RestoreCommand()
@@ -104,7 +104,7 @@ class _Restoration:
         known = [one.module for one in list_backups()]
         raise UnknownNameError.near("backup of", word, known if not named else (), where=where, hint=hint)
 
-    def go(self) -> int:
+    def run(self) -> int:
         from kymatui.actions.restore import needs_module, plan_restore, restore_refusal
 
         args, name = self._args, self._place.cluster.name
@@ -142,14 +142,16 @@ class _Restoration:
     def _carry_out(self, plan: Sequence[RestoreStep]) -> int:
         from kymatui.actions.restore import restore, was_installed_here
 
-        def tell(words: str) -> None:
+        def report_line(words: str) -> None:
             say(f"  {words}", sys.stderr)
 
         args = self._args
         with cancellable() as cancel:
             timeout = args.timeout if args.wait else 0.0
             cluster = self._place.cluster
-            ended = restore(self._objects, cluster, plan, tell=tell, wait=tell, cancel=cancel, timeout=timeout)
+            ended = restore(
+                self._objects, cluster, plan, report=report_line, wait=report_line, cancel=cancel, timeout=timeout
+            )
         self._print(ended)
         module = self._heading.module
         if ended.made and module and was_installed_here(self._objects):

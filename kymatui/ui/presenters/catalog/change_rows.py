@@ -28,14 +28,14 @@ COLUMNS = (_TIME, _MODULE, *_REST)
 MODULE_COLUMNS = (_TIME, *_REST)
 
 
-def change_rows(happenings: Iterable[ModuleChange], now: float) -> list[Row]:
+def change_rows(changes: Iterable[ModuleChange], now: float) -> list[Row]:
     """Return one row per change in the given order."""
-    return [_row(one, now) for one in happenings]
+    return [_row(one, now) for one in changes]
 
 
-def change_subjects(happenings: Iterable[ModuleChange]) -> dict[str, ObjectRef]:
+def change_subjects(changes: Iterable[ModuleChange]) -> dict[str, ObjectRef]:
     """Return the changed object by row key, where a change has an object."""
-    return {_key(one): one.ref for one in happenings if one.ref is not None}
+    return {_key(one): one.ref for one in changes if one.ref is not None}
 
 
 def _key(one: ModuleChange) -> str:

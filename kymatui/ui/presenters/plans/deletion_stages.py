@@ -122,13 +122,13 @@ def describe_blocking(one: ManagedObject, *, by_hand: bool = False) -> tuple[str
 
 def deletion_notes(seen: DeletionState, *, accept_unknown: bool = False) -> list[tuple[str, str]]:
     """Return the notes to read before you continue, with tones; who must act comes first."""
-    turn = seen.turn(accept_unknown=accept_unknown)
-    said = [(f"Next (ctrl-d): {turn.value}", "accent")]
+    step = seen.next_step(accept_unknown=accept_unknown)
+    said = [(f"Next (ctrl-d): {step.value}", "accent")]
     if seen.refusal:
-        said = [(as_screen_commands(sanitize(seen.refusal)), "error" if turn is NextStep.REFUSED else "ready")]
-        if turn is NextStep.GONE:
+        said = [(as_screen_commands(sanitize(seen.refusal)), "error" if step is NextStep.REFUSED else "ready")]
+        if step is NextStep.GONE:
             said.append((f":restore {sanitize(seen.module)} restores its objects from a backup", "muted"))
-    elif turn is NextStep.FOLLOW:
+    elif step is NextStep.FOLLOW:
         said = [("Waiting for lifecycle-manager to uninstall the module", "accent")]
     if seen.manifest is not None and seen.control:
         state = seen.reported_by_manifest or "has not reported"
@@ -167,10 +167,10 @@ def next_way(seen: DeletionState, way: ModuleCRHandling) -> ModuleCRHandling:
     return offered[(offered.index(way) + 1) % len(offered) if way in offered else 0]
 
 
-def why_no_choice(seen: DeletionState | None, turn: NextStep | None, what: object) -> str:
+def why_no_choice(seen: DeletionState | None, step: NextStep | None, what: object) -> str:
     """Return why there is no choice of the "way", "backup" or "unknown" kinds; "" where there is one."""
     if what == "backup":
-        return "already deleted" if turn is NextStep.GONE else ""
+        return "already deleted" if step is NextStep.GONE else ""
     if what == "way":
         return "" if seen is not None and len(deletion_options(seen)) > 1 else "no other option"
     return "" if seen is not None and seen.remaining.unknown else "all kinds can be listed"
@@ -178,14 +178,14 @@ def why_no_choice(seen: DeletionState | None, turn: NextStep | None, what: objec
 
 def preview_deletion(seen: DeletionState, *, accept_unknown: bool, backup: str) -> Preview:
     """Return the preview of all remaining steps of the deletion."""
-    turn = seen.turn(accept_unknown=accept_unknown)
-    unmanages = turn is NextStep.UNMANAGE
+    step = seen.next_step(accept_unknown=accept_unknown)
+    unmanages = step is NextStep.UNMANAGE
     title = f"{'unmanage' if unmanages else 'delete'} {seen.module} {seen.installed}".strip()
     return Preview(
         title,
-        lines=tuple(_lines(seen, turn)),
-        charge=f"{seen.charge.message[:1].upper()}{seen.charge.message[1:]}",
-        refusals=tuple(_refusals(seen, turn)),
+        lines=tuple(_lines(seen, step)),
+        management=f"{seen.managed_by.message[:1].upper()}{seen.managed_by.message[1:]}",
+        refusals=tuple(_refusals(seen, step)),
         warnings=tuple(_warnings(seen, unmanages, backup)),
         missing=tuple(map(str, seen.found.missing)) if seen.found is not None else (),
         consents=tuple(_consents(seen, unmanages)),
@@ -194,10 +194,10 @@ def preview_deletion(seen: DeletionState, *, accept_unknown: bool, backup: str) 
     )
 
 
-def _refusals(seen: DeletionState, turn: NextStep) -> Iterator[str]:
-    if turn in (NextStep.REFUSED, NextStep.GONE):
+def _refusals(seen: DeletionState, step: NextStep) -> Iterator[str]:
+    if step in (NextStep.REFUSED, NextStep.GONE):
         yield seen.refusal or f"{seen.module} is deleted completely"
-    if turn is NextStep.UNKNOWN:
+    if step is NextStep.UNKNOWN:
         yield "the kinds that you cannot list may have objects; press u to assume that they have none"
 
 
@@ -235,12 +235,12 @@ def _objects(number: int) -> str:
     return format_count(number, "object")
 
 
-def _lines(seen: DeletionState, turn: NextStep) -> Iterator[PreviewLine]:
-    if turn is NextStep.UNMANAGE:
+def _lines(seen: DeletionState, following: NextStep) -> Iterator[PreviewLine]:
+    if following is NextStep.UNMANAGE:
         yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", "managed: false")
         return
     yield from _instances(seen.theirs, "deleted first")
-    if seen.charge is ManagedBy.KYMA:
+    if seen.managed_by is ManagedBy.KYMA:
         if seen.way is ModuleCRHandling.IGNORE and not seen.by_hand and seen.default is not None:
             yield PreviewLine(PlannedChange.CHANGE, f"Kyma: module {seen.module}", "customResourcePolicy: Ignore")
             yield PreviewLine(PlannedChange.DELETE, str(seen.default.ref), "deleted by kymatui")

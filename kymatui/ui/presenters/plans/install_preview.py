@@ -36,7 +36,7 @@ def install_title(plans: Sequence[Plan], installed: str = "") -> str:
     `installed` is the version before; several plans read `upgrade 3 modules`.
     """
     first = plans[0]
-    verb = first.deed if first.intent.adopt else "install" if first.first else "upgrade"
+    verb = first.user_verb if first.intent.adopt else "install" if first.first else "upgrade"
     if len(plans) > 1:
         same = all((plan.intent.adopt, plan.first) == (first.intent.adopt, first.first) for plan in plans)
         return f"{verb if same else 'install and upgrade'} {len(plans)} modules"

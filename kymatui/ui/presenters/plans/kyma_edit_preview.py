@@ -50,7 +50,7 @@ def split_proposals(proposals: Sequence[EditProposal]) -> tuple[list[EditProposa
 
 def preview_edit(
     proposals: Sequence[EditProposal],
-    charge: ClusterManagement | None,
+    management: ClusterManagement | None,
     *,
     may_write: bool,
     left_out: Sequence[str] = (),
@@ -66,11 +66,11 @@ def preview_edit(
     return Preview(
         words,
         lines=(*(_edit_line(one) for one in proposals), *map(_effect_line, effects), *_remaining_lines(uninstalls)),
-        charge=str(charge) if charge is not None else "",
+        management=str(management) if management is not None else "",
         refusals=(*_refusals(proposals), *_unchecked(uninstalls)),
         warnings=(
             *(f"not included: {words}" for words in left_out),
-            *_bystander(charge),
+            *_bystander(management),
             *dict.fromkeys(text for one in proposals for text in one.warnings),
             *_backups(uninstalls),
         ),
@@ -93,11 +93,11 @@ def _refusals(proposals: Sequence[EditProposal]) -> Iterator[str]:
         yield "no changes: the Kyma has these values already"
 
 
-def _bystander(charge: ClusterManagement | None) -> Iterator[str]:
-    if charge is not None and charge.keeper is ClusterManager.UNKNOWN:
-        yield f"it is unknown whether lifecycle-manager manages this cluster: {charge.why}"
-    elif charge is not None and charge.keeper is not ClusterManager.LIFECYCLE_MANAGER:
-        yield f"the edit has no effect: lifecycle-manager does not manage this cluster ({charge.why})"
+def _bystander(management: ClusterManagement | None) -> Iterator[str]:
+    if management is not None and management.keeper is ClusterManager.UNKNOWN:
+        yield f"it is unknown whether lifecycle-manager manages this cluster: {management.why}"
+    elif management is not None and management.keeper is not ClusterManager.LIFECYCLE_MANAGER:
+        yield f"the edit has no effect: lifecycle-manager does not manage this cluster ({management.why})"
 
 
 def _edit_line(proposal: EditProposal) -> PreviewLine:
@@ -238,7 +238,7 @@ def _catalog_lines(proposal: LabelProposal) -> Iterator[PreviewLine]:
 def preview_label(
     proposal: LabelProposal,
     name: str,
-    charge: ClusterManagement | None,
+    management: ClusterManagement | None,
     *,
     may_write: bool,
     uninstalls: Sequence[Uninstall] = (),
@@ -266,9 +266,9 @@ def preview_label(
             *_remaining_lines(uninstalls),
             *_catalog_lines(proposal),
         ),
-        charge=str(charge) if charge is not None else "",
+        management=str(management) if management is not None else "",
         refusals=(*refusals, *_unchecked(uninstalls)),
-        warnings=(*proposal.warnings, *_bystander(charge), *_backups(uninstalls)),
+        warnings=(*proposal.warnings, *_bystander(management), *_backups(uninstalls)),
         missing=() if may_write or edit is None else (f"patch {edit.kyma}",),
         consents=(*_consents(proposal.effects), *_cascades(uninstalls)),
         question=f"{words[:1].upper()}{words[1:]}?",

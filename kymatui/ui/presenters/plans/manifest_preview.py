@@ -14,7 +14,7 @@ def manifest_title(proposal: ManifestProposal) -> str:
     return f"{verb} {proposal.module} {proposal.version} with a Manifest"
 
 
-def preview_manifest(proposal: ManifestProposal, charge: str) -> Preview:
+def preview_manifest(proposal: ManifestProposal, management: str) -> Preview:
     """Return the preview of the write, and who acts on it."""
     words = manifest_title(proposal)
     mark = (
@@ -32,7 +32,7 @@ def preview_manifest(proposal: ManifestProposal, charge: str) -> Preview:
     return Preview(
         words,
         lines=tuple(_lines(proposal, mark, what)),
-        charge=charge,
+        management=management,
         refusals=("no changes: the Manifest has this version already",) if proposal.changes_nothing else (),
         warnings=tuple(_warnings(proposal)),
         missing=() if proposal.allowed else (f"patch {proposal.ref}",),

@@ -12,7 +12,7 @@ def object_edit_title(edit: ObjectEdit) -> str:
     return f"edit {edit.ref}"
 
 
-def preview_object_edit(edit: ObjectEdit, charge: str) -> Preview:
+def preview_object_edit(edit: ObjectEdit, management: str) -> Preview:
     """Return the fields that the server's dry run changed."""
     line = PreviewLine(PlannedChange.CHANGE, str(edit.ref), "", tuple(changed_fields(edit.changes)))
-    return Preview(object_edit_title(edit), (line,), charge, question=f"Change {edit.ref}?")
+    return Preview(object_edit_title(edit), (line,), management, question=f"Change {edit.ref}?")

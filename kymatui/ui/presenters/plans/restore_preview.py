@@ -49,7 +49,7 @@ def _moment(one: BackupInfo) -> str:
 
 
 def preview_restore(
-    backup: BackupInfo, seen: Sequence[RestoreStep], name: str, stranger: str, charge: str, *, enables: bool
+    backup: BackupInfo, seen: Sequence[RestoreStep], name: str, stranger: str, management: str, *, enables: bool
 ) -> Preview:
     """Return the preview; `stranger` says why the backup is of another cluster than `name`, else "".
 
@@ -58,7 +58,7 @@ def preview_restore(
     return Preview(
         f"{restore_title(backup)}, deleted {_moment(backup)}",
         lines=tuple(map(_line, seen)),
-        charge=charge,
+        management=management,
         refusals=tuple(_refusals(seen, backup, enables=enables)),
         warnings=tuple(_warnings(backup, seen, stranger, enables=enables)),
         consents=(Consent("stranger", f"restore the backup of another cluster to {name}"),) if stranger else (),
