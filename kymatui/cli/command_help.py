@@ -315,6 +315,19 @@ SUBCOMMAND_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui operator run --single-cluster --registry http://localhost:5000 --interval 10s",
         "kymatui operator run --restricted-modules billing,audit --maintenance-policy policy.json",
     ),
+    "operator install": (
+        "kymatui operator install --image registry.example.org/kymatui:0.1.0 --dry-run",
+        "kymatui operator install --image registry.example.org/kymatui:0.1.0 --single-cluster --yes",
+        "kymatui operator install --image kymatui:0.1.0 --service-monitor --prometheus-rule -o json",
+    ),
+    "operator upgrade": (
+        "kymatui operator upgrade --image registry.example.org/kymatui:0.2.0   # other options stay as installed",
+        "kymatui operator upgrade --replicas 3 --dry-run",
+    ),
+    "operator uninstall": (
+        "kymatui operator uninstall --dry-run     # Kymas, modules and CRDs stay",
+        "kymatui operator uninstall --delete-kymas --delete-crds --yes",
+    ),
     "operator crds": (
         "kymatui operator crds                    # for kubectl apply -f -",
         "kymatui operator crds --single-cluster -o json",

@@ -38,6 +38,8 @@ def _removes(args: argparse.Namespace) -> bool:
 
 
 def _operates(args: argparse.Namespace) -> bool:
+    if args.action in ("install", "upgrade", "uninstall"):
+        return writes(args)
     return args.action in (None, "run")  # the others print
 
 

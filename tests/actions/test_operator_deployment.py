@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 import yaml
 
 import kymatui
-from kymatui.actions.operator_deployment import DeploymentOptions, operator_objects
+from kymatui.actions.operator.deployed_options import read_options
+from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
 from kymatui.cli.main import main
 from kymatui.composition.operator import CONTROLLERS
 from kymatui.domain.remote.watcher_agent import AgentOptions
+from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
 from kymatui.engine.controllers.runtime.permissions import CONTROLLER_PERMISSIONS
 from kymatui.errors import HelmError
 from kymatui.helm.charts.chart import load_chart
@@ -55,8 +58,9 @@ def rendered(**values: Any) -> dict[tuple[str, str, str], Json]:
             },
         ),
         ({"watcher": {"image": "a:1", "address": "l.example:443"}}, {"agent": AgentOptions("a:1", "l.example:443")}),
+        ({"serviceMonitor": True, "prometheusRule": True}, {"monitor": True, "alerts": True}),
     ],
-    ids=["defaults", "single cluster", "listener", "agent"],
+    ids=["defaults", "single cluster", "listener", "agent", "monitoring"],
 )
 def test_the_chart_renders_what_is_printed(values: Json, more: Json) -> None:
     chart, printed = rendered(**values), objects(**more)
@@ -130,6 +134,38 @@ def test_the_command_prints_yaml_and_json_and_refuses_wrong_options(capsys: pyte
         ("--image", IMAGE, "--registry", "r.example"),
     ):
         assert main(["operator", "manifests", *wrong]) == 64, wrong
+
+
+def test_an_upgrade_finds_the_options_in_the_deployment() -> None:
+    for more in (
+        {},
+        {
+            "replicas": 3,
+            "controllers": ("kyma", "watcher"),
+            "gateways": "10.1.0.0/16,10.2.0.7/32",
+            "agent": AgentOptions("a:1", "l.example:443"),
+            "arguments": ("--registry=https://r.example/m?a=b", "--restricted-modules=a,b"),
+            "monitor": True,
+            "alerts": True,
+        },
+        {"single_cluster": True},
+    ):
+        options = DeploymentOptions(IMAGE, "kcp-system", **more)
+        (deployment,) = [one for one in operator_objects(options) if one["kind"] == "Deployment"]
+        assert read_options(deployment, monitor=options.monitor, alerts=options.alerts) == options
+
+
+def test_alerts_name_metrics_that_the_operator_has() -> None:
+    spec = objects(alerts=True)["PrometheusRule", "kcp-system", "kymatui-operator"]["spec"]
+    rules = [rule for group in spec["groups"] for rule in group["rules"]]
+    named = {name for rule in rules for name in re.findall(r"([a-z_]+)\{", rule["expr"])}
+    assert named - {"up"} <= {metric.name for metric in METRICS}
+    assert len(named) == 5
+    assert {rule["labels"]["severity"] for rule in rules} == {"critical", "warning"}
+    (monitor,) = [one for one in objects(monitor=True).values() if one["kind"] == "ServiceMonitor"]
+    (service,) = [one for one in objects().values() if one["kind"] == "Service"]
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert monitor["spec"]["endpoints"][0]["port"] in [port["name"] for port in service["spec"]["ports"]]
 
 
 def test_the_chart_has_the_programs_version() -> None:

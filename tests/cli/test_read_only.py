@@ -75,6 +75,9 @@ WRITING = {
     "restore": ["restore", "/nowhere/backup.yaml", "--yes"],
     "reconcile": ["reconcile", "manifest", "moduleaa"],
     "operator run": ["operator", "run"],
+    "operator install": ["operator", "install", "--image", "r.example/kymatui:1", "--yes"],
+    "operator upgrade": ["operator", "upgrade", "--yes"],
+    "operator uninstall": ["operator", "uninstall", "--yes"],
     "sandbox fault": ["sandbox", "fault", "error", "--kubeconfig", "KUBECONFIG"],
     "sandbox situation": ["sandbox", "situation", "not-applied", "--kubeconfig", "KUBECONFIG"],
     "finalizers --object": ["finalizers", "--object", "a", "moduleaa", "--remove", "b", "--typed", "a"],
@@ -89,7 +92,8 @@ PUBLISHING = {
 }
 """What changes a registry, and leaves with 4 too, unless only a context is read-only."""
 DIRECT = ("install", "upgrade", "apply", "delete", "adopt", "manifest", "finalizers --object", "restore")
-ELSEWHERE = ("edit", "sandbox fault", "sandbox situation", "reconcile", "operator run", *DIRECT)
+DEPLOYING = ("operator install", "operator upgrade", "operator uninstall")
+ELSEWHERE = ("edit", "sandbox fault", "sandbox situation", "reconcile", "operator run", *DEPLOYING, *DIRECT)
 """Those that write to what this world has not; their own tests show that they do."""
 LACKING = ("helm pull", "plan", "check", "bundle diff", "bundle list", "bundle pull", "bundle show", "bundle verify")
 """Those that need more of a server than the one here has: charts to pull, a version, Secrets, a registry, a key."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from kymatui.actions.operator_deployment import DeploymentOptions, operator_objects
+from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.sandboxes.starting import ready_sandbox
 

@@ -15,6 +15,7 @@ from kymatui.domain.kyma.versions import newest_above, same_version
 from kymatui.domain.plans.cluster_management import detect_management
 from kymatui.domain.plans.direct_install import choose_template, install_refusals
 from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.engine.bundles.bundle import OPERATOR
 from kymatui.engine.bundles.chart_location import chart_location
 from kymatui.engine.cluster.concurrency import run_for_each
 from kymatui.engine.inventory.inventory import KEY, InventoryState, read_document
@@ -113,6 +114,8 @@ def survey_upgrades(
 
 def _of_catalog(known: Inventory, shelf: TemplateIndex, *, devel: bool) -> OutdatedModule | SkippedUpgrade | None:
     """None where it is at the newest version; what was cut off on the way to that is outdated."""
+    if known.origin.kind == OPERATOR:
+        return SkippedUpgrade(known.name, known.namespace, known.version, "run `kymatui operator upgrade`")
     offers = [one.version for one in shelf.offers(known.name)]
     word = "--kustomize …" if known.origin.kind == "kustomize" else "--file …"
     if not offers or not known.version:

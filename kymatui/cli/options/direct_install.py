@@ -126,8 +126,8 @@ def add_intent(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--allow-downgrade", action="store_true", help="allow a version lower than the installed one")
 
 
-def add_running(parser: argparse.ArgumentParser) -> None:
-    """Asking, waiting, printing, and which cluster."""
+def add_running(parser: argparse.ArgumentParser, *, remote: bool = True) -> None:
+    """Asking, waiting, printing, and which cluster; `remote`: also a runtime of a control plane."""
     parser.add_argument("--dry-run", action="store_true", help="print the plan, change nothing")
     parser.add_argument("--yes", "-y", action="store_true", help="skip the confirmation")
     wait = parser.add_mutually_exclusive_group()
@@ -138,7 +138,10 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     add_duration(parser, "--timeout", "5m", "limit of each wait")
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
     add_fetching(parser)
-    add_clusters(parser)
+    if remote:
+        add_clusters(parser)
+    else:
+        add_cluster_options(parser, default=argparse.SUPPRESS)
 
 
 def add_clusters(parser: argparse.ArgumentParser) -> None:

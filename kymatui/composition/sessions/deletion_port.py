@@ -55,12 +55,15 @@ class SessionDeletions:
         self.manifests_on: Cluster = session.home if session.kyma is not None else self._cluster
         self._stop = threading.Event()
         self.memory = ReadCache()
+        self.delete_kymas = False
+        """Whether the deletion of the operator deletes its Kymas first."""
 
     # looking
 
     def look(self, module: str, namespace: str = "", way: ModuleCRHandling = ModuleCRHandling.LET) -> DeletionState:
         """Return the state of a module's deletion from a list of its managed resources; no write."""
         from kymatui.actions.modules.module_sources import find_installed
+        from kymatui.actions.operator.deletion import with_operator_objects
         from kymatui.engine.deletion.uninstall_plan import plan_uninstall
         from kymatui.engine.jobs.run import SystemClock
 
@@ -77,7 +80,8 @@ class SessionDeletions:
         known = find_installed(self._cluster, module, namespace)
         found = plan_uninstall(module, known.namespace, self._cluster, SystemClock()) if known is not None else None
         if found is not None:
-            return _with_unseen(self._direct(replace(made, managed_by=ManagedBy.DIRECT), found, row), unseen)
+            direct = self._direct(replace(made, managed_by=ManagedBy.DIRECT), found, row)
+            return _with_unseen(with_operator_objects(direct, self._cluster, delete_kymas=self.delete_kymas), unseen)
         if row is not None and _is_left_behind(row, world):
             return _with_unseen(self._left_behind(made, row, world), unseen)
         return _with_unseen(_not_ours(made, row), unseen)

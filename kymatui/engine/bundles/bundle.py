@@ -11,14 +11,17 @@ from kymatui.helm.rendering.manifests import Hook, sort_hooks
 
 COMPONENT: Final = "component"
 """The kind of an origin that is a component version."""
+OPERATOR: Final = "operator"
+"""The kind of an origin that is kymatui itself, which installs its operator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The source of a bundle.
 
-    `kind` is helm, oci, component, kustomize or raw; `address` is what the user named, without passwords; `digest`
-    ("sha256:…") is that of the read bytes; `repository` is the address of a chart's repository, without passwords.
+    `kind` is helm, oci, component, kustomize, raw or operator; `address` is what the user named, without passwords;
+    `digest` ("sha256:…") is that of the read bytes; `repository` is the address of a chart's repository, without
+    passwords.
     """
 
     kind: str

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
+from kymatui.engine.controllers.monitoring.operator_metrics import METRICS, WORKQUEUE_DEPTH
 from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
 from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports
 from kymatui.engine.controllers.runtime.reconcile_reports import ReconcileOutcome, Reconciliation
@@ -85,6 +87,35 @@ def test_a_service_wakes_objects_and_ends_with_the_group(place: Place) -> None:
     assert results == {"bad": ReconcileOutcome.ERROR, "good": ReconcileOutcome.SUCCESS}
     assert {one.controller for one in finished} == {"recorder"}
     assert len({one.id for one in finished}) == len(finished)
+
+
+def test_objects_that_wait_for_a_worker_are_counted(place: Place) -> None:
+    gate, service, stop = threading.Event(), Service(), threading.Event()
+
+    class Blocked(Recorder):
+        def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+            gate.wait(60)
+            return super().reconcile(ref, cancel)
+
+    registry = MetricRegistry(METRICS)
+    recorder = Blocked(place.namespace)
+    reports = GroupReports(lambda ref, error, seconds: None)
+    group = ControllerGroup(place.cluster, SystemClock(), [recorder], reports, services=[service])
+    registry.read_from(WORKQUEUE_DEPTH, lambda: {(name, name): float(n) for name, n in group.waiting().items()})
+    assert "workqueue_depth" not in registry.text()
+    thread = threading.Thread(target=group.run, args=(stop,))
+    thread.start()
+    try:
+        refs = [ObjectRef(CONFIG, place.namespace, f"c{number}") for number in range(3)]
+        eventually(lambda: service.wake is not None and all(service.wake(ref) for ref in refs), "the group leads")
+        line = 'workqueue_depth{controller="recorder",name="recorder"} 2'
+        eventually(lambda: line in registry.text(), "one is reconciled, two wait")
+        gate.set()
+        eventually(lambda: line[:-1] + "0" in registry.text(), "none waits")
+    finally:
+        gate.set()
+        stop.set()
+        thread.join(30)
 
 
 def test_a_service_that_cannot_start_ends_the_group(place: Place) -> None:

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from kymatui.actions.operator_deployment import DeploymentOptions, operator_objects
+from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
 from kymatui.adapters.kube.objects.decoder import read_object
 from kymatui.adapters.kube.transport.transport import Request
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster

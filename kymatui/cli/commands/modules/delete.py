@@ -68,9 +68,12 @@ class DeleteCommand:
 DELETE = DeleteCommand()
 
 
-def delete_modules(place: CommandContext, names: Sequence[str]) -> int:
-    """Plan, ask and delete with the options of a command line; return the exit status."""
-    return _Deletions(place).run(names)
+def delete_modules(place: CommandContext, names: Sequence[str], *, delete_kymas: bool = False) -> int:
+    """Plan, ask and delete with the options of a command line; return the exit status.
+
+    `delete_kymas` is for the operator, whose Kymas are then deleted first.
+    """
+    return _Deletions(place, delete_kymas=delete_kymas).run(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +121,12 @@ class _Leg:
 class _Deletions:
     """One run of `kymatui delete`."""
 
-    def __init__(self, place: CommandContext) -> None:
+    def __init__(self, place: CommandContext, *, delete_kymas: bool) -> None:
         from kymatui.composition.sessions.kyma_edits import deletions_of
 
         self._place, self._args = place, place.args
         self._departing: SessionDeletions = deletions_of(place.session, place.cluster)
+        self._departing.delete_kymas = delete_kymas
 
     def run(self, names: Sequence[str]) -> int:
         legs = self._planned(names)

@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from kymatui.actions.operator_deployment import DeploymentOptions, operator_objects
+from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
 from kymatui.cli.output.printing import say
-from kymatui.composition.operator import CONTROL_PLANE_NAMESPACE, CONTROLLERS, OperatorOptions
+from kymatui.composition.operator import CONTROLLERS, OperatorOptions
 from kymatui.composition.operator_crds import kyma_crds
 from kymatui.composition.operator_ports import agent_options, read_networks
 from kymatui.errors import UnknownNameError, UsageError
@@ -24,10 +24,26 @@ def configure_manifests(parser: argparse.ArgumentParser) -> None:
     """Add the options that `operator` itself does not have, and the output format."""
     parser.add_argument("--image", required=True, metavar="REFERENCE", help="image of kymatui, with tag or digest")
     parser.add_argument(
-        "--replicas", type=int, default=2, metavar="N", help="Pods; one works, the others wait (default: 2)"
+        "--namespace",
+        default=argparse.SUPPRESS,
+        metavar="NAMESPACE",
+        help="namespace of Kymas and access Secrets (default: kcp-system; with --single-cluster: kyma-system)",
+    )
+    configure_deployment(parser)
+    _configure_output(parser)
+
+
+def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = False) -> None:
+    """Add the options of the operator's objects but the namespace; those of an `upgrade` have no defaults."""
+    replicas = "the installed number" if upgrade else "2"
+    parser.add_argument(
+        "--replicas",
+        type=int,
+        default=0 if upgrade else 2,
+        metavar="N",
+        help=f"Pods; one works, the others wait (default: {replicas})",
     )
     for option, metavar, text in (
-        ("--namespace", "NAMESPACE", "namespace of Kymas and access Secrets (default: kcp-system)"),
         ("--controllers", "NAMES", "controllers to run, separated by commas (default: all)"),
         ("--registry", "URL", "registry of the modules' components"),
         ("--restricted-modules", "NAMES", "modules that only Kymas with a matching kymaSelector get"),
@@ -42,7 +58,14 @@ def configure_manifests(parser: argparse.ArgumentParser) -> None:
         default=argparse.SUPPRESS,
         help="the control plane is also the only runtime; grants cluster-admin",
     )
-    _configure_output(parser)
+    parser.add_argument(
+        "--service-monitor", action="store_true", help="add a ServiceMonitor, with which a Prometheus Operator scrapes"
+    )
+    parser.add_argument(
+        "--prometheus-rule",
+        action="store_true",
+        help="add a PrometheusRule: operator down, Kymas in Error, …",
+    )
 
 
 def configure_crds(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +93,7 @@ def _configure_output(parser: argparse.ArgumentParser) -> None:
 
 def print_manifests(args: argparse.Namespace) -> int:
     """Print the objects. Raise UsageError, UnknownNameError."""
-    return _print(operator_objects(_deployment_options(args)), args.output)
+    return _print(operator_objects(deployment_options(args)), args.output)
 
 
 def print_crds(args: argparse.Namespace) -> int:
@@ -94,9 +117,9 @@ class _Plain(yaml.SafeDumper):
         return True
 
 
-def _deployment_options(args: argparse.Namespace) -> DeploymentOptions:
-    if not _IMAGE.fullmatch(args.image):
-        raise UsageError(f'--image "{args.image}" is not a reference', hint="e.g. registry.example.org/kymatui:0.1.0")
+def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
+    """Return the options of a command line. Raise UsageError, UnknownNameError, ConfigurationError."""
+    require_image(args.image)
     if args.replicas < 1:
         raise UsageError("--replicas must be at least 1")
     if args.registry and not args.registry.startswith(("http://", "https://")):
@@ -109,11 +132,19 @@ def _deployment_options(args: argparse.Namespace) -> DeploymentOptions:
     more = {"--registry": args.registry, "--restricted-modules": args.restricted_modules}
     return DeploymentOptions(
         image=args.image,
-        namespace=args.namespace or CONTROL_PLANE_NAMESPACE,
+        namespace=OperatorOptions(namespace=args.namespace or "", single_cluster=args.single_cluster).kyma_namespace,
         replicas=args.replicas,
         controllers=names,
         gateways=gateways,
         single_cluster=args.single_cluster,
         agent=agent_options(args.watcher_image, args.watcher_address),
         arguments=[f"{option}={value}" for option, value in more.items() if value],
+        monitor=args.service_monitor,
+        alerts=args.prometheus_rule,
     )
+
+
+def require_image(image: str) -> None:
+    """Raise UsageError for what is no reference of an image."""
+    if not _IMAGE.fullmatch(image):
+        raise UsageError(f'--image "{image}" is not a reference', hint="e.g. registry.example.org/kymatui:0.1.0")

@@ -6,10 +6,19 @@ import argparse
 import signal
 import sys
 import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from kymatui.cli.commands.program.operator import configure_fetching
+from kymatui.cli.commands.program.operator_install import (
+    configure_install,
+    configure_uninstall,
+    configure_upgrade,
+    install_operator,
+    uninstall_operator,
+    upgrade_operator,
+)
 from kymatui.cli.commands.program.operator_manifests import (
     configure_crds,
     configure_manifests,
@@ -35,7 +44,12 @@ from kymatui.composition.operator_ports import ListenerOptions, ListenerPort, ag
 from kymatui.engine.controllers.monitoring.health import Monitoring
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_log import LogFormat, OperatorLog
-from kymatui.engine.controllers.monitoring.operator_metrics import METRICS, WINDOWS_READ, ReconcileMetrics
+from kymatui.engine.controllers.monitoring.operator_metrics import (
+    METRICS,
+    WINDOWS_READ,
+    WORKQUEUE_DEPTH,
+    ReconcileMetrics,
+)
 from kymatui.engine.controllers.monitoring.state_metrics import StateMetrics
 from kymatui.engine.controllers.runtime.controller_group import GroupReports
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
@@ -51,6 +65,16 @@ _INTERVALS: Final = {
 _BY_CONTROLLER: Final = {"mandatory-module": "mandatory"}
 _DEFAULTS: Final = {"mandatory": RequeueIntervals(success=30.0), "watcher": RequeueIntervals(success=60.0)}
 
+_Action = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
+_ACTIONS: Final[Mapping[str, _Action]] = {
+    "install": ("install the operator in a cluster", configure_install, install_operator),
+    "upgrade": ("upgrade the operator in a cluster", configure_upgrade, upgrade_operator),
+    "uninstall": ("delete the operator, keep Kymas and CRDs", configure_uninstall, uninstall_operator),
+    "manifests": ("print the objects that run the operator in a cluster", configure_manifests, print_manifests),
+    "crds": ("print the CRDs of Kyma, and the namespace of Kymas", configure_crds, print_crds),
+}
+"""Help, options and function of the subcommands besides `run`."""
+
 
 class OperatorCommand:
     """All Kymas, Manifests and modules of a control plane, until it is stopped."""
@@ -63,18 +87,12 @@ class OperatorCommand:
         _configure_run(run)
         for action in run._actions:
             action.default = argparse.SUPPRESS  # an absent option must not undo one before `run`
-        text = "print the objects that run the operator in a cluster"
-        manifests = actions.add_parser("manifests", help=text, description=f"{text[:1].upper()}{text[1:]}.")
-        configure_manifests(manifests)
-        text = "print the CRDs of Kyma, and the namespace of Kymas"
-        crds = actions.add_parser("crds", help=text, description=f"{text[:1].upper()}{text[1:]}.")
-        configure_crds(crds)
+        for name, (text, configure, _) in _ACTIONS.items():
+            configure(actions.add_parser(name, help=text, description=f"{text[:1].upper()}{text[1:]}."))
 
     def run(self, args: argparse.Namespace) -> int:
-        if args.action == "manifests":
-            return print_manifests(args)
-        if args.action == "crds":
-            return print_crds(args)
+        if args.action in _ACTIONS:
+            return _ACTIONS[args.action][2](args)
         options, fetch = _operator_options(args), fetch_options(args)
         session, _ = session_options_of(args)
         log = OperatorLog(lambda line: say(line, sys.stderr), LogFormat(args.log_format))
@@ -101,6 +119,9 @@ class OperatorCommand:
             if port:
                 log.head(f"kymatui: metrics and probes on port {port}")
             group = operator_group(context, *more, services=services)
+            registry.read_from(
+                WORKQUEUE_DEPTH, lambda: {(name, name): float(count) for name, count in group.waiting().items()}
+            )
             monitoring.started()
             group.run(stop)
         return 0

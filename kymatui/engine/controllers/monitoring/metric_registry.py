@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -48,6 +48,12 @@ class MetricRegistry:
         self._lock = threading.Lock()
         self._values: dict[str, dict[Labels, float]] = {metric.name: {} for metric in metrics}
         self._histograms: dict[str, dict[Labels, _Histogram]] = {metric.name: {} for metric in metrics}
+        self._sources: dict[Metric, Callable[[], Mapping[Labels, float]]] = {}
+
+    def read_from(self, metric: Metric, source: Callable[[], Mapping[Labels, float]]) -> None:
+        """Ask `source` for all series of a metric whenever the metrics are read."""
+        with self._lock:
+            self._sources[metric] = source
 
     def set(self, metric: Metric, value: float, *labels: str) -> None:
         with self._lock:
@@ -76,6 +82,8 @@ class MetricRegistry:
 
     def text(self) -> str:
         """Return all series in the text format."""
+        for metric, source in list(self._sources.items()):
+            self.replace(metric, source())
         with self._lock:
             lines = [line for metric in self._metrics.values() for line in self._lines(metric)]
         return "\n".join(lines) + "\n"

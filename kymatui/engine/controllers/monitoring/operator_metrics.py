@@ -46,6 +46,9 @@ RECONCILE_TIME: Final = Metric(
     ("controller",),
     (0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0),
 )
+WORKQUEUE_DEPTH: Final = Metric(
+    "workqueue_depth", "Objects that wait for a worker, by controller", GAUGE, ("controller", "name")
+)
 LISTENER_REQUESTS: Final = Metric("watcher_listener_requests_total", "Events received", COUNTER, _LISTENER)
 LISTENER_ERRORS: Final = Metric("watcher_listener_request_errors_total", "Events refused", COUNTER, _LISTENER)
 LISTENER_DURATION: Final = Metric(
@@ -63,8 +66,8 @@ LISTENER_UNVERIFIED: Final = Metric(
 )
 METRICS: Final = (
     KYMA_STATE, MODULE_STATE, MANDATORY_MODULES, MANDATORY_STATE, REQUEUES, WINDOWS_READ, SLOW_MANIFEST,
-    RECONCILE_TOTAL, RECONCILE_ERRORS, RECONCILE_TIME, LISTENER_REQUESTS, LISTENER_ERRORS, LISTENER_DURATION,
-    LISTENER_INFLIGHT, LISTENER_OVERSIZED, LISTENER_UNVERIFIED,
+    RECONCILE_TOTAL, RECONCILE_ERRORS, RECONCILE_TIME, WORKQUEUE_DEPTH, LISTENER_REQUESTS, LISTENER_ERRORS,
+    LISTENER_DURATION, LISTENER_INFLIGHT, LISTENER_OVERSIZED, LISTENER_UNVERIFIED,
 )  # fmt: skip
 _SLOW: Final = 60.0
 _DONE: Final = {"Kyma": "processing_kyma_state", "Manifest": "manifest_reconcile_finished"}

@@ -89,6 +89,10 @@ class ControllerGroup:
         taken = [one.wake(ref) for one in list(self._running)]
         return True in taken
 
+    def waiting(self) -> dict[str, int]:
+        """Return by controller how many objects wait for a worker."""
+        return {one.name: one.waiting for one in list(self._running)}
+
     def run(self, cancel: threading.Event) -> None:
         """Run until `cancel` is set.
 
@@ -193,6 +197,14 @@ class _RunningController:
     @property
     def ended(self) -> bool:
         return self._workers.ended
+
+    @property
+    def name(self) -> str:
+        return self._controller.name
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
 
     def start(self, stopped: threading.Event) -> None:
         for watch in self._controller.watches():

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kymatui.actions.operator.monitoring import MONITORING, prometheus_rule_spec, service_monitor_spec
 from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.engine.controllers.runtime.controller_group import LEADER_NAMESPACE
 from kymatui.engine.controllers.runtime.permissions import (
@@ -40,6 +41,8 @@ class DeploymentOptions:
     single_cluster  grant what modules of the operator's own cluster need: everything
     agent           the watcher's agent on runtimes; None: none is installed
     arguments       further arguments of `kymatui operator run`
+    monitor         a ServiceMonitor for a Prometheus Operator
+    alerts          a PrometheusRule
     """
 
     image: str
@@ -50,6 +53,8 @@ class DeploymentOptions:
     single_cluster: bool = False
     agent: AgentOptions | None = None
     arguments: Sequence[str] = ()
+    monitor: bool = False
+    alerts: bool = False
 
     @property
     def has_listener(self) -> bool:
@@ -65,6 +70,7 @@ def operator_objects(options: DeploymentOptions) -> list[Object]:
         _network_policy(options),
         _disruption_budget(options),
         _deployment(options),
+        *_monitoring(options),
     ]
 
 
@@ -157,6 +163,15 @@ def _network_policy(options: DeploymentOptions) -> Object:
         "egress": [{"ports": dns}, {"ports": tls}],
     }
     return _namespaced("networking.k8s.io/v1", "NetworkPolicy", options, {"spec": spec})
+
+
+def _monitoring(options: DeploymentOptions) -> Iterator[Object]:
+    if options.monitor:
+        yield _namespaced(MONITORING, "ServiceMonitor", options, {"spec": service_monitor_spec(dict(_LABELS))})
+    if options.alerts:
+        yield _namespaced(
+            MONITORING, "PrometheusRule", options, {"spec": prometheus_rule_spec(NAME, options.namespace)}
+        )
 
 
 # the workload

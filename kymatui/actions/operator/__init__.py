@@ -1,0 +1,1 @@
+"""kymatui's operator in a cluster: its objects, its installation and deletion; no controllers."""

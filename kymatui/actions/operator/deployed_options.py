@@ -1,0 +1,69 @@
+"""The options of an operator that is installed, read from its objects, so that an upgrade keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kymatui.actions.operator.deployment import NAME, DeploymentOptions
+from kymatui.actions.operator.monitoring import MONITORING
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.remote.watcher_agent import AgentOptions
+from kymatui.engine.cluster.ports import Cluster
+from kymatui.engine.inventory.inventory import Inventory
+from kymatui.errors import RefusedError
+
+DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+_READ = ("--controllers", "--listener-gateways", "--watcher-image", "--watcher-address")
+_FOLLOWING = ("--metrics", "--log-format", "--namespace", "--listener", "--single-cluster")
+"""Arguments that follow from the other options."""
+
+
+def deployed_options(cluster: Cluster, inventory: Inventory) -> DeploymentOptions:
+    """Return the options of the operator with this inventory. Raise RefusedError if its Deployment is missing."""
+    ref = ObjectRef(DEPLOYMENT, inventory.namespace, NAME)
+    live = cluster.get(ref)
+    if live is None:
+        raise RefusedError(
+            f"{ref} does not exist, so the options of the operator are unknown",
+            hint="run `kymatui operator install` with all options",
+        )
+    kinds = {item.ref.kind.kind for item in inventory.items if item.ref.kind.api_version == MONITORING}
+    return read_options(live, monitor="ServiceMonitor" in kinds, alerts="PrometheusRule" in kinds)
+
+
+def read_options(deployment: Mapping[str, Any], *, monitor: bool = False, alerts: bool = False) -> DeploymentOptions:
+    """Return the options from which a Deployment was made."""
+    reader = JsonReader(deployment)
+    spec = reader.child("spec")
+    containers = spec.child("template").child("spec").children("containers")
+    container = next(iter(containers), JsonReader({}))
+    arguments = [one for one in container.texts("args") if one.startswith("--")]
+    known, rest = _split(arguments)
+    image, address = known.get("--watcher-image", ""), known.get("--watcher-address", "")
+    return DeploymentOptions(
+        image=container.text("image"),
+        namespace=reader.child("metadata").text("namespace"),
+        replicas=spec.integer("replicas"),
+        controllers=tuple(filter(None, known.get("--controllers", "").split(","))),
+        gateways=known.get("--listener-gateways", ""),
+        single_cluster="--single-cluster" in arguments,
+        agent=AgentOptions(image, address) if image else None,
+        arguments=tuple(rest),
+        monitor=monitor,
+        alerts=alerts,
+    )
+
+
+def _split(arguments: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the arguments that options stand for, and those that were passed through."""
+    known: dict[str, str] = {}
+    rest: list[str] = []
+    for one in arguments:
+        name, _, value = one.partition("=")
+        if name in _READ:
+            known[name] = value
+        elif name not in _FOLLOWING:
+            rest.append(one)
+    return known, rest

@@ -1,0 +1,77 @@
+"""The plan of an installation or upgrade of the operator: Kyma's CRDs first, then the operator's own objects.
+
+Both are installations of their own, so that deleting the operator keeps the CRDs with the Kymas.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from kymatui.actions.modules.install import InstallLeg
+from kymatui.actions.operator.deployment import NAME, DeploymentOptions, operator_objects
+from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.engine.apply import planner
+from kymatui.engine.bundles.bundle import OPERATOR, Bundle, Origin
+from kymatui.engine.cluster.ports import Cluster, Object
+from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager, require_own_kymas
+from kymatui.engine.inventory.ownership_marks import bundle_owner, read_owner
+from kymatui.engine.jobs.run import SystemClock
+from kymatui.engine.plans.plan import Intent
+from kymatui.errors import CancelledError, KymatuiError
+
+CRDS_NAME: Final = f"{NAME}-crds"
+CRD_NOTE: Final = "the operator's CRDs stay when the operator is deleted; a CRD that another tool owns is not changed"
+
+
+def plan_operator(
+    cluster: Cluster,
+    options: DeploymentOptions,
+    crds: Sequence[Object],
+    version: str,
+    *,
+    force: bool = False,
+    namespaces: Iterable[str] = (),
+) -> tuple[InstallLeg, ...]:
+    """Plan CRDs and operator; what cannot be planned is a leg with its error. Nothing is written.
+
+    `namespaces` are those in which a lifecycle-manager may run. Raise RefusedError if one does.
+    """
+    refuse_other_operator(cluster, options, namespaces)
+    bundles = (_crd_bundle(cluster, options.namespace, crds, version), _operator_bundle(options, version))
+    return tuple(_leg(cluster, bundle, force=force) for bundle in bundles)
+
+
+def refuse_other_operator(cluster: Cluster, options: DeploymentOptions, namespaces: Iterable[str]) -> None:
+    """Raise RefusedError if lifecycle-manager works in the cluster, or a control plane manages its Kymas."""
+    cancel = threading.Event()
+    require_no_lifecycle_manager(cluster, (options.namespace, *namespaces), SystemClock().now(), cancel)
+    if options.single_cluster:
+        require_own_kymas(cluster, options.namespace, cancel)
+
+
+def _operator_bundle(options: DeploymentOptions, version: str) -> Bundle:
+    objects = tuple(operator_objects(options))
+    return Bundle(NAME, options.namespace, Origin(OPERATOR, options.image), version, objects)
+
+
+def _crd_bundle(cluster: Cluster, namespace: str, crds: Sequence[Object], version: str) -> Bundle:
+    """Return the CRDs to create or to upgrade, and apart from them those of another tool, which stay as they are."""
+    bundle = Bundle(CRDS_NAME, namespace, Origin(OPERATOR, "CRDs of Kyma"), version, notes=(CRD_NOTE,))
+    mine = bundle_owner(bundle)
+    own: list[Object] = []
+    others: list[Object] = []
+    for body in crds:
+        live = cluster.get(read_ref(body))
+        (own if live is None or read_owner(live) == mine else others).append(body)
+    return Bundle(bundle.name, namespace, bundle.origin, version, tuple(own), crds=tuple(others), notes=bundle.notes)
+
+
+def _leg(cluster: Cluster, bundle: Bundle, *, force: bool) -> InstallLeg:
+    try:
+        return InstallLeg(bundle.name, plan=planner.plan(Intent(bundle, force=force), cluster, SystemClock()))
+    except CancelledError:
+        raise
+    except KymatuiError as error:
+        return InstallLeg(bundle.name, error=error)

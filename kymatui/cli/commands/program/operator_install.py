@@ -1,0 +1,129 @@
+"""`kymatui operator install`, `upgrade` and `uninstall`: the operator in a cluster, as plans like every other."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+
+from kymatui.actions.modules.module_sources import find_installed
+from kymatui.actions.operator.deployed_options import deployed_options
+from kymatui.actions.operator.deployment import NAME, DeploymentOptions
+from kymatui.actions.operator.install import CRDS_NAME
+from kymatui.cli.commands.modules.delete import delete_modules
+from kymatui.cli.commands.modules.install_run import carry_out_installs
+from kymatui.cli.commands.program.operator_manifests import configure_deployment, deployment_options, require_image
+from kymatui.cli.options.direct_install import CommandContext, add_running, open_context
+from kymatui.cli.output.plan_header import plan_document
+from kymatui.cli.output.printing import say
+from kymatui.composition.operator_crds import operator_legs
+from kymatui.engine.inventory.inventory import Inventory
+from kymatui.errors import RefusedError
+
+_INSTALL_HINT = "run `kymatui operator install --image REFERENCE`"
+
+
+def configure_install(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the operator's objects and of a plan."""
+    parser.add_argument("--image", required=True, metavar="REFERENCE", help="image of kymatui, with tag or digest")
+    _configure_plan(parser)
+    parser.set_defaults(creates_namespace=True)
+
+
+def configure_upgrade(parser: argparse.ArgumentParser) -> None:
+    """Add the options that an upgrade can change; the others stay as installed."""
+    parser.add_argument(
+        "--image", default="", metavar="REFERENCE", help="image of kymatui (default: the installed image)"
+    )
+    _configure_plan(parser, upgrade=True)
+
+
+def _configure_plan(parser: argparse.ArgumentParser, *, upgrade: bool = False) -> None:
+    configure_deployment(parser, upgrade=upgrade)
+    parser.add_argument("--force", action="store_true", help="overwrite fields of other field managers")
+    add_running(parser, remote=False)
+
+
+def configure_uninstall(parser: argparse.ArgumentParser) -> None:
+    """Add what is deleted besides the operator, and the options of a plan."""
+    parser.add_argument(
+        "--delete-kymas",
+        action="store_true",
+        help="delete all Kymas first; the operator uninstalls their modules before it is deleted",
+    )
+    parser.add_argument(
+        "--delete-crds", action="store_true", help="also delete Kyma's CRDs; those with objects are kept"
+    )
+    parser.add_argument(
+        "--accept-unknown", action="store_true", help="assume that kinds you cannot list have no objects"
+    )
+    parser.add_argument("--no-backup", action="store_true", help="delete without a backup")
+    parser.set_defaults(backup=None, way="let")
+    add_running(parser, remote=False)
+
+
+def install_operator(args: argparse.Namespace) -> int:
+    """Install the operator with exactly the given options. Return the exit status."""
+    options = deployment_options(args)
+    with open_context(args, once=args.dry_run) as place:
+        return _carry_out(place, "install", options)
+
+
+def upgrade_operator(args: argparse.Namespace) -> int:
+    """Upgrade the operator; options that are not given stay as they are. Return the exit status."""
+    with open_context(args, once=args.dry_run) as place:
+        known = find_installed(place.cluster, NAME, args.namespace or "")
+        if known is None:
+            raise RefusedError(f"the operator is not installed in {place.cluster.name}", hint=_INSTALL_HINT)
+        return _carry_out(place, "upgrade", _changed_options(args, deployed_options(place.cluster, known)))
+
+
+def _changed_options(args: argparse.Namespace, known: DeploymentOptions) -> DeploymentOptions:
+    """Return the installed options with those of the command line instead."""
+    given = {name.partition("=")[0]: name for name in known.arguments}
+    for option, value in (("--registry", args.registry), ("--restricted-modules", args.restricted_modules)):
+        if value:
+            given[option] = f"{option}={value}"
+    agent = known.agent
+    args = argparse.Namespace(**vars(args))
+    args.image, args.namespace = args.image or known.image, known.namespace
+    args.replicas = args.replicas or known.replicas
+    args.controllers = args.controllers or ",".join(known.controllers)
+    args.listener_gateways = args.listener_gateways or known.gateways
+    args.single_cluster = args.single_cluster or known.single_cluster
+    args.watcher_image = args.watcher_image or (agent.image if agent is not None else "")
+    args.watcher_address = args.watcher_address or (agent.address if agent is not None else "")
+    args.service_monitor = args.service_monitor or known.monitor
+    args.prometheus_rule = args.prometheus_rule or known.alerts
+    return replace(deployment_options(args), arguments=tuple(given.values()))
+
+
+def _carry_out(place: CommandContext, verb: str, options: DeploymentOptions) -> int:
+    require_image(options.image)
+    legs = operator_legs(place.cluster, options, force=place.args.force)
+    return carry_out_installs(place, verb, legs)
+
+
+def uninstall_operator(args: argparse.Namespace) -> int:
+    """Delete the operator; CRDs and Kymas only if the options say so. Return the exit status."""
+    args.cascade = args.delete_kymas
+    with open_context(args, once=args.dry_run) as place:
+        known = find_installed(place.cluster, NAME, args.namespace or "")
+        crds = find_installed(place.cluster, CRDS_NAME, args.namespace or "") if args.delete_crds else None
+        names = [one.name for one in (known, crds) if one is not None]
+        if not names:
+            return _nothing_to_delete(place)
+        place.namespace = _namespace(known, crds)
+        return delete_modules(place, names, delete_kymas=args.delete_kymas)
+
+
+def _namespace(*found: Inventory | None) -> str:
+    return next(one.namespace for one in found if one is not None)
+
+
+def _nothing_to_delete(place: CommandContext) -> int:
+    words = f"the operator is not installed by kymatui in {place.cluster.name}; no changes made"
+    if place.args.output in ("json", "yaml"):
+        say(plan_document(place.target, {"modules": [], "outcome": "unchanged"}, place.args.output))
+    say(words, sys.stdout if place.args.output in ("table", "md") else sys.stderr)
+    return 0
