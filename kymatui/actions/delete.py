@@ -78,7 +78,7 @@ class RunControls:
 def plan_deletions(port: DeletionPort, requests: Iterable[DeletionRequest]) -> tuple[DeletionPlan, ...]:
     """Read where each deletion is and what it would delete; nothing is written."""
     return tuple(
-        DeletionPlan(request, port.look(request.module, request.namespace, request.way)) for request in requests
+        DeletionPlan(request, port.read_state(request.module, request.namespace, request.way)) for request in requests
     )
 
 
@@ -134,7 +134,7 @@ class _DeletionRun:
     def _run(self) -> DeletionResult:
         last, times = None, 0
         while True:
-            seen = self._look()
+            seen = self._read_state()
             step = seen.next_step(accept_unknown=self._request.accept_unknown)
             self._refuse_another(seen, has_begun=last is not None)
             if step is NextStep.GONE:
@@ -155,7 +155,7 @@ class _DeletionRun:
                 return self._ended(ended)
 
     def prepare(self, *, is_rehearsal: bool) -> None:
-        seen = self._look()
+        seen = self._read_state()
         refuse(seen, self._request)
         refuse_unplanned(seen.remaining, self._module, self._accepted)
         if is_rehearsal or not seen.remaining.instances:
@@ -164,8 +164,8 @@ class _DeletionRun:
         if seen.theirs:
             self._clear(seen)
 
-    def _look(self) -> DeletionState:
-        return self._port.look(self._module, self._request.namespace, self._request.way)
+    def _read_state(self) -> DeletionState:
+        return self._port.read_state(self._module, self._request.namespace, self._request.way)
 
     def _ended(self, words: str) -> DeletionResult:
         return DeletionResult(tuple(self._gone), tuple(self._kept), words, tuple(self._lost))
@@ -226,7 +226,7 @@ class _DeletionRun:
         backup = self._saved.own if self._saved is not None else None
 
         def count() -> ManagedObjects:
-            now = self._look()
+            now = self._read_state()
             refuse(now, self._request)
             return now.remaining
 

@@ -57,7 +57,9 @@ class DeletionPort(Protocol):
 
     def snapshot(self) -> Snapshot: ...
 
-    def look(self, module: str, namespace: str = "", way: ModuleCRHandling = ModuleCRHandling.LET) -> DeletionState:
+    def read_state(
+        self, module: str, namespace: str = "", way: ModuleCRHandling = ModuleCRHandling.LET
+    ) -> DeletionState:
         """Read where the deletion of a module is now. Raises RefusedError where no module has this name."""
         ...
 

@@ -73,7 +73,7 @@ def manifest_controller_context(
     site = ReconcileContext(
         home, runtimes, blobs, SystemClock(), chart_targets, authenticated=blobs.with_secrets, folder=folder
     )
-    runtimes.closing = site.lookouts.forget
+    runtimes.closing = site.watches.forget
     return site
 
 

@@ -139,7 +139,7 @@ def _manifest(context: OperatorContext) -> list[OperatorController]:
     options, site = context.options, context.site
     intervals = options.intervals_of("manifest")
     own = ManifestController(site, context.reports.told, workers=options.workers, resync=options.resync)
-    runtimes = context.runtimes(site.lookouts)
+    runtimes = context.runtimes(site.watches)
     modules = ModuleReconciler(ModuleContext(site, runtimes, ModuleRenderer(site), intervals))
     return [AllManifestsController(site.home, own, modules, intervals)]
 

@@ -50,7 +50,7 @@ def test_an_installation_whose_pods_the_cluster_refuses(
     run: Any, kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kymatui.cli.commands.modules.install_run.USER_ACTION_SECONDS", SECONDS)
-    monkeypatch.setattr("kymatui.cli.commands.modules.install_run.RunLimits", partial(RunLimits, look=SECONDS))
+    monkeypatch.setattr("kymatui.cli.commands.modules.install_run.RunLimits", partial(RunLimits, poll=SECONDS))
     apply(kubeconfig, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "full"}})
     quota = {"hard": {"pods": "0"}}
     metadata = {"name": "none", "namespace": "full"}

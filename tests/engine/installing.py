@@ -23,7 +23,7 @@ LIMITS = RunLimits(
     ready=20.0,
     hooks=20.0,
     gone=20.0,
-    look=1.0,
+    poll=1.0,
     lease=LeaseTerms(patience=10.0),
     patience=RetryPolicy(first=0.02, most=0.2),
 )

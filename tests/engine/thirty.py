@@ -12,7 +12,7 @@ from tests.engine import objects as make
 from tests.engine.charts import chart_in, hook
 from tests.engine.places import Json
 
-LIMITS = RunLimits(look=1.0, lease=LeaseTerms(patience=30.0), patience=RetryPolicy(attempts=20, first=0.02, most=0.5))
+LIMITS = RunLimits(poll=1.0, lease=LeaseTerms(patience=30.0), patience=RetryPolicy(attempts=20, first=0.02, most=0.5))
 OPTIONS = library.EngineOptions(limits=LIMITS)
 
 

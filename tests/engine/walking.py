@@ -36,8 +36,8 @@ from kymatui.engine.sources.render_target import chart_targets
 from kymatui.errors import KymatuiError
 
 Json = dict[str, Any]
-LIMITS = RunLimits(definitions=30.0, ready=60.0, hooks=60.0, gone=60.0, look=1.0, lease=LeaseTerms(patience=30.0))
-TURN = RunLimits(definitions=20.0, ready=0.0, hooks=60.0, gone=5.0, look=1.0)
+LIMITS = RunLimits(definitions=30.0, ready=60.0, hooks=60.0, gone=60.0, poll=1.0, lease=LeaseTerms(patience=30.0))
+TURN = RunLimits(definitions=20.0, ready=0.0, hooks=60.0, gone=5.0, poll=1.0)
 PATIENCE = 60.0
 OWN = "operator.kyma-project.io"
 OPERATOR_LEASE = "kymatui.operator"

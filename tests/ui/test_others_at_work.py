@@ -80,7 +80,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is gone is looked for again at once."""
     known = RunLimits()
     given = [
-        {"look": 0.2, "absent": 0.2}.get(one.name, getattr(known, one.name)) for one in fields(RunLimits) if one.init
+        {"poll": 0.2, "absent": 0.2}.get(one.name, getattr(known, one.name)) for one in fields(RunLimits) if one.init
     ]
     monkeypatch.setattr(RunLimits.__init__, "__defaults__", tuple(given))
 

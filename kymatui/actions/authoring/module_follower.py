@@ -50,7 +50,7 @@ class ModuleFollower:
         self._managers = tuple((read_ref(one).namespace, _selector(one)) for one in named or workloads)
         self._states, self._is_ready, self._due = {}, False, 0.0
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Ask the cluster if it is time to: every second until everything is ready, then every 5 seconds."""
         now = time.monotonic()
         if not self._refs or now < self._due:

@@ -99,7 +99,7 @@ class _FleetAudit:
         try:
             while True:
                 while len(ahead) < _WAITING and (key := next(keys, None)) is not None:
-                    ahead.add(pool.submit(self._look, key))
+                    ahead.add(pool.submit(self._audit_runtime, key))
                 if not ahead:
                     return found
                 ended, ahead = wait(ahead, _LOOK, FIRST_COMPLETED)
@@ -115,7 +115,7 @@ class _FleetAudit:
             pool.shutdown(wait=False, cancel_futures=True)
             self._let_go()
 
-    def _look(self, key: RuntimeKey) -> list[AuditFinding]:
+    def _audit_runtime(self, key: RuntimeKey) -> list[AuditFinding]:
         began, name = time.monotonic(), key[1]
         if self._stop.is_set():
             return []

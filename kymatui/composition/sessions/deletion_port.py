@@ -60,7 +60,9 @@ class SessionDeletions:
 
     # looking
 
-    def look(self, module: str, namespace: str = "", way: ModuleCRHandling = ModuleCRHandling.LET) -> DeletionState:
+    def read_state(
+        self, module: str, namespace: str = "", way: ModuleCRHandling = ModuleCRHandling.LET
+    ) -> DeletionState:
         """Return the state of a module's deletion from a list of its managed resources; no write."""
         from kymatui.actions.modules.module_sources import find_installed
         from kymatui.actions.operator.deletion import with_operator_objects

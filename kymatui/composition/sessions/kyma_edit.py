@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kymatui.engine.jobs.run import Progress
 
 _YOURS_BEFORE: Final = 3.0  # the same, of what was edited before
-_LOOK = 1.0  # seconds between two looks where nothing changes, so that a deadline and a cancel are noticed
+_LOOK = 1.0  # seconds between two stages where nothing changes, so that a deadline and a cancel are noticed
 
 
 class ClusterKymaEdits:
@@ -197,9 +197,9 @@ class ClusterKymaEdits:
         from kymatui.domain.snapshot.read_cache import ReadCache
 
         memory = ReadCache()
-        looks = [partial(self._stage, one.proposal, one.generation, memory) for one in started]
+        stages = [partial(self._stage, one.proposal, one.generation, memory) for one in started]
         edited = [one.generation > 0 for one in started]
-        watch = _Watch(looks, edited, changed, timeout, progress, cancel, self._silent, unattended=unattended)
+        watch = _Watch(stages, edited, changed, timeout, progress, cancel, self._silent, unattended=unattended)
         return watch.ends()
 
     def follow_labels(
@@ -213,12 +213,12 @@ class ClusterKymaEdits:
         """As `follow`, until the modules and the copies that the labels bring or take have come or gone."""
         from kymatui.domain.snapshot.read_cache import ReadCache
 
-        look = partial(self._label_stage, proposal, ReadCache())
+        stage = partial(self._label_stage, proposal, ReadCache())
 
         def report(_: int, stage: EditProgress) -> None:
             progress(stage)
 
-        watch = _Watch([look], [True], changed, timeout, report, cancel, self._silent, unattended=True)
+        watch = _Watch([stage], [True], changed, timeout, report, cancel, self._silent, unattended=True)
         (ended,) = watch.ends()
         if ended.failed:
             raise PartlyDoneError(ended.failed, hint="`kymatui catalog`")
@@ -280,7 +280,7 @@ class _Watch:
 
     def __init__(
         self,
-        looks: Sequence[Callable[[], EditProgress]],
+        stages: Sequence[Callable[[], EditProgress]],
         edited: Sequence[bool],
         changed: threading.Event,
         timeout: float,
@@ -290,11 +290,11 @@ class _Watch:
         *,
         unattended: bool,
     ) -> None:
-        self._looks, self._edited = looks, edited
+        self._stages, self._edited = stages, edited
         self._changed, self._timeout, self._progress, self._cancel = changed, timeout, progress, cancel
         self._silent, self._unattended = silent, unattended
-        self._last: list[EditProgress | None] = [None] * len(looks)
-        self._yours: list[float | None] = [None] * len(looks)
+        self._last: list[EditProgress | None] = [None] * len(stages)
+        self._yours: list[float | None] = [None] * len(stages)
         """Since when only a person can take it further."""
 
     def ends(self) -> list[EditOutcome]:
@@ -303,19 +303,19 @@ class _Watch:
         while True:
             self._changed.clear()
             is_over = time.monotonic() >= deadline
-            for at in range(len(self._looks)):
-                if at not in ended and (found := self._look(at, is_over=is_over)) is not None:
+            for at in range(len(self._stages)):
+                if at not in ended and (found := self._poll(at, is_over=is_over)) is not None:
                     ended[at] = found
-            if len(ended) == len(self._looks):
-                return [ended[at] for at in range(len(self._looks))]
+            if len(ended) == len(self._stages):
+                return [ended[at] for at in range(len(self._stages))]
             if self._cancel is not None and self._cancel.is_set():
                 said = "the Kyma is edited" if any(self._edited) else "no changes made"
                 raise CancelledError(f"{said}; stopped waiting, and lifecycle-manager continues")
             self._changed.wait(min(_LOOK, max(0.0, deadline - time.monotonic())))
 
-    def _look(self, at: int, *, is_over: bool) -> EditOutcome | None:
+    def _poll(self, at: int, *, is_over: bool) -> EditOutcome | None:
         """How it ended, None where it is still waited for."""
-        now = self._looks[at]()
+        now = self._stages[at]()
         if now != self._last[at]:
             self._progress(at, now)
             self._last[at] = now

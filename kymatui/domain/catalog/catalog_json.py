@@ -100,7 +100,7 @@ def _rule(checked: CheckedResource, evaluation: Evaluation, outcome: RuleOutcome
         "resource": str(checked.resource),
         "path": outcome.rule.path,
         "wanted": outcome.rule.value,
-        "found": outcome.look.text if outcome.look.found else None,
+        "found": outcome.value.text if outcome.value.found else None,
         "result": outcome.result.value,
         "mapsTo": outcome.rule.mapped_state,
         "state": evaluation.state.value,

@@ -60,7 +60,7 @@ class RuleOutcome:
     """One rule with its result; `klm_reads` is False if lifecycle-manager reads the path differently."""
 
     rule: StateCheckRule
-    look: PathResult
+    value: PathResult
     result: RuleResult
     klm_reads: bool
 
@@ -121,7 +121,7 @@ def evaluate(rules: Sequence[StateCheckRule], subject: CheckInput, mode: CheckMo
     if rules and mode is CheckMode.KLM and not _complete(rules):
         message = "required Ready and Error state mapping are missing"
         outcomes = tuple(_outcome(rule, subject.resource, mode) for rule in rules)
-        unreached = tuple(RuleOutcome(o.rule, o.look, RuleResult.NOT_REACHED, o.klm_reads) for o in outcomes)
+        unreached = tuple(RuleOutcome(o.rule, o.value, RuleResult.NOT_REACHED, o.klm_reads) for o in outcomes)
         return Evaluation(mode, State.ERROR, source, StateDecision.INCOMPLETE, unreached, message=message)
     return _evaluate(rules, subject, mode, source)
 
@@ -148,11 +148,11 @@ def _evaluate(rules: Sequence[StateCheckRule], subject: CheckInput, mode: CheckM
     for rule in rules or BUILT_IN_RULES:
         outcome = _outcome(rule, subject.resource or {}, mode)
         if ended is not None:
-            outcome = RuleOutcome(outcome.rule, outcome.look, RuleResult.NOT_REACHED, outcome.klm_reads)
+            outcome = RuleOutcome(outcome.rule, outcome.value, RuleResult.NOT_REACHED, outcome.klm_reads)
         elif outcome.result is RuleResult.ERROR:
-            message = f"the value at {rule.path} is {outcome.look.type}, expected a string"
+            message = f"the value at {rule.path} is {outcome.value.type}, expected a string"
             ended = Evaluation(mode, State.ERROR, source, StateDecision.NOT_A_STRING, message=message)
-        elif not rules and outcome.look.found and outcome.look.text not in _SUPPORTED:
+        elif not rules and outcome.value.found and outcome.value.text not in _SUPPORTED:
             ended = Evaluation(
                 mode, State.WARNING, source, StateDecision.UNSUPPORTED, message="module CR state not support"
             )
@@ -166,7 +166,7 @@ def _joined(
     outcomes: list[RuleOutcome], custom: bool, subject: CheckInput, mode: CheckMode, source: StateSource
 ) -> Evaluation:
     groups = _groups(outcomes)
-    if not any(outcome.look.found for outcome in outcomes):
+    if not any(outcome.value.found for outcome in outcomes):
         state = State.WARNING if subject.age > WARNING_AFTER else State.PROCESSING
         more = " or given customStateCheck.jsonPath is not exists" if custom else ""
         message = f"module CR state not found{more}"

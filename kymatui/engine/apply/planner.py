@@ -277,7 +277,7 @@ class Planner:
         if ref.namespace in coming:
             self._observed[ref] = ObservedVersion()
             return self._unchecked(entry, f"namespace {ref.namespace} is part of the plan")
-        sight = self._look(entry)
+        sight = self._dry_run(entry)
         self._observed[ref] = sight.observed
         return Step(
             sight.action,
@@ -292,7 +292,7 @@ class Planner:
             inherits=sight.inherits,
         )
 
-    def _look(self, entry: _Entry) -> ApplyPreview:
+    def _dry_run(self, entry: _Entry) -> ApplyPreview:
         if entry.part is BundlePart.NAMESPACE and not self._exists(entry.ref.name):
             return ApplyPreview(Action.CREATE, None, changes=diff_objects(None, entry.body))
         if entry.part in (BundlePart.DEFINITION, BundlePart.NAMESPACE):

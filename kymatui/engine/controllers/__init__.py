@@ -9,7 +9,7 @@ To add one:
    with increasing delays.
 2. Get the cluster of a Kyma's runtime from a `runtime.runtime_cache.RuntimeCache` of the controller's own, and
    `forget` it if `is_connection_failure(error)`. Watch objects of runtimes with `runtime.dependency_watches`: `begin`
-   in the controller's `begin`, `look` during a reconciliation, `end` in its `end`.
+   in the controller's `begin`, `watch` during a reconciliation, `end` in its `end`.
 3. Register it in `CONTROLLERS` of `composition/operator.py`, under the name that `--controllers` takes. All
    controllers of a control plane run in one `runtime.controller_group.ControllerGroup`, under one Lease.
 

@@ -45,7 +45,7 @@ class RunLimits:
     """The time limits in seconds, and the number of parallel requests.
 
     broken  how long an object may be in an error that only a person can repair, before a wait for it ends
-    look    interval for reading again without a reported change
+    poll    interval for reading again without a reported change
     absent  how long a written object may be missing, as others may recreate it
     """
 
@@ -54,7 +54,7 @@ class RunLimits:
     hooks: float = 300.0
     gone: float = 300.0
     broken: float = float("inf")
-    look: float = 15.0
+    poll: float = 15.0
     absent: float = 10.0
     width: int = WIDTH
     lease: LeaseTerms = field(default_factory=LeaseTerms)

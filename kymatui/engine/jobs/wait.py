@@ -156,20 +156,20 @@ def _follow(
     """Read all objects, and then the changed ones, until none is pending; False after the time limit."""
     deadline = run.clock.now() + seconds
 
-    def look(refs: Sequence[ObjectRef]) -> bool:
+    def check(refs: Sequence[ObjectRef]) -> bool:
         for ref, live in _read(run, refs, labels).items():
             consider(ref, live)
         return not pending
 
-    if look(list(pending)):
+    if check(list(pending)):
         return True
     with run.cluster.follow(_places(pending)) as changes:
         todo = list(pending)  # read all again: changes before the watch was open were missed
-        while not look(todo):
+        while not check(todo):
             left = deadline - run.clock.now()
             if left <= 0:
                 return False
-            touched = changes.wait(min(left, run.limits.look), run.cancel)
+            touched = changes.wait(min(left, run.limits.poll), run.cancel)
             todo = [ref for ref in pending if ref in touched] if touched else list(pending)
     return True
 

@@ -23,7 +23,7 @@ class Announcements:
         self._silent = silent
         self._newest: dict[int, ModuleChange] = {}
 
-    def look(self, history: ChangeHistory | None) -> None:
+    def announce_changes(self, history: ChangeHistory | None) -> None:
         """Announce what got worse since the last look at this history."""
         if history is None or not history.changes:
             return

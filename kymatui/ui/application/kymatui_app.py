@@ -92,8 +92,8 @@ class KymatuiApp(FlowApp):
         clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__()
-        for look in THEMES:
-            self.register_theme(look)
+        for theme in THEMES:
+            self.register_theme(theme)
         self.settings = settings or Settings()
         begin_with_theme(self, f"kymatui-{self.settings.theme}")
         self.set_keymap(self.settings.keys)
@@ -215,7 +215,7 @@ class KymatuiApp(FlowApp):
             self.fatal = failure
             self.exit(failure.exit_code, return_code=failure.exit_code)
         self.redraw()
-        self._announcements.look(self.view.history)
+        self._announcements.announce_changes(self.view.history)
 
     def _arrive(self, place: ClusterConnection) -> None:
         """Colour the frame in the accent of the context, so that production is recognisable."""

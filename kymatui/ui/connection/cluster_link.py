@@ -130,7 +130,7 @@ class ConnectionLink(Generic[S]):
         self._closed = threading.Event()
         self._listeners: tuple[threading.Event, ...] = ()
         self._session: S | None = None
-        self._looked_at = FollowedObjects()
+        self._followed = FollowedObjects()
         self._followed = FollowedObjects()
         self._thread = threading.Thread(target=self._run, name="cluster-link", daemon=True)
 
@@ -159,10 +159,10 @@ class ConnectionLink(Generic[S]):
         if self._session is not None:
             threading.Thread(target=self._session.retry, name="cluster-retry", daemon=True).start()
 
-    def follow(self, looks: FollowedObjects) -> None:
+    def follow(self, objects: FollowedObjects) -> None:
         """Follow what belongs to these objects instead of the previous ones."""
-        if looks != self._looked_at:
-            self._looked_at = looks
+        if objects != self._followed:
+            self._followed = objects
             self._changed.set()
 
     def close(self) -> None:
@@ -188,15 +188,15 @@ class ConnectionLink(Generic[S]):
         while not self._closed.is_set():
             self._changed.clear()
             began = time.monotonic()
-            pause = self._pause if self.look(session) else STEADY_SECONDS
+            pause = self._pause if self.poll(session) else STEADY_SECONDS
             self._changed.wait()
             if self._closed.is_set():
                 return
             time.sleep(max(_BURST_SECONDS, began + pause - time.monotonic()))
 
-    def look(self, session: S) -> bool:
+    def poll(self, session: S) -> bool:
         """Read the current state; return whether lists are still loading, so a new reading is worthwhile."""
-        raise AssertionError(f"{type(self).__name__} does not look")
+        raise AssertionError(f"{type(self).__name__} does not poll")
 
 
 class ClusterLink(ConnectionLink[ClusterSession]):
@@ -213,10 +213,10 @@ class ClusterLink(ConnectionLink[ClusterSession]):
         super().__init__(connect, mailbox, pause=pause)
         self._read = read
 
-    def look(self, session: ClusterSession) -> bool:
+    def poll(self, session: ClusterSession) -> bool:
         """Read the catalog; report a defect that one object causes and keep the session open."""
-        if self._followed != self._looked_at:
-            self._followed = self._looked_at
+        if self._followed != self._followed:
+            self._followed = self._followed
             session.follow_events(self._followed.events)
             session.follow_owned(self._followed.owned)
         snapshot = session.snapshot()

@@ -51,7 +51,7 @@ class ClusterView:
         self._clock = clock
         self._memory: ReadCache | None = None
         self._operators: OperatorWatch | None = None
-        self._looked_at: dict[object, FollowedObjects] = {}
+        self._followed: dict[object, FollowedObjects] = {}
         self._hole = MailSlot(mailbox, name)
         self.link = ClusterLink(connect, self._read, self._hole)
 
@@ -119,14 +119,14 @@ class ClusterView:
             self._operators = OperatorWatch()
         return self._operators.of(self.link.session.home)
 
-    def follow(self, looker: object, looks: FollowedObjects) -> None:
+    def follow(self, follower: object, objects: FollowedObjects) -> None:
         """Follow the objects that a screen displays; the latest request is served first."""
-        if self._looked_at.get(looker, FollowedObjects()) == looks:
+        if self._followed.get(follower, FollowedObjects()) == objects:
             return
-        self._looked_at.pop(looker, None)
-        if looks:
-            self._looked_at[looker] = looks
-        newest = list(reversed(self._looked_at.values()))
+        self._followed.pop(follower, None)
+        if objects:
+            self._followed[follower] = objects
+        newest = list(reversed(self._followed.values()))
         events = tuple(ref for found in newest for ref in found.events)
         self.link.follow(FollowedObjects(events, tuple(ref for found in newest for ref in found.owned)))
 

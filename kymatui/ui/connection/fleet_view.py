@@ -72,7 +72,7 @@ class FleetLink(ConnectionLink[FleetSource]):
         super().__init__(connect, mailbox)
         self._clock = clock
 
-    def look(self, session: FleetSource) -> bool:
+    def poll(self, session: FleetSource) -> bool:
         from kymatui.ui.presenters.fleet.runtime_rows import FleetRows
 
         if not hasattr(self, "_rows"):

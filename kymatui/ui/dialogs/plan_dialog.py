@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.ui.base.screen_app import ScreenApp
 
-_LOOKS = 0.5  # seconds between two checks of whether the plan is still valid
+_CHECK_SECONDS = 0.5  # seconds between two checks of whether the plan is still valid
 
 
 class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswer]):
@@ -104,8 +104,8 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         self._to_first_change()
         self.query_one(PlanTable).focus()
         self.query_one("#plan-notes").display = bool(plan_notes(self.preview).plain)
-        self._look()
-        self.set_interval(_LOOKS, self._look)
+        self._check_again()
+        self.set_interval(_CHECK_SECONDS, self._check_again)
 
     def _to_first_change(self) -> None:
         """Move the cursor to the first change, past the unchanged lines."""
@@ -125,7 +125,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         key = self.query_one(PlanTable).cursor_key
         self.query_one(DiffView).show_line(self.preview.lines[int(key)] if key is not None else None)
 
-    def _look(self) -> None:
+    def _check_again(self) -> None:
         """Check whether the plan is still valid and writes are possible."""
         self._why_outdated = self._outdated()
         off = self.why_off("accept")
@@ -191,7 +191,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         else:
             next(tick for tick in self.query(Tick) if tick.consent.id == one.id).focus()
         self._asked = True
-        self._look()
+        self._check_again()
 
     def action_agree(self) -> None:
         """Tick the box under the cursor, else the next unticked box; untick the last once all are ticked."""
@@ -199,7 +199,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         tick = focused if isinstance(focused, Tick) else next((one for one in ticks if not one.agreed), ticks[-1])
         tick.focus()
         tick.toggle()
-        self._look()
+        self._check_again()
 
     def action_change(self, by: int) -> None:
         """Move the cursor to the next changed line."""

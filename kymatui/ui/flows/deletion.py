@@ -162,7 +162,7 @@ async def remove_one_finalizer(app: FlowApp, module: str) -> None:
     from kymatui.actions.finalizers import blocked_objects, remove_finalizer
 
     deletions = delete_action(app)
-    seen = await app.jobs.in_thread(lambda: deletions.look(module))
+    seen = await app.jobs.in_thread(lambda: deletions.read_state(module))
     found = await app.jobs.in_thread(lambda: blocked_objects(seen, deletions.cluster))
     if not found:
         app.problem(f"no object of {module} is blocked by finalizers")

@@ -78,7 +78,7 @@ class DeletionReader:
         """Read the deletion in a thread, after `begin`."""
         try:
             deletions = delete_action(app)
-            self.seen = await app.jobs.in_thread(lambda: deletions.look(self._module, way=way))
+            self.seen = await app.jobs.in_thread(lambda: deletions.read_state(self._module, way=way))
             self.error = ""
         except KymatuiError as error:
             self.error = str(error)

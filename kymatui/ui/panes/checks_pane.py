@@ -69,7 +69,7 @@ class ChecksPane(Pane):
         self.query_one("#headline", Facts).show(facts)
         self.query_one("#rules", LiveTable).show(state_check_lines.rule_lines(row, checked, self._mode))
         self.query_one("#order", Facts).show(state_check_lines.order_facts(row, checked, self._mode))
-        self._look(self.query_one("#path", Input).value)
+        self._evaluate_path(self.query_one("#path", Input).value)
         self.post_message(self.Noted())
 
     def _checked(self) -> CheckedResource | None:
@@ -122,13 +122,13 @@ class ChecksPane(Pane):
 
     @on(Input.Changed, "#path")
     def _path_typed(self, event: Input.Changed) -> None:
-        self._look(event.value)
+        self._evaluate_path(event.value)
 
     @on(Input.Submitted, "#path")
     def _path_done(self) -> None:
         self.target().focus()
 
-    def _look(self, path: str) -> None:
+    def _evaluate_path(self, path: str) -> None:
         checked = self._checked()
         body = self.kymatui.view.locations.find(checked.resource) if checked is not None else None
         facts = []

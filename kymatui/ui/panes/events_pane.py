@@ -40,7 +40,7 @@ class EventsPane(Pane):
     def target(self) -> Widget:
         return self.query_one(LiveTable)
 
-    def looks(self, row: ModuleRow) -> FollowedObjects:
+    def followed_objects(self, row: ModuleRow) -> FollowedObjects:
         """Return the module's objects in both groups, since their Pods and ReplicaSets have events too."""
         about = module_objects(row)
         return FollowedObjects(about, about)

@@ -72,7 +72,7 @@ class Pane(Vertical):
         else:
             ways.open(ScreenStep(LOGS, cast("FramedScreen", self.screen).step.about))
 
-    def looks(self, row: ModuleRow) -> FollowedObjects:
+    def followed_objects(self, row: ModuleRow) -> FollowedObjects:
         """Return the objects to follow; every tab follows events, so that they are loaded on a switch."""
         return FollowedObjects(module_objects(row))
 

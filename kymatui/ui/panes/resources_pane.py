@@ -60,7 +60,7 @@ class ResourcesPane(Pane):
     def target(self) -> Widget:
         return self.query_one(LiveTable)
 
-    def looks(self, row: ModuleRow) -> FollowedObjects:
+    def followed_objects(self, row: ModuleRow) -> FollowedObjects:
         """Return the objects to follow; Pods and other owned objects only while the tree is visible."""
         about = module_objects(row)
         return FollowedObjects(about, (*about, *self._refs.values()))

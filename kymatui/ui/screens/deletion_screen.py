@@ -84,14 +84,14 @@ class DeletionScreen(FramedScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self.main_widget().focus()
-        self.set_interval(PAUSE / 2, self._look)
+        self.set_interval(PAUSE / 2, self._read_again)
         self._draw()
 
     def show_catalog(self, *, at_once: bool = False) -> None:
         self.reader.want(at_once=at_once)
-        self._look()
+        self._read_again()
 
-    def _look(self) -> None:
+    def _read_again(self) -> None:
         can_read = self.is_current and self.frame.is_whole and self.kymatui.catalog is not None
         if can_read and self.reader.begin(busy=self._job is not None):
             self.run_worker(self._read(), exit_on_error=False)

@@ -110,7 +110,7 @@ class ModuleScreen(ModuleActionScreen):
         if row is None or snapshot is None or pane is None:
             return
         pane.draw(row, snapshot)
-        self.kymatui.view.follow(self, pane.looks(row))
+        self.kymatui.view.follow(self, pane.followed_objects(row))
         self._show_tabs()
 
     @on(Pane.Noted)

@@ -115,7 +115,7 @@ def test_the_second_operator_waits_for_the_first_and_says_for_whom(desk: Desk) -
     put(desk, "shared", "1")
     with operator(desk.site) as first:
         eventually(lambda: value(desk, "shared") == "1", "the first works", 60)
-        another = replace(desk.site, lookouts=DependencyWatches())
+        another = replace(desk.site, watches=DependencyWatches())
         with operator(another) as second:
             eventually(lambda: bool(second.said), "the second waits", 60)
             assert re.fullmatch(r"waiting until \S.* has finished its change", second.said[0])

@@ -162,7 +162,7 @@ def remote(desk: Desk) -> Iterator[Desk]:
     kyma = {"apiVersion": MANIFEST.api_version, "kind": "Kyma", "metadata": {**metadata, "name": "one"}}
     place.raw.apply({**kyma, "spec": {"channel": "regular"}}, manager="test")
     runtimes = SecretRuntimes(place.cluster)
-    runtimes.closing = desk.site.lookouts.forget
+    runtimes.closing = desk.site.watches.forget
     desk.here.runtimes = runtimes
     yield desk
     runtimes.close()
@@ -174,14 +174,14 @@ def test_a_workload_on_a_runtime_is_followed_as_long_as_somebody_needs_it(remote
     desk.put(digest, remote=True, metadata={"labels": {KYMA: "one"}})
     with Running(desk) as running:
         running.reaches("Ready")
-        assert desk.site.lookouts.watched() == {f"Secret {space}/access": [f"Deployment {space}"]}
+        assert desk.site.watches.watched() == {f"Secret {space}/access": [f"Deployment {space}"]}
         first = uid_of(desk.place)
         desk.place.raw.delete(ObjectRef(DEPLOYMENT, space, "web"))
         eventually(lambda: uid_of(desk.place) not in ("", first), "what somebody deleted comes back", timeout=40.0)
         running.reaches("Ready")
         desk.delete()
         eventually(lambda: desk.manifest() is None, f"it is gone: {running.told}", timeout=40.0)
-        eventually(lambda: desk.site.lookouts.watched() == {}, "nobody watches any more")
+        eventually(lambda: desk.site.watches.watched() == {}, "nobody watches any more")
 
 
 def uid_of(place: Place) -> str:

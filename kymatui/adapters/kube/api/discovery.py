@@ -39,29 +39,29 @@ class Discovery:
 
     def find(self, gvk: GroupVersionKind) -> ApiResource | None:
         """Return the resource of a kind in exactly this version, None if it is not served."""
-        return self._look(gvk.group, lambda: self._in_version(gvk))
+        return self._rediscovered(gvk.group, lambda: self._in_version(gvk))
 
     def find_kind(self, group: str, kind: str, wanted: Iterable[str] = ()) -> ApiResource | None:
         """Return the resource in the first of the `wanted` versions that is served, else in the preferred one."""
         order = tuple(wanted)
 
-        def look() -> ApiResource | None:
+        def find() -> ApiResource | None:
             versions = self._core_or_others(group).versions.get(group, ())
             ordered = [version for version in order if version in versions] + list(versions)
             found = (self._in_version(GroupVersionKind(group, version, kind)) for version in ordered)
             return next((resource for resource in found if resource is not None), None)
 
-        return self._look(group, look)
+        return self._rediscovered(group, find)
 
     def find_versions(self, group: str, kind: str) -> tuple[ApiResource, ...]:
         """Return the resources of a kind in all served versions, preferred first; () if it is not served."""
 
-        def look() -> tuple[ApiResource, ...]:
+        def find() -> tuple[ApiResource, ...]:
             versions = self._core_or_others(group).versions.get(group, ())
             found = (self._in_version(GroupVersionKind(group, version, kind)) for version in versions)
             return tuple(resource for resource in found if resource is not None)
 
-        return self._look(group, look) or ()
+        return self._rediscovered(group, find) or ()
 
     def versions(self, group: str) -> tuple[str, ...]:
         """Return the served versions of a group, preferred first; () if the group is not served."""
@@ -97,8 +97,8 @@ class Discovery:
 
     # requests
 
-    def _look(self, group: str, look: Callable[[], T]) -> T:
-        found = look()
+    def _rediscovered(self, group: str, find: Callable[[], T]) -> T:
+        found = find()
         if found:
             return found
         with self._lock:
@@ -108,7 +108,7 @@ class Discovery:
             self._served.pop(not group, None)
             if self._cache is not None:
                 self._cache.drop()
-        return look()
+        return find()
 
     def _renew(self, within: float) -> None:
         """Read again what is older than `within` seconds or came from the disk cache."""

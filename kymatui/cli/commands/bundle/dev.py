@@ -152,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
         assert destination is not None
         loop = _DevRun(place, config, destination, cancel, owns_registry=owns_registry)
         try:
-            run_dev_loop(ModuleFiles(config, loop.sources), loop.cycle, loop.follower.look, loop.retrying, cancel.wait)
+            run_dev_loop(ModuleFiles(config, loop.sources), loop.cycle, loop.follower.poll, loop.retrying, cancel.wait)
         except CancelledError:
             if not cancel.is_set():
                 raise

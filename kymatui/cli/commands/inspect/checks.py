@@ -109,11 +109,11 @@ def _value(value: bool | None) -> str:
 
 
 def _rule(outcome: RuleOutcome) -> dict[str, Any]:
-    look = outcome.look
+    value = outcome.value
     return {
         "path": outcome.rule.path,
         "wanted": outcome.rule.value,
-        "found": look.text if look.found else f"({look.kind.value})",
+        "found": value.text if value.found else f"({value.kind.value})",
         "result": outcome.result.value,
         "mapsTo": outcome.rule.mapped_state,
     }

@@ -59,7 +59,7 @@ class FinalizersCommand:
             deletions = deletions_of(place.session, place.cluster)
 
             def blocked() -> tuple[DeletionState, tuple[BlockedObject, ...]]:
-                seen = deletions.look(args.name, place.namespace)
+                seen = deletions.read_state(args.name, place.namespace)
                 place.require_module(seen)
                 return seen, blocked_objects(seen, place.cluster)
 

@@ -26,7 +26,7 @@ def require_screen(connect: Callable[[], ClusterSession]) -> None:
     """Raises KymatuiError where the first screen does not come to show every row of the catalog."""
     from kymatui.ui.application.kymatui_app import KymatuiApp
 
-    _require(KymatuiApp(connect), _look)
+    _require(KymatuiApp(connect), _check_screen)
 
 
 def require_fleet(connect: Callable[[], FleetSource], patience: float = PATIENCE_SECONDS) -> None:
@@ -36,7 +36,7 @@ def require_fleet(connect: Callable[[], FleetSource], patience: float = PATIENCE
     _require(FleetApp(connect), partial(_look_at_fleet, patience))
 
 
-def _require(app: App, look: Callable[[App], Coroutine[Any, Any, None]]) -> None:
+def _require(app: App, check: Callable[[App], Coroutine[Any, Any, None]]) -> None:
     from textual.css.errors import StylesheetError
     from textual.css.stylesheet import Stylesheet
 
@@ -45,7 +45,7 @@ def _require(app: App, look: Callable[[App], Coroutine[Any, Any, None]]) -> None
         sheet = Stylesheet(variables=app.get_css_variables())
         sheet.read_all(app.css_path)
         sheet.parse()
-        asyncio.run(look(app))
+        asyncio.run(check(app))
     except StylesheetError as error:
         raise KymatuiError(f"invalid stylesheets: {_places(error)}", hint="install kymatui again") from error
 
@@ -57,7 +57,7 @@ def _places(error: Exception) -> str:
     return ", ".join(f"{token.read_from[0]}, line {token.location[0] + 1}" for token in tokens) or str(error)
 
 
-async def _look(app: KymatuiApp) -> None:
+async def _check_screen(app: KymatuiApp) -> None:
     from kymatui.ui.screens.catalog_screen import CatalogScreen
 
     deadline = time.monotonic() + PATIENCE_SECONDS

@@ -51,7 +51,7 @@ class KymaReconciler:
         raw = self._context.home.get(ref, cancel=cancel)
         kyma = read_kyma(raw) if raw is not None else None
         if kyma is None:
-            self._context.watches.leave(ref)
+            self._context.watches.unwatch(ref)
             self._context.runtimes.forget((ref.namespace, ref.name))
             return None
         if isinstance(kyma, MalformedObject):
@@ -202,7 +202,7 @@ class KymaPass:
         except KymatuiError as error:
             self._fail(error, words)
         self._require_channel(words)
-        self._context.watches.look(self._kyma.ref, self._runtime, [RUNTIME_KYMA])
+        self._context.watches.watch(self._kyma.ref, self._runtime, [RUNTIME_KYMA])
 
     def _restored_spec(self) -> Mapping[str, Any]:
         return restored_spec(self._kyma, ManifestWrites(self._context.home, self._cancel).of_kyma(self._kyma))

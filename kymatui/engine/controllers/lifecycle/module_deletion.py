@@ -132,6 +132,6 @@ class ModuleDeletion:
         return turn.finish()
 
     def _release_all(self) -> float:
-        self._pass.context.site.lookouts.leave(self._pass.manifest.ref)
+        self._pass.context.site.watches.unwatch(self._pass.manifest.ref)
         self._pass.keep_finalizers([])
         return self._pass.soon

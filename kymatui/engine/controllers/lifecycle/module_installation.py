@@ -132,7 +132,7 @@ class ModuleInstallation:
             turn.fail(failed[0] if len(failed) == 1 else _joined(failed))
         applied = refs_of(target)
         workloads = [ref for ref in applied if ref.kind in WORKLOADS]
-        self._site.lookouts.look(turn.manifest.ref, runtime, workloads)
+        self._site.watches.watch(turn.manifest.ref, runtime, workloads)
         if differs(turn.manifest.synced, applied):
             status.say(State.PROCESSING, CHANGED)
         status.synced = applied
@@ -175,7 +175,7 @@ class ModuleInstallation:
             return state, READY
         ref = resource_ref(manifest, runtime)
         if ref is not None:
-            self._site.lookouts.look(manifest.ref, runtime, [ref], more=True)
+            self._site.watches.watch(manifest.ref, runtime, [ref], more=True)
         evaluation = evaluate_state(manifest, runtime, ref, self._site.clock.now())
         if evaluation.state is State.READY:
             return State.READY, READY

@@ -60,11 +60,11 @@ class ManifestController:
         return (KindWatch(served[0].gvk if served else MANIFEST, listed=True),)
 
     def begin(self, wake: Wake) -> None:
-        self._site.lookouts.begin(wake)
+        self._site.watches.begin(wake)
         self._accesses.begin(wake)
 
     def end(self) -> None:
-        self._site.lookouts.end()
+        self._site.watches.end()
         self._accesses.end()
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:

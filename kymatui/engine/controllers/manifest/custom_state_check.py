@@ -75,12 +75,12 @@ def describe_evaluation(evaluation: Evaluation, ref: ObjectRef | None) -> str:
     if evaluation.decision is StateDecision.NO_RESOURCE:
         return "installed and ready; there is no default CR to check"
     found = "; ".join(
-        f"{one.rule.path} is {_shown(one.look)}, {one.rule.value!r} means {one.rule.mapped_state} ({one.result.value})"
+        f"{one.rule.path} is {_shown(one.value)}, {one.rule.value!r} means {one.rule.mapped_state} ({one.result.value})"
         for one in evaluation.rules
     )
     said = evaluation.message or f"{ref} is {evaluation.state}"
     return f"{said}: {found}" if found else said
 
 
-def _shown(look: PathResult) -> str:
-    return repr(look.text) if look.found else look.type or look.kind.value
+def _shown(value: PathResult) -> str:
+    return repr(value.text) if value.found else value.type or value.kind.value

@@ -161,7 +161,7 @@ class ManifestInstallation:
             words = f"{words} (from {bundle.origin.address})"
             return InstallResult(name, State.WARNING if conflict else State.ERROR, words, self._known(bundle))
         workload = filter(_is_workload, (step.ref for step in made.steps))
-        self._site.lookouts.look(self._manifest.ref, self._cluster, workload, more=True)
+        self._site.watches.watch(self._manifest.ref, self._cluster, workload, more=True)
         with self._site.begin(self._cluster, self._cancel) as run:
             outcome = apply(made, run, wait=False, just_made=True)
             inventory = outcome.inventory or self._known(bundle)

@@ -50,7 +50,7 @@ class ReconcileContext:
     target_of   the facts of a cluster for a chart, by release name
     transforms  transforms of every object, besides the Manifest's marks
     authenticated  creates blobs with pull Secrets; None: no credentials
-    lookouts    wakes a Manifest on changes of its dependencies
+    watches    wakes a Manifest on changes of its dependencies
     folder      parent folder of kustomizations named by path; None: not allowed
     limits      waits of one reconciliation; short, because the next one continues
     """
@@ -62,7 +62,7 @@ class ReconcileContext:
     target_of: Callable[[Cluster], Callable[[str], RenderTarget]]
     transforms: tuple[Transform, ...] = ()
     authenticated: Callable[[Sequence[Object]], Blobs] | None = None
-    lookouts: DependencyWatches = field(default_factory=DependencyWatches)
+    watches: DependencyWatches = field(default_factory=DependencyWatches)
     folder: Path | None = None
     limits: RunLimits = field(default_factory=lambda: RunLimits(definitions=20.0, ready=0.0, hooks=120.0, gone=5.0))
 

@@ -73,7 +73,7 @@ class ManifestReconciler:
         return _Turn(self._site, manifest, cancel).go()
 
     def _leave(self, ref: ObjectRef) -> None:
-        self._site.lookouts.leave(ref)
+        self._site.watches.unwatch(ref)
         self._accesses.leave(ref)
 
 
@@ -119,7 +119,7 @@ class _Turn:
             found = replace(found, state=State.WARNING, message=words, waits=(*found.waits, *left.waits))
         else:
             self._record([entry for entry in merge_records(known, wanted) if entry not in gone])
-        watched = self._site.lookouts.look(self._ref, runtime, found.waits)
+        watched = self._site.watches.watch(self._ref, runtime, found.waits)
         soon = WATCHED if watched else SOON
         again = {State.READY: None, State.PROCESSING: soon}.get(found.state, LATER)
         return self._say(found, again)
@@ -159,7 +159,7 @@ class _Turn:
             return None
         left = ManifestUninstallation(self._site, runtime, self._cancel).remove(entries)
         if left.message:
-            watched = self._site.lookouts.look(self._ref, runtime, left.waits) and bool(left.waits)
+            watched = self._site.watches.watch(self._ref, runtime, left.waits) and bool(left.waits)
             return self._say(ReconcileResult(State.DELETING, left.message), WATCHED if watched else SOON)
         self._release()
         return None
@@ -177,7 +177,7 @@ class _Turn:
         return None
 
     def _release(self) -> None:
-        self._site.lookouts.leave(self._ref)
+        self._site.watches.unwatch(self._ref)
         left = [name for name in self._manifest.meta.finalizers if name not in OWN_FINALIZERS]
         if len(left) != len(self._manifest.meta.finalizers):
             self._patch({"metadata": {**self._seen(), "finalizers": left}})

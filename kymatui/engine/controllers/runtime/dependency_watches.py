@@ -38,7 +38,7 @@ class DependencyWatches:
         with self._lock:
             self._wake = wake
 
-    def look(self, manifest: ObjectRef, cluster: Cluster, refs: Iterable[ObjectRef], *, more: bool = False) -> bool:
+    def watch(self, manifest: ObjectRef, cluster: Cluster, refs: Iterable[ObjectRef], *, more: bool = False) -> bool:
         """Set the objects of a cluster that a Manifest depends on (`more`: add them).
 
         Returns whether they are watched; if not, the caller has to poll.
@@ -59,7 +59,7 @@ class DependencyWatches:
             oldest.end()
         return post.need(manifest, refs, more=more)
 
-    def leave(self, manifest: ObjectRef) -> None:
+    def unwatch(self, manifest: ObjectRef) -> None:
         """Drop all dependencies of a Manifest."""
         with self._lock:
             cluster = self._places.pop(manifest, None)
@@ -184,7 +184,7 @@ class WatchThread:
         self._changes = changes
         self._touched = touched
         self._closed = threading.Event()
-        threading.Thread(target=self._run, name="lookout", daemon=True).start()
+        threading.Thread(target=self._run, name="dependency-watch", daemon=True).start()
 
     def _run(self) -> None:
         while not self._closed.is_set():

@@ -123,7 +123,7 @@ def _line(number: int, outcome: RuleOutcome, evaluation: Evaluation) -> Line:
         "number": Cell(str(number), "muted"),
         "path": Cell(sanitize(rule.path) + ("" if outcome.klm_reads else " *")),
         "want": Cell(sanitize(rule.value)),
-        "got": Cell(*format_found(outcome.look)),
+        "got": Cell(*format_found(outcome.value)),
         "result": Cell(str(outcome.result), _RESULT_TONES[outcome.result]),
         "maps": Cell(sanitize(rule.mapped_state)),
         "group": Cell(*_group(rule.mapped_state, evaluation)),
@@ -139,23 +139,23 @@ def _group(state: str, evaluation: Evaluation) -> tuple[str, str]:
     return ("true ← decides", "accent") if value and decides else (str(value).lower(), "" if value else "muted")
 
 
-def format_found(look: PathResult) -> tuple[str, str]:
+def format_found(value: PathResult) -> tuple[str, str]:
     """Return the value; a missing path, no string, an empty string and a value are four answers."""
-    if look.kind is PathResultKind.VALUE:
-        return sanitize(look.text), ""
-    if look.kind is PathResultKind.EMPTY:
+    if value.kind is PathResultKind.VALUE:
+        return sanitize(value.text), ""
+    if value.kind is PathResultKind.EMPTY:
         return '""  (empty)', ""
-    if look.kind is PathResultKind.NOT_TEXT:
-        return sanitize(f"{look.type} {look.text}".strip()), "error"
-    return f"({look.kind})", "muted"
+    if value.kind is PathResultKind.NOT_TEXT:
+        return sanitize(f"{value.type} {value.text}".strip()), "error"
+    return f"({value.kind})", "muted"
 
 
-def format_trial(look: PathEvaluation) -> Fact:
+def format_trial(evaluation: PathEvaluation) -> Fact:
     """Return the result of a path while you type it."""
-    text, tone = format_found(look.extended)
-    if look.extended.kind is PathResultKind.MISSING and look.extended.at:
-        text = f"not found: {sanitize(look.extended.at)} has no such field"
-    if not look.klm_reads:
+    text, tone = format_found(evaluation.extended)
+    if evaluation.extended.kind is PathResultKind.MISSING and evaluation.extended.at:
+        text = f"not found: {sanitize(evaluation.extended.at)} has no such field"
+    if not evaluation.klm_reads:
         text += "   * lifecycle-manager splits paths at dots, so it reads this path differently"
     return Fact("found", text, tone or "ready")
 

@@ -61,7 +61,7 @@ class Watched:
 
 
 class Cluster:
-    """As much of a cluster as lookouts ask for."""
+    """As much of a cluster as watches ask for."""
 
     def __init__(self, name: str = "skr", *, down: bool = False) -> None:
         self.name, self.down = name, down
@@ -84,7 +84,7 @@ def woken() -> list[str]:
 
 
 @pytest.fixture
-def lookouts(woken: list[str]) -> Iterable[DependencyWatches]:
+def watches(woken: list[str]) -> Iterable[DependencyWatches]:
     found = DependencyWatches(most=2)
     found.begin(lambda ref: woken.append(ref.name))
     yield found
@@ -93,89 +93,89 @@ def lookouts(woken: list[str]) -> Iterable[DependencyWatches]:
 
 def test_before_anybody_listens_nothing_is_watched() -> None:
     cluster: Any = Cluster()
-    assert DependencyWatches().look(manifest("a"), cluster, [deployment("x")]) is False
+    assert DependencyWatches().watch(manifest("a"), cluster, [deployment("x")]) is False
     assert cluster.watches == []
 
 
-def test_a_change_wakes_those_who_need_the_object_and_no_others(lookouts: DependencyWatches, woken: list[str]) -> None:
+def test_a_change_wakes_those_who_need_the_object_and_no_others(watches: DependencyWatches, woken: list[str]) -> None:
     cluster: Any = Cluster()
-    assert lookouts.look(manifest("a"), cluster, [deployment("x")])
-    assert lookouts.look(manifest("b"), cluster, [deployment("y")])
+    assert watches.watch(manifest("a"), cluster, [deployment("x")])
+    assert watches.watch(manifest("b"), cluster, [deployment("y")])
     (only,) = cluster.watches
     only.say(deployment("elsewhere"))
     only.say(deployment("y"))
     eventually(lambda: woken == ["b"], "b is woken")
 
 
-def test_the_same_name_on_two_clusters_is_two_objects(lookouts: DependencyWatches, woken: list[str]) -> None:
+def test_the_same_name_on_two_clusters_is_two_objects(watches: DependencyWatches, woken: list[str]) -> None:
     one: Any = Cluster("one")
     two: Any = Cluster("two")
-    lookouts.look(manifest("a"), one, [deployment("x")])
-    lookouts.look(manifest("b"), two, [deployment("x")])
+    watches.watch(manifest("a"), one, [deployment("x")])
+    watches.watch(manifest("b"), two, [deployment("x")])
     two.watches[0].say(deployment("x"))
     eventually(lambda: woken == ["b"], "b is woken")
 
 
-def test_a_watch_ends_with_the_last_who_needs_it(lookouts: DependencyWatches) -> None:
+def test_a_watch_ends_with_the_last_who_needs_it(watches: DependencyWatches) -> None:
     cluster: Any = Cluster()
-    lookouts.look(manifest("a"), cluster, [deployment("x")])
-    lookouts.look(manifest("b"), cluster, [deployment("x"), deployment("y", "other")])
-    assert lookouts.watched() == {"skr": ["Deployment kyma-system", "Deployment other"]}
-    lookouts.look(manifest("b"), cluster, [deployment("x")])
-    lookouts.leave(manifest("a"))
+    watches.watch(manifest("a"), cluster, [deployment("x")])
+    watches.watch(manifest("b"), cluster, [deployment("x"), deployment("y", "other")])
+    assert watches.watched() == {"skr": ["Deployment kyma-system", "Deployment other"]}
+    watches.watch(manifest("b"), cluster, [deployment("x")])
+    watches.unwatch(manifest("a"))
     assert cluster.open == ["kyma-system"]
-    lookouts.leave(manifest("b"))
-    assert (cluster.open, lookouts.watched()) == ([], {})
+    watches.unwatch(manifest("b"))
+    assert (cluster.open, watches.watched()) == ([], {})
 
 
-def test_what_is_needed_besides_is_added_until_the_next_look(lookouts: DependencyWatches) -> None:
+def test_what_is_needed_besides_is_added_until_the_next_look(watches: DependencyWatches) -> None:
     cluster: Any = Cluster()
-    lookouts.look(manifest("a"), cluster, [deployment("x", "one")])
-    lookouts.look(manifest("a"), cluster, [deployment("y", "two")], more=True)
+    watches.watch(manifest("a"), cluster, [deployment("x", "one")])
+    watches.watch(manifest("a"), cluster, [deployment("y", "two")], more=True)
     assert cluster.open == ["one", "two"]
-    lookouts.look(manifest("a"), cluster, [deployment("y", "two")])
+    watches.watch(manifest("a"), cluster, [deployment("y", "two")])
     assert cluster.open == ["two"]
 
 
-def test_many_namespaces_are_one_watch(lookouts: DependencyWatches) -> None:
+def test_many_namespaces_are_one_watch(watches: DependencyWatches) -> None:
     cluster: Any = Cluster()
-    lookouts.look(manifest("a"), cluster, [deployment("x", f"space-{number}") for number in range(9)])
+    watches.watch(manifest("a"), cluster, [deployment("x", f"space-{number}") for number in range(9)])
     assert cluster.open == [""]
-    lookouts.look(manifest("a"), cluster, [deployment("x", "space-1")])
+    watches.watch(manifest("a"), cluster, [deployment("x", "space-1")])
     assert cluster.open == ["space-1"]
 
 
-def moved(lookouts: DependencyWatches, one: Any, two: Any) -> None:
-    lookouts.look(manifest("a"), two, [deployment("x")])
+def moved(watches: DependencyWatches, one: Any, two: Any) -> None:
+    watches.watch(manifest("a"), two, [deployment("x")])
 
 
-def let_go(lookouts: DependencyWatches, one: Any, two: Any) -> None:
-    lookouts.forget(one)
+def let_go(watches: DependencyWatches, one: Any, two: Any) -> None:
+    watches.forget(one)
 
 
-def crowded(lookouts: DependencyWatches, one: Any, two: Any) -> None:
+def crowded(watches: DependencyWatches, one: Any, two: Any) -> None:
     three: Any = Cluster("three")
-    lookouts.look(manifest("b"), two, [deployment("x")])
-    lookouts.look(manifest("c"), three, [deployment("x")])
+    watches.watch(manifest("b"), two, [deployment("x")])
+    watches.watch(manifest("c"), three, [deployment("x")])
 
 
-def ended(lookouts: DependencyWatches, one: Any, two: Any) -> None:
-    lookouts.end()
+def ended(watches: DependencyWatches, one: Any, two: Any) -> None:
+    watches.end()
 
 
 @pytest.mark.parametrize("happens", [moved, let_go, crowded, ended])
 def test_no_watch_outlives_its_reason(
-    lookouts: DependencyWatches, happens: Callable[[DependencyWatches, Any, Any], None]
+    watches: DependencyWatches, happens: Callable[[DependencyWatches, Any, Any], None]
 ) -> None:
     one, two = Cluster("one"), Cluster("two")
     cluster: Any = one
-    lookouts.look(manifest("a"), cluster, [deployment("x")])
-    happens(lookouts, one, two)
+    watches.watch(manifest("a"), cluster, [deployment("x")])
+    happens(watches, one, two)
     assert one.open == []
 
 
-def test_who_cannot_be_watched_is_told_to_look_himself(lookouts: DependencyWatches) -> None:
+def test_who_cannot_be_watched_is_told_to_look_himself(watches: DependencyWatches) -> None:
     cluster: Any = Cluster(down=True)
-    assert lookouts.look(manifest("a"), cluster, [deployment("x")]) is False
+    assert watches.watch(manifest("a"), cluster, [deployment("x")]) is False
     cluster.down = False
-    assert lookouts.look(manifest("a"), cluster, [deployment("x"), deployment("y")])
+    assert watches.watch(manifest("a"), cluster, [deployment("x"), deployment("y")])
