@@ -21,6 +21,7 @@
     │   └── ServerError                   5xx, or an unreadable response
     │       └── OversizedAnswerError      larger than the limits allow
     ├── RegistryError            exit 1   an OCI registry or a chart repository
+    │   └── RegistryUnreachableError      no connection, no TLS, a timeout
     └── HelmError                exit 1   a chart, its values or its templates
 
 `str(error)` says what failed and where, `error.hint` what to do. The cause is chained. Front ends print both and exit
@@ -174,6 +175,10 @@ class OversizedAnswerError(ServerError):
 
 class RegistryError(KymatuiError):
     """An OCI registry or chart repository failed, refused, or sent unexpected content."""
+
+
+class RegistryUnreachableError(RegistryError):
+    """A registry or chart repository did not answer; it would not answer for other content either."""
 
 
 class HelmError(KymatuiError):

@@ -44,6 +44,10 @@ class SessionInstallPort:
     def insecure(self) -> tuple[str, ...]:
         return self._fetch.insecure
 
+    @property
+    def registry(self) -> str:
+        return self._fetch.registry
+
     def artifacts(self, layout: str) -> ArtifactStore:
         from kymatui.composition.bundles import open_layout, open_registries
 

@@ -17,10 +17,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FetchOptions:
-    """Registries (host[:port]) that may go without TLS, and a file of certificates to trust."""
+    """Registries (host[:port]) that may go without TLS, and a file of certificates to trust.
+
+    `registry` (HOST[:PORT][/PATH]) has the components of templates without a descriptor, "" if nobody named it; only
+    with `http://` before it may it go without TLS.
+    """
 
     insecure: tuple[str, ...] = ()
     ca: str | None = None
+    registry: str = ""
+
+    def with_registry(self, registry: str) -> FetchOptions:
+        """Return the same options with the registry of components."""
+        base = registry.rpartition("://")[2].strip("/")
+        plain = (base.partition("/")[0],) if registry.startswith("http://") else ()
+        return FetchOptions((*self.insecure, *plain), self.ca, base)
 
 
 def open_fetcher(options: FetchOptions | None = None) -> BlobFetcher:

@@ -162,12 +162,10 @@ def operator_context(
     options: OperatorOptions, reports: GroupReports, session: SessionOptions, fetch: FetchOptions
 ) -> OperatorContext:
     """Return the context of an operator. Nothing is sent. Raise ConfigurationError."""
-    base = options.registry.partition("://")[2]
-    plain = (base.partition("/")[0],) if options.registry.startswith("http://") else ()
-    fetch = FetchOptions((*fetch.insecure, *plain), fetch.ca)
+    fetch = fetch.with_registry(options.registry)
     site = manifest_controller_context(session, fetch, folder=options.folder)
     templates = CatalogCache(site.home, options.kyma_namespace)
-    return OperatorContext(options, site, ComponentCache(open_registries(fetch), base), templates, reports)
+    return OperatorContext(options, site, ComponentCache(open_registries(fetch), fetch.registry), templates, reports)
 
 
 def operator_group(

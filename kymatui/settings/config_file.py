@@ -40,6 +40,8 @@ class Settings:
     catalogs: tuple[str, ...] = ()
     maintenance_policy: str = ""
     restricted_modules: tuple[str, ...] = ()
+    registry: str = ""
+    public_key: str = ""
     keys: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     contexts: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: _NOTHING)
 
@@ -103,8 +105,9 @@ def _placed(body: dict[str, Any], folder: Path) -> dict[str, Any]:
     found = dict(body)
     if "catalogs" in body:
         found["catalogs"] = [placed(source) for source in body["catalogs"]]
-    if "maintenance_policy" in body:
-        found["maintenance_policy"] = placed(body["maintenance_policy"])
+    for name in ("maintenance_policy", "public_key"):
+        if name in body:
+            found[name] = placed(body[name])
     return found
 
 

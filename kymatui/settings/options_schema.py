@@ -47,6 +47,10 @@ OPTIONS: tuple[SettingOption, ...] = (
     SettingOption("catalogs", "texts", (), "additional sources of community modules: URLs, files, folders"),
     SettingOption("maintenance_policy", "text", "", "lifecycle-manager's maintenance window policy, a JSON file"),
     SettingOption("restricted_modules", "texts", (), "modules that lifecycle-manager offers to selected Kymas only"),
+    SettingOption(
+        "registry", "text", "", "registry of components, HOST[:PORT][/PATH], for templates without a descriptor"
+    ),
+    SettingOption("public_key", "text", "", "PEM public key that verifies the components of the catalog"),
     SettingOption("keys", "keys", {}, 'keys by the id of a binding, e.g. `"app.quit" = "ctrl+q"`'),
     SettingOption("contexts", "contexts", {}, "settings by context name or pattern: accent, read_only"),
 )

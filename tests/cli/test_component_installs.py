@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from kymatui.actions.bundle.stored_components import require_component
 from kymatui.adapters.oci.registry_artifacts import RegistryArtifacts
@@ -19,8 +20,10 @@ from kymatui.engine.bundles.bundle import Origin
 from kymatui.engine.inventory.inventory_lookup import read_inventory
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.ocm.component_location import ComponentLocation
+from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
 from tests.bundle.components import edited, key_files
 from tests.bundle.sources import CR, NAME, crd, workload, write_sources
+from tests.engine.places import eventually
 from tests.sandboxes.starting import ReadySandbox, ready_sandbox
 
 pytestmark = pytest.mark.xdist_group("component-installs")  # one sandbox for all of them
@@ -198,3 +201,54 @@ def test_a_signature_is_verified_before_anything_is_used(run: Any, sandbox: Read
     edited(sandbox.registry, "component", "resources", at, "access", value=changed, name=NAME, version="1.0.0")
     status, _, err = run(*words)
     assert (status, "moduletemplate has SHA-256" in err) == (2, True), err
+
+
+def offer(sandbox: ReadySandbox, folder: Path) -> None:
+    """Put the template and the release meta that `create` wrote into the catalog; they hold no descriptor."""
+    cluster = open_cluster(SessionOptions(str(sandbox.kubeconfig)))
+    for definition in kyma_definitions():
+        if definition["spec"]["names"]["kind"] in ("ModuleTemplate", "ModuleReleaseMeta"):
+            cluster.apply(definition, manager="test", force=True)
+    for body in yaml.safe_load_all((folder / "template.yaml").read_text()):
+        kind = GroupVersionKind("operator.kyma-project.io", "v1beta2", body["kind"])
+        eventually(lambda kind=kind: cluster.forget_kinds() or cluster.kind(kind) is not None, f"{kind} is served")
+        body["metadata"]["namespace"] = "kyma-system"
+        assert not body["spec"].get("descriptor"), "the descriptor has to come from the registry"
+        cluster.apply(body, manager="test", force=True)
+
+
+def test_a_template_without_descriptor_is_verified_by_the_component_in_its_registry(
+    run: Any, sandbox: ReadySandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain, place = insecure(sandbox), f"{sandbox.registry}/shelf"
+    folder = tmp_path / "1"
+    config = write_sources(folder, SPACE, SIZED, SETTINGS, default_cr=CR, version="1.0.0", manager=MANAGER)
+    words = ["-c", str(config), "-o", str(folder / "template.yaml"), "--sources", str(folder), "--channel", "regular"]
+    assert run("bundle", "create", *words, "--registry", place, *plain)[0] == 0
+    offer(sandbox, folder)
+    private, public = key_files(tmp_path)
+    install = ["install", "sample", "--public-key", public, "--dry-run"]
+    status, _, err = run(*install, *plain)
+    assert (status, f"the registry of {NAME} is unknown" in err, "--registry HOST" in err) == (1, True, True), err
+    status, _, err = run(*install, *plain, "--registry", f"{sandbox.registry}/other")
+    assert (status, f"{NAME}:1.0.0 does not exist" in err) == (1, True), err
+    status, _, err = run(*install, *plain, "--registry", place)
+    assert (status, f"{NAME}:1.0.0 is not signed" in err) == (2, True), err
+    found = reference(sandbox, "shelf")
+    assert run("bundle", "sign", found, "--signature", "acme", "--private-key", private, *plain)[0] == 0
+    status, out, err = run(*install, *plain, "--registry", place, "-o", "json")
+    assert status == 0, err
+    planned = json.loads(out)
+    assert (planned["version"], planned["origin"].startswith(f"{place}/component-descriptors/{NAME}")) == (
+        "1.0.0",
+        True,
+    )
+    settings = tmp_path / "config.toml"
+    settings.write_text(f'registry = "http://{place}"\npublic_key = "key0.pub"\n')
+    (tmp_path / "key0.pub").write_bytes(Path(public).read_bytes())
+    monkeypatch.setenv("KYMATUI_CONFIG", str(settings))
+    status, out, err = run("install", "sample", "--verify", "--dry-run", "-o", "json")
+    assert (status, json.loads(out or "{}")) == (0, planned), err
+    _, other = key_files(tmp_path, 1)
+    status, _, err = run("install", "sample", "--public-key", other, "--dry-run")
+    assert (status, "was not made with this key" in err) == (2, True), err

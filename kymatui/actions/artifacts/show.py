@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kymatui.actions.authoring.template import component_templates
-from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.actions.bundle.ports import ArtifactStore, ContentStore
 from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
 from kymatui.domain.kyma.versions import version_order
 from kymatui.errors import KymatuiError
@@ -41,7 +41,7 @@ class ShownComponent:
     templates: tuple[str, ...]
 
 
-def show_component(store: ArtifactStore, location: ComponentLocation) -> ShownComponent:
+def show_component(store: ContentStore, location: ComponentLocation) -> ShownComponent:
     """Read a component. Raise RegistryError and DescriptorError."""
     component = require_component(store, location)
     sizes = {str(one.get("digest")): one.get("size") for one in component.layers}
@@ -133,7 +133,7 @@ def _digest(digest: Digest | None) -> str:
     return f"{digest.hash_algorithm}:{digest.value}" if digest is not None else ""
 
 
-def _templates(store: ArtifactStore, location: ComponentLocation) -> tuple[str, ...]:
+def _templates(store: ContentStore, location: ComponentLocation) -> tuple[str, ...]:
     try:
         found = component_templates(store, location)
     except KymatuiError:

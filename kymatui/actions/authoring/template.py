@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.actions.bundle.ports import ContentStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.engine.authoring.module_component import DEFAULT_CR, MODULE_TEMPLATE, repository_context
 from kymatui.engine.authoring.module_manifest import read_default_cr
@@ -31,7 +31,7 @@ LARGEST_TEMPLATE: Final = 4 * 1024 * 1024
 
 
 def component_templates(
-    store: ArtifactStore,
+    store: ContentStore,
     location: ComponentLocation,
     channels: Sequence[str] = (),
     *,
@@ -53,7 +53,7 @@ def component_templates(
     return [template, *([release_meta(location.name, location.version, channels)] if channels else [])]
 
 
-def module_template(store: ArtifactStore, found: StoredComponent, *, signed: bool = False) -> Object:
+def module_template(store: ContentStore, found: StoredComponent, *, signed: bool = False) -> Object:
     """Return the ModuleTemplate of a component: the one that it carries, else one from its descriptor.
 
     With `signed`, every resource that is read needs a digest in the descriptor, whose signature the caller verified.
@@ -62,7 +62,7 @@ def module_template(store: ArtifactStore, found: StoredComponent, *, signed: boo
     return _carried(store, found, signed=signed) or _derived(store, found, signed=signed)
 
 
-def _carried(store: ArtifactStore, found: StoredComponent, *, signed: bool) -> Object | None:
+def _carried(store: ContentStore, found: StoredComponent, *, signed: bool) -> Object | None:
     """Return the template among the resources, None in components of older tools."""
     content = _content(store, found, MODULE_TEMPLATE, signed=signed)
     if content is None:
@@ -74,7 +74,7 @@ def _carried(store: ArtifactStore, found: StoredComponent, *, signed: bool) -> O
     return objects[0]
 
 
-def _derived(store: ArtifactStore, found: StoredComponent, *, signed: bool) -> Object:
+def _derived(store: ContentStore, found: StoredComponent, *, signed: bool) -> Object:
     """Return a template with what a descriptor knows: names, flags, sources and default CR."""
     descriptor = found.descriptor
     name = descriptor.name.rpartition("/")[2]
@@ -99,7 +99,7 @@ def _derived(store: ArtifactStore, found: StoredComponent, *, signed: bool) -> O
     return {"apiVersion": API_VERSION, "kind": "ModuleTemplate", "metadata": metadata, "spec": spec}
 
 
-def _content(store: ArtifactStore, found: StoredComponent, name: str, *, signed: bool) -> bytes | None:
+def _content(store: ContentStore, found: StoredComponent, name: str, *, signed: bool) -> bytes | None:
     """Return the text of a local blob, checked against the digest in the descriptor; None without such a resource."""
     resource = found.descriptor.resource(name)
     if resource is None or access_kind(resource.access) != "localBlob":

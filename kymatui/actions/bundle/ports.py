@@ -8,14 +8,18 @@ from typing import Any, Protocol
 from kymatui.engine.authoring.module_component import GitCommit
 
 
-class ArtifactStore(Protocol):
-    """A registry, or a folder with an image layout; repositories are written "host[:port]/path"."""
+class ContentStore(Protocol):
+    """What has manifests and blobs to read; repositories are written "host[:port]/path"."""
 
     def manifest(self, repository: str, pointer: str) -> tuple[bytes, str] | None:
         """Return the bytes and the media type of a manifest by tag or digest, None if there is none."""
 
     def blob(self, repository: str, digest: str, largest: int) -> bytes:
         """Return a verified blob of at most `largest` bytes."""
+
+
+class ArtifactStore(ContentStore, Protocol):
+    """A registry, or a folder with an image layout."""
 
     def tags(self, repository: str) -> list[str]:
         """Return all tags of a repository in the store's order."""

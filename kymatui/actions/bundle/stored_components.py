@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from kymatui.actions.bundle.content_changes import changed_contents, shown_changes
-from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.actions.bundle.ports import ArtifactStore, ContentStore
 from kymatui.domain.versions.version_diff import ChangeKind, ValueChange, field_changes
 from kymatui.engine.authoring.component_artifact import (
     DESCRIPTOR_FILE,
@@ -69,7 +69,7 @@ class Publication:
     digest: str
 
 
-def find_component(store: ArtifactStore, location: ComponentLocation) -> StoredComponent | None:
+def find_component(store: ContentStore, location: ComponentLocation) -> StoredComponent | None:
     """Return a component version, None if the repository has no such tag.
 
     Raise RegistryError, DescriptorError or SourceError for content that is no such component.
@@ -86,7 +86,7 @@ def find_component(store: ArtifactStore, location: ComponentLocation) -> StoredC
     return StoredComponent(location, blob_digest(raw), descriptor, document, manifest, layer)
 
 
-def require_component(store: ArtifactStore, location: ComponentLocation) -> StoredComponent:
+def require_component(store: ContentStore, location: ComponentLocation) -> StoredComponent:
     """Return a component version. Raise RegistryError also if there is none."""
     found = find_component(store, location)
     if found is None:
@@ -170,7 +170,7 @@ def _content(document: Mapping[str, Any]) -> Json:
     return found
 
 
-def _image(store: ArtifactStore, location: ComponentLocation, raw: bytes) -> tuple[bytes, Json]:
+def _image(store: ContentStore, location: ComponentLocation, raw: bytes) -> tuple[bytes, Json]:
     """Return the image manifest: of an index, the marked one, else the first."""
     manifest = _json(raw, location)
     if "manifests" not in manifest:
@@ -185,7 +185,7 @@ def _image(store: ArtifactStore, location: ComponentLocation, raw: bytes) -> tup
     return found[0], _json(found[0], location)
 
 
-def _descriptor_layer(store: ArtifactStore, location: ComponentLocation, manifest: Json) -> str:
+def _descriptor_layer(store: ContentStore, location: ComponentLocation, manifest: Json) -> str:
     """Return the digest of the layer with the descriptor: named by the config, else marked, else known by its type."""
     layers = _listed(manifest, "layers")
     digests = {str(one.get("digest")) for one in layers}

@@ -13,13 +13,14 @@ from kymatui.actions.authoring.template import module_template
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
 from kymatui.actions.modules.module_sources import ModuleSource, find_installed
-from kymatui.actions.modules.signatures import SignatureOptions, only_bundle, read_trust
+from kymatui.actions.modules.signatures import SignatureOptions, only_bundle, read_trust, require_offered
 from kymatui.domain.kubernetes.object_meta import MalformedObject
 from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.manifests import default_resource, default_resource_body
 from kymatui.domain.kyma.module_templates import read_template
 from kymatui.domain.kyma.versions import newest_above
+from kymatui.domain.plans.direct_install import InstallChoice
 from kymatui.engine.bundles.bundle import COMPONENT, Bundle, Origin
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.inventory.inventory import Inventory
@@ -82,6 +83,23 @@ def read_component(
     origin = Origin(COMPONENT, _address(location, source.layout), location.version, found.digest)
     bundle = replace(made, name=name, version=location.version, resource=resource, origin=origin)
     return InstallableComponent(bundle, template.associated)
+
+
+def signed_catalog_module(
+    choice: InstallChoice, location: ComponentLocation, store: ArtifactStore, signers: SignatureOptions
+) -> Bundle:
+    """Return a module of the catalog from the layers of its component in a registry, each as it was signed.
+
+    Nothing but the descriptor is read before its signature is verified. Raise SignatureError, RegistryError,
+    DescriptorError and SourceError.
+    """
+    trust = read_trust(signers)
+    found = require_component(store, location)
+    require_offered(choice.template, found.descriptor)
+    blobs = _StoredLayers(store, found, repository(found.descriptor, location.base))
+    module = ModuleComponent(found.descriptor, blobs, registry=location.base, trust=trust)
+    made = only_bundle(module, choice.namespace, str(location))
+    return replace(made, name=choice.template.module, version=choice.template.version)
 
 
 class _StoredLayers:

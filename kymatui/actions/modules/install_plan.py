@@ -14,8 +14,9 @@ from threading import Event
 from typing import Any, Protocol
 
 from kymatui.actions.bundle.ports import ArtifactStore
+from kymatui.actions.bundle.template_component import embedded_descriptor, template_location
 from kymatui.actions.modules.adopt import adopt_intent
-from kymatui.actions.modules.component_install import read_component
+from kymatui.actions.modules.component_install import read_component, signed_catalog_module
 from kymatui.actions.modules.module_sources import ModuleSource, catalog_bundle, load_bundle
 from kymatui.actions.modules.signatures import SignatureOptions, refuse_unsigned_kind, signed_module
 from kymatui.actions.unknown_names import unknown_module
@@ -27,7 +28,13 @@ from kymatui.domain.kyma.template_index import TemplateIndex
 from kymatui.domain.kyma.versions import same_version
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.plans.cluster_management import detect_management
-from kymatui.domain.plans.direct_install import adoptable_row, choose_template, install_refusals, is_lower_version
+from kymatui.domain.plans.direct_install import (
+    InstallChoice,
+    adoptable_row,
+    choose_template,
+    install_refusals,
+    is_lower_version,
+)
 from kymatui.domain.snapshot.cluster_index import index_cluster
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.domain.snapshot.snapshots import Snapshot
@@ -87,6 +94,11 @@ class InstallPort(Protocol):
     @property
     def insecure(self) -> tuple[str, ...]:
         """Registries that may go without TLS."""
+        ...
+
+    @property
+    def registry(self) -> str:
+        """Return the registry of components whose template has no descriptor, "" if nobody named one."""
         ...
 
     @property
@@ -196,7 +208,7 @@ def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[G
         place = request.namespace or "default"
         return load_bundle(name, place, source, port.blobs, port.cluster, chart=chart, values=request.document), ()
     shelf = _shelf(port)
-    choice = choose_template(shelf, name, source.version, request.namespace)
+    choice = choose_template(shelf, name, source.version, request.namespace, from_component=signers is not None)
     if isinstance(choice, str):
         if not shelf.offers(name):
             raise unknown_module(read_catalog(port), name)
@@ -204,10 +216,18 @@ def _bundle(port: InstallPort, request: InstallRequest) -> tuple[Bundle, tuple[G
             raise UnknownNameError(choice)
         raise ConfigurationError(choice)
     if signers is not None:
-        made = signed_module(choice, signers, port.blobs, port.insecure)
+        made = _signed(port, shelf, choice, signers)
     else:
         made = catalog_bundle(choice, port.blobs)
     return _with_document(made, request), choice.template.associated
+
+
+def _signed(port: InstallPort, shelf: TemplateIndex, choice: InstallChoice, signers: SignatureOptions) -> Bundle:
+    """Return a module as its component was signed; templates without a descriptor have it in a registry."""
+    if embedded_descriptor(choice.template) is not None:
+        return signed_module(choice, signers, port.blobs, port.insecure)
+    location = template_location(choice.template, shelf, port.snapshot().manifests, port.registry)
+    return signed_catalog_module(choice, location, port.artifacts(""), signers)
 
 
 def _refuse_chart_options(source: ModuleSource) -> None:

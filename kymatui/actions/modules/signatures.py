@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kymatui.actions.bundle.template_component import embedded_descriptor
 from kymatui.domain.kyma.versions import same_version
 from kymatui.engine.sources.component_source import ModuleComponent, Trust
 from kymatui.errors import ConfigurationError, UsageError
-from kymatui.ocm import DescriptorError, Keys, SignatureError, read_descriptor
+from kymatui.ocm import Keys, SignatureError
 from kymatui.ocm.module_layers import repository
 
 if TYPE_CHECKING:
@@ -58,7 +59,10 @@ def signed_module(
     """
     trust = read_trust(signers)
     template = choice.template
-    descriptor = _component(template)
+    descriptor = embedded_descriptor(template)
+    if descriptor is None:
+        raise SignatureError(f"{template.ref} is not signed: it has no component descriptor", hint="not installed")
+    require_offered(template, descriptor)
     host = repository(descriptor).partition("/")[0]
     module = ModuleComponent(descriptor, blobs, insecure=host in insecure, trust=trust)
     made = only_bundle(module, choice.namespace, str(template.ref))
@@ -86,22 +90,14 @@ def only_bundle(module: ModuleComponent, namespace: str, where: str, target: Ren
     return found[0]
 
 
-def _component(template: ModuleTemplate) -> ComponentDescriptor:
-    """The descriptor of a template, which has to be of the module and the version that are offered."""
-    document = (template.raw.get("spec") or {}).get("descriptor")
-    if not document:
-        raise SignatureError(f"{template.ref} is not signed: it has no component descriptor", hint="not installed")
-    try:
-        found = read_descriptor(document)
-    except DescriptorError as error:
-        raise DescriptorError(f"{template.ref}: {error}", hint=error.hint) from error
+def require_offered(template: ModuleTemplate, found: ComponentDescriptor) -> None:
+    """Raise SignatureError unless the component is the module and version that the template offers."""
     if found.name.rpartition("/")[2] != template.module or not same_version(found.version, template.version):
         raise SignatureError(
             f"{template.ref} offers {template.module} {template.version}, but its component is "
             f"{found.name} {found.version}",
             hint="the signature is for another component; not installed",
         )
-    return found
 
 
 def read_signer_file(path: str, what: str) -> bytes:

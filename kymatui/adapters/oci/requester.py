@@ -16,7 +16,7 @@ from kymatui.adapters.http.safe_urls import MOST_REDIRECTS, is_same_host, next_a
 from kymatui.adapters.http.size_limits import DOCUMENT_SECONDS, LARGEST_DOCUMENT, TRANSFER_SECONDS
 from kymatui.adapters.oci.registry_auth import Authenticator, FindCredentials, scope_of
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
-from kymatui.errors import CancelledError, RegistryError
+from kymatui.errors import CancelledError, RegistryError, RegistryUnreachableError
 
 CONNECT_TIMEOUT = 10.0
 READ_TIMEOUT = 60.0
@@ -25,7 +25,7 @@ LONGEST_PAUSE = 20.0
 PASSING = frozenset({429, 500, 502, 503, 504})
 
 
-class DroppedConnectionError(RegistryError):
+class DroppedConnectionError(RegistryUnreachableError):
     """The registry closed the connection before its answer was complete."""
 
 
@@ -111,13 +111,13 @@ class Requester:
                     _read_whole(response, url)
                 return response
         except requests.exceptions.SSLError as error:
-            raise RegistryError(
+            raise RegistryUnreachableError(
                 f"no TLS connection to {parts_of(url).netloc}: {innermost_reason(error)}",
                 hint="use --registry-ca FILE if its CA is private, or --insecure-registry HOST if it has no TLS",
             ) from error
         except (requests.exceptions.RequestException, http.HTTPError, OSError, ValueError) as error:
             dropped = any(isinstance(arg, http.ProtocolError) for arg in (error, *error.args))
-            raise (DroppedConnectionError if dropped else RegistryError)(
+            raise (DroppedConnectionError if dropped else RegistryUnreachableError)(
                 f"cannot reach {parts_of(url).netloc}: {innermost_reason(error)}",
                 hint="check the name, the network and the proxy",
             ) from error

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kymatui.actions.unknown_names import unknown_module
@@ -62,6 +64,12 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         metavar="REF",
         default="",
         help="install a module from a component: HOST[:PORT][/PATH]//COMPONENT:VERSION, or layout:DIR//…",
+    )
+    group.add_argument(
+        "--registry",
+        metavar="HOST[/PATH]",
+        default="",
+        help="registry of the component, with --verify, if its template has no descriptor (default: `registry` in the configuration)",
     )
     group.add_argument(
         "-f", "--values", action="append", default=[], metavar="FILE", help="values file for the chart; repeatable"
@@ -160,9 +168,12 @@ class CommandContext:
 
     def __init__(self, args: argparse.Namespace, session: ListedSession, namespace: str) -> None:
         from kymatui.composition.install_port import SessionInstallPort
+        from kymatui.settings.config_file import load_settings
 
         self.args, self.session, self.namespace = args, session, namespace
-        self.port = SessionInstallPort(session, fetch_options(args))
+        self._settings = load_settings(os.environ)
+        fetch = fetch_options(args).with_registry(getattr(args, "registry", "") or self._settings.registry)
+        self.port = SessionInstallPort(session, fetch)
         self.blobs, self.memory = self.port.blobs, self.port.memory
 
     @property
@@ -176,7 +187,9 @@ class CommandContext:
 
         args = self.args
         given = SignatureOptions(args.keyring, args.public_key, args.ca_cert, args.signature, args.issuer)
-        return given if args.verify or given != SignatureOptions() else None
+        if not args.verify and given == SignatureOptions():
+            return None
+        return given if given.public_key or given.roots else replace(given, public_key=self._settings.public_key)
 
     @property
     def source(self) -> ModuleSource:

@@ -30,10 +30,12 @@ class InstallChoice:
     namespace: str
 
 
-def choose_template(shelf: TemplateIndex, module: str, version: str = "", namespace: str = "") -> InstallChoice | str:
+def choose_template(
+    shelf: TemplateIndex, module: str, version: str = "", namespace: str = "", *, from_component: bool = False
+) -> InstallChoice | str:
     """Return the template of a version or of the newest stable one, or a message why there is none.
 
-    `namespace` selects among templates with the same version.
+    `namespace` selects among templates with the same version. `from_component` needs no address of a manifest.
     """
     found = find_offer(shelf, module, version, namespace)
     if isinstance(found, AmbiguousOffer):
@@ -49,7 +51,7 @@ def choose_template(shelf: TemplateIndex, module: str, version: str = "", namesp
             )
         case ModuleTemplate():
             address = next((link.address for link in found.links if link.name == RAW_MANIFEST), "")
-            if not address:
+            if not address and not from_component:
                 return f"{found.ref} has no {RAW_MANIFEST}: only lifecycle-manager can install it"
             manager = found.manager.namespace if found.manager is not None else ""
             return InstallChoice(found, address, manager or KYMA_NAMESPACE)

@@ -1,0 +1,57 @@
+"""Content of registries by digest, each fetched once: a digest never names other content."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Final
+
+from kymatui.actions.bundle.ports import ContentStore
+
+LARGEST_CACHE: Final = 32 * 1024 * 1024
+"""Bytes that stay in memory."""
+
+
+class ContentCache:
+    """Implements `ContentStore`; tags are asked for each time, content by digest once. Thread-safe."""
+
+    def __init__(self, store: ContentStore, largest: int = LARGEST_CACHE) -> None:
+        self._store = store
+        self._largest = largest
+        self._lock = threading.Lock()
+        self._size = 0
+        self._known: OrderedDict[tuple[str, str], tuple[bytes, str]] = OrderedDict()
+
+    def manifest(self, repository: str, pointer: str) -> tuple[bytes, str] | None:
+        if ":" not in pointer:
+            return self._store.manifest(repository, pointer)
+        known = self._recall(repository, pointer)
+        if known is not None:
+            return known
+        found = self._store.manifest(repository, pointer)
+        if found is not None:
+            self._keep(repository, pointer, found)
+        return found
+
+    def blob(self, repository: str, digest: str, largest: int) -> bytes:
+        known = self._recall(repository, digest)
+        if known is not None and len(known[0]) <= largest:
+            return known[0]
+        found = self._store.blob(repository, digest, largest)
+        self._keep(repository, digest, (found, ""))
+        return found
+
+    def _recall(self, repository: str, digest: str) -> tuple[bytes, str] | None:
+        with self._lock:
+            known = self._known.get((repository, digest))
+            if known is not None:
+                self._known.move_to_end((repository, digest))
+            return known
+
+    def _keep(self, repository: str, digest: str, content: tuple[bytes, str]) -> None:
+        with self._lock:
+            former = self._known.pop((repository, digest), None)
+            self._known[repository, digest] = content
+            self._size += len(content[0]) - (len(former[0]) if former is not None else 0)
+            while self._size > self._largest:
+                self._size -= len(self._known.popitem(last=False)[1][0])
