@@ -9,9 +9,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from kymatui.domain.catalog.catalog_columns import START_COLUMNS
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.errors import ConfigurationError, UnknownNameError, did_you_mean, nearest_names
-from kymatui.settings.options_schema import COLUMN_NAMES, OPTIONS, THEME_NAMES, find_faults
+from kymatui.settings.options_schema import OPTIONS, THEME_NAMES, find_faults
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
@@ -35,7 +36,7 @@ class Settings:
     read_only: bool = False
     bell: bool = False
     notifications: str = "off"
-    columns: tuple[str, ...] = COLUMN_NAMES
+    columns: tuple[str, ...] = START_COLUMNS
     sort: str = "name"
     catalogs: tuple[str, ...] = ()
     maintenance_policy: str = ""

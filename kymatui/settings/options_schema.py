@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS
+from kymatui.domain.catalog.catalog_columns import CATALOG_COLUMNS, START_COLUMNS
 from kymatui.errors import did_you_mean, nearest_names
 
 OptionKind = Literal["text", "flag", "texts", "keys", "contexts"]
@@ -42,7 +42,7 @@ OPTIONS: tuple[SettingOption, ...] = (
         "notify the desktop through the terminal when a module gets worse and another window has the focus",
         ("off", "osc9", "osc777"),
     ),
-    SettingOption("columns", "texts", COLUMN_NAMES, "columns of the catalog, in order", COLUMN_NAMES),
+    SettingOption("columns", "texts", START_COLUMNS, "columns of the catalog, in order", COLUMN_NAMES),
     SettingOption("sort", "text", "name", "column that sorts the catalog at start", COLUMN_NAMES),
     SettingOption("catalogs", "texts", (), "additional sources of community modules: URLs, files, folders"),
     SettingOption("maintenance_policy", "text", "", "lifecycle-manager's maintenance window policy, a JSON file"),

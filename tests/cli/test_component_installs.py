@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -209,9 +210,14 @@ def offer(sandbox: ReadySandbox, folder: Path) -> None:
     for definition in kyma_definitions():
         if definition["spec"]["names"]["kind"] in ("ModuleTemplate", "ModuleReleaseMeta"):
             cluster.apply(definition, manager="test", force=True)
+
+    def is_served(kind: GroupVersionKind) -> bool:
+        cluster.forget_kinds()
+        return cluster.kind(kind) is not None
+
     for body in yaml.safe_load_all((folder / "template.yaml").read_text()):
         kind = GroupVersionKind("operator.kyma-project.io", "v1beta2", body["kind"])
-        eventually(lambda kind=kind: cluster.forget_kinds() or cluster.kind(kind) is not None, f"{kind} is served")
+        eventually(partial(is_served, kind), f"{kind} is served")
         body["metadata"]["namespace"] = "kyma-system"
         assert not body["spec"].get("descriptor"), "the descriptor has to come from the registry"
         cluster.apply(body, manager="test", force=True)

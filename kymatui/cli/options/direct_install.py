@@ -69,7 +69,7 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         "--registry",
         metavar="HOST[/PATH]",
         default="",
-        help="registry of the component, with --verify, if its template has no descriptor (default: `registry` in the configuration)",
+        help="with --verify: registry of components without descriptor in the template (default: option `registry`)",
     )
     group.add_argument(
         "-f", "--values", action="append", default=[], metavar="FILE", help="values file for the chart; repeatable"

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from kymatui.domain.snapshot.object_index import ObjectIndex
     from kymatui.domain.snapshot.read_cache import ReadCache
     from kymatui.domain.snapshot.snapshots import Object, Snapshot
+    from kymatui.ui.connection.signature_watch import SignatureWatch
+
+
+SIGNATURES = "signatures"
+"""The mailbox key that redraws the screen after answers of registries."""
 
 
 class ClusterView:
@@ -48,6 +53,7 @@ class ClusterView:
         self.place: ClusterConnection | None = None
         self.management: ClusterManagement | None = None
         self.versions: VersionReader | None = None  # made when versions are first compared, with all that it imports
+        self.signatures: SignatureWatch | None = None  # made when the catalog first shows them
         self._clock = clock
         self._memory: ReadCache | None = None
         self._operators: OperatorWatch | None = None
@@ -142,6 +148,14 @@ class ClusterView:
         if failures:
             self.failure = failures[-1]
         return (place if isinstance(place, ClusterConnection) else None), (failures[-1] if failures else None)
+
+    def watch_signatures(self, registry: str, public_key: str) -> SignatureWatch:
+        """Return what reads the signatures of the catalog's components; its answers come through the mailbox."""
+        if self.signatures is None:
+            from kymatui.ui.connection.signature_watch import SignatureWatch
+
+            self.signatures = SignatureWatch(registry, public_key, lambda: self._hole.put(SIGNATURES, True))
+        return self.signatures
 
     @property
     def connection(self) -> ConnectionStatus:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import work
@@ -23,6 +23,7 @@ from kymatui.ui.widgets.view_tabs import Tab
 
 if TYPE_CHECKING:
     from kymatui.domain.catalog.rows import Catalog
+    from kymatui.domain.modules.module_signature import ModuleSignature
     from kymatui.ui.base.screen_app import ScreenApp
 
 
@@ -106,7 +107,21 @@ class CatalogPane(TablePane):
             only_problems=self.only_problems,
             namespace=app.only_namespace,
             pinned=app.favourites.names,
+            signatures=self._signatures(catalog),
         )
+
+    def _signatures(self, catalog: Catalog) -> Mapping[str, ModuleSignature]:
+        """Return what is known of signatures; registries are asked only for a column that is on the screen."""
+        view, settings = self.kymatui.view, self.kymatui.settings
+        if view.snapshot is None or not any(column.id == "signed" for column in self._columns.chosen):
+            return {}
+        return view.watch_signatures(settings.registry, settings.public_key).known(catalog, view.snapshot)
+
+    def ask_again(self) -> None:
+        """Ask the registries again."""
+        if self.kymatui.view.signatures is not None:
+            self.kymatui.view.signatures.forget()
+            self.draw()
 
     def show_around(self) -> None:
         app, table = self.kymatui, self.table
@@ -133,12 +148,15 @@ class CatalogPane(TablePane):
         module = catalog.row(key) if catalog is not None and key is not None else None
         if module is None:
             return Content("")
-        from kymatui.ui.presenters.catalog.catalog_rows import explain_row
+        from kymatui.ui.presenters.catalog.catalog_rows import SIGNATURE_TONES, explain_row
 
         reason = explain_row(module)
+        signature = self._signatures(catalog).get(module.name) if catalog is not None else None
         parts = [Content.styled(f"{sanitize(module.name)}  ", "bold"), with_tone(reason.text, reason.tone)]
         if reason.actor:
             parts.append(Content.styled(f"   {reason.actor}", "bold $text-accent"))
+        if signature is not None and signature.why:
+            parts.append(with_tone(f"   signature {sanitize(str(signature))}", SIGNATURE_TONES[signature.status]))
         return Content.assemble(*parts)
 
     # user input
@@ -151,7 +169,7 @@ class CatalogPane(TablePane):
 
     def _choose_columns(self, names: Sequence[str]) -> None:
         self._columns.choose(names)
-        self._columns.show(self._view)
+        self.draw()
 
     @work
     async def action_columns(self) -> None:

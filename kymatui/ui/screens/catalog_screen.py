@@ -72,6 +72,9 @@ class CatalogScreen(ModuleActionScreen):
         if self._pane.is_composed:
             self._pane.draw()
 
+    def ask_again(self) -> None:
+        self._pane.ask_again()
+
     @on(RowTable.Chosen)
     def _chosen(self, event: RowTable.Chosen) -> None:
         self.kymatui.ways.open(ScreenStep("module", event.key, "overview"))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kymatui.domain.catalog.catalog_columns import START_COLUMNS
 from kymatui.ui.viewmodels.columns import Column
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("state", "STATE", 15, flex=1),
     Column("checks", "CHECKS", 7, priority=3),
     Column("age", "AGE", 4, priority=6, right=True),
+    Column("signed", "SIGNED", 8, priority=4),
     Column("reason", "REASON", 30, flex=4, priority=7),
 )
 
@@ -32,9 +34,9 @@ OFFERED = Column("offered", "OFFERED", 8, flex=1)
 
 
 def choose_columns(names: Sequence[str]) -> tuple[Column, ...]:
-    """Return the named columns in this order; all columns if every name is unknown."""
+    """Return the named columns in this order; those of the start if every name is unknown."""
     known = {column.id: column for column in COLUMNS}
-    return tuple(known[name] for name in names if name in known) or COLUMNS
+    return tuple(known[name] for name in names if name in known) or tuple(known[name] for name in START_COLUMNS)
 
 
 def is_community(module: ModuleRow) -> bool:

@@ -13,6 +13,7 @@ from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.kyma.problems import Actor, Severity
 from kymatui.domain.kyma.states import State, StateSource, state_rank
 from kymatui.domain.kyma.versions import parse_version
+from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
 from kymatui.domain.modules.presence import Presence
 from kymatui.domain.snapshot.missing_lists import ListGap, RowFact
 from kymatui.domain.versions.drift import DriftKind
@@ -41,6 +42,24 @@ _ORIGINS = {CatalogOrigin.KYMA: "kyma", CatalogOrigin.COMMUNITY: "comm."}
 
 ABSENT = "–"
 
+SIGNATURE_TONES: Mapping[SignatureStatus, str] = {
+    SignatureStatus.VALID: "ready",
+    SignatureStatus.SIGNED: "",
+    SignatureStatus.UNSIGNED: "warning",
+    SignatureStatus.INVALID: "error",
+    SignatureStatus.LOADING: "processing",
+    SignatureStatus.UNKNOWN: "muted",
+}
+_SIGNATURE_ORDER = (
+    SignatureStatus.INVALID,
+    SignatureStatus.UNSIGNED,
+    SignatureStatus.UNKNOWN,
+    SignatureStatus.LOADING,
+    SignatureStatus.SIGNED,
+    SignatureStatus.VALID,
+)
+_NO_SIGNATURES: Mapping[str, ModuleSignature] = {}
+
 
 def table_rows(
     catalog: Catalog,
@@ -51,10 +70,11 @@ def table_rows(
     only_problems: bool = False,
     namespace: str = "",
     pinned: Container[str] = (),
+    signatures: Mapping[str, ModuleSignature] = _NO_SIGNATURES,
 ) -> list[Row]:
     """Return the rows of a view, by name; with a namespace those of modules that have objects in it."""
     return [
-        table_row(module, view, now, stale=stale, pinned=module.name in pinned)
+        table_row(module, view, now, stale=stale, pinned=module.name in pinned, signature=signatures.get(module.name))
         for module in sorted(catalog.rows, key=lambda module: module.name)
         if view.shows(module)
         and (not only_problems or module.name in catalog.problem_modules)
@@ -62,7 +82,15 @@ def table_rows(
     ]
 
 
-def table_row(module: Module, view: CatalogView, now: float, *, stale: bool = False, pinned: bool = False) -> Row:
+def table_row(
+    module: Module,
+    view: CatalogView,
+    now: float,
+    *,
+    stale: bool = False,
+    pinned: bool = False,
+    signature: ModuleSignature | None = None,
+) -> Row:
     """Return the row of one module; only the cell `offered` depends on the view."""
     reason = explain_row(module)
     cells = {
@@ -79,6 +107,7 @@ def table_row(module: Module, view: CatalogView, now: float, *, stale: bool = Fa
         "state": replace(state_cell(module), order=state_rank(module.state)),
         "checks": format_known(module, RowFact.CHECKS, Cell(*_checks(module))),
         "age": Cell(format_age(module, now), "muted", order=-(module.created or 0), since=module.created),
+        "signed": signature_cell(signature),
         "reason": Cell(reason.text, reason.tone),
     }
     return Row(module.name, cells, dim=stale, labels=_labels(module), pinned=pinned)
@@ -115,6 +144,12 @@ def version_cell(text: str, tone: str = "") -> Cell:
 def installed_cell(module: Module) -> Cell:
     """Return the installed version; mark a version that is only reported, sorted like any other."""
     return replace(version_cell(module.installed), text=sanitize(module.installed_words) or ABSENT)
+
+
+def signature_cell(signature: ModuleSignature | None) -> Cell:
+    """Return whether the component is signed, the worst first when sorted."""
+    status = signature.status if signature is not None else SignatureStatus.LOADING
+    return Cell(status.value, SIGNATURE_TONES[status], _SIGNATURE_ORDER.index(status))
 
 
 def format_age(module: Module, now: float) -> str:
