@@ -11,6 +11,7 @@ from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 
 if TYPE_CHECKING:
     from kymatui.adapters.content.blob_fetcher import BlobFetcher
+    from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
     from kymatui.domain.plans.cluster_target import ClusterTarget
     from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
 
@@ -69,7 +70,11 @@ class LazyFetcher:
 
 
 def manifest_controller_context(
-    options: SessionOptions | None = None, fetch: FetchOptions | None = None, *, folder: Path | None = None
+    options: SessionOptions | None = None,
+    fetch: FetchOptions | None = None,
+    *,
+    folder: Path | None = None,
+    guards: RuntimeGuards | None = None,
 ) -> ReconcileContext:
     """All that the Manifest controller works with, from the words of a command line. Nothing is sent before it runs."""
     from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
@@ -80,7 +85,7 @@ def manifest_controller_context(
 
     home = open_cluster(options)
     blobs = open_fetcher(fetch)
-    runtimes = SecretRuntimes(home)
+    runtimes = SecretRuntimes(home, guards=guards)
     site = ReconcileContext(
         home, runtimes, blobs, SystemClock(), chart_targets, authenticated=blobs.with_secrets, folder=folder
     )

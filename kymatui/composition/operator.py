@@ -9,15 +9,19 @@ from pathlib import Path
 from typing import Final
 
 from kymatui.actions.bundle.component_cache import ComponentCache
+from kymatui.adapters.kube.transport.request_guard import RateGuard
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
-from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
+from kymatui.adapters.sessions.control_plane.runtime_clients import IDLE_SECONDS, SecretRuntimes
+from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
 from kymatui.composition.bundles import open_registries
 from kymatui.composition.manifest_controller import FetchOptions, manifest_controller_context
+from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kubernetes.terminal_text import error_reason
 from kymatui.domain.kyma.kymas import KYMA_NAMESPACE
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings, UnreadablePolicy, WindowPolicy, read_policy
 from kymatui.domain.remote.watcher_agent import AgentOptions
+from kymatui.engine.cluster.request_rate import RequestRate
 from kymatui.engine.controllers.catalog.catalog_cache import CatalogCache
 from kymatui.engine.controllers.catalog.runtime_catalog import RuntimeCatalog
 from kymatui.engine.controllers.kyma.kyma_context import Components, KymaContext
@@ -58,6 +62,7 @@ class OperatorOptions:
     resync          seconds until an unchanged Manifest of a person is reconciled again
     folder          folder of kustomizations that Manifests may name by path
     agent           the watcher's agent on runtimes; None: none is installed
+    rate            requests to the control plane, and to each runtime
     """
 
     controllers: tuple[str, ...] = ()
@@ -71,6 +76,7 @@ class OperatorOptions:
     resync: float = RESYNC
     folder: Path | None = None
     agent: AgentOptions | None = None
+    rate: RequestRate = field(default_factory=RequestRate)
 
     @property
     def kyma_namespace(self) -> str:
@@ -82,13 +88,18 @@ class OperatorOptions:
 
 @dataclass(frozen=True, slots=True)
 class OperatorContext:
-    """What controllers are built from; `site` has the control plane, clock and registries."""
+    """What controllers are built from; `site` has the control plane, clock and registries.
+
+    `guards` are the rates and circuits of the runtimes, `clients` the connected runtimes of each controller.
+    """
 
     options: OperatorOptions
     site: ReconcileContext
     components: Components
     templates: CatalogCache
     reports: GroupReports
+    guards: RuntimeGuards = field(default_factory=RuntimeGuards)
+    clients: list[SecretRuntimes] = field(default_factory=list)
 
     def runtimes(self, watches: DependencyWatches) -> RuntimeCache:
         """Return the runtimes for one controller, whose watches end with the connection to a runtime."""
@@ -96,7 +107,8 @@ class OperatorContext:
         assert isinstance(home, KubeCluster)
         if self.options.single_cluster:
             return RuntimeCache(SingleCluster(home))
-        clusters = SecretRuntimes(home)
+        clusters = SecretRuntimes(home, guards=self.guards)
+        self.clients.append(clusters)
         cache = RuntimeCache(clusters)
 
         def closing(cluster: KubeCluster) -> None:
@@ -163,9 +175,33 @@ def operator_context(
 ) -> OperatorContext:
     """Return the context of an operator. Nothing is sent. Raise ConfigurationError."""
     fetch = fetch.with_registry(options.registry)
-    site = manifest_controller_context(session, fetch, folder=options.folder)
+    guards = RuntimeGuards(options.rate)
+    site = manifest_controller_context(session, fetch, folder=options.folder, guards=guards)
     templates = CatalogCache(site.home, options.kyma_namespace)
-    return OperatorContext(options, site, ComponentCache(open_registries(fetch), fetch.registry), templates, reports)
+    assert isinstance(site.home, KubeCluster)
+    site.home.client.transport.guard = RateGuard(options.rate)
+    components = ComponentCache(open_registries(fetch), fetch.registry)
+    return OperatorContext(options, site, components, templates, reports, guards)
+
+
+class IdleConnections:
+    """Implements `GroupService`: connections to runtimes with nothing to do are closed after a while."""
+
+    def __init__(self, context: OperatorContext) -> None:
+        self._context = context
+        self._ended = threading.Event()
+
+    def begin(self, wake: Callable[[ObjectRef], bool]) -> None:
+        self._ended = threading.Event()
+        threading.Thread(target=self._run, args=(self._ended,), name="idle-connections", daemon=True).start()
+
+    def end(self) -> None:
+        self._ended.set()
+
+    def _run(self, ended: threading.Event) -> None:
+        while not ended.wait(IDLE_SECONDS / 3):
+            for clients in self._context.clients:
+                clients.close_idle()
 
 
 def operator_group(
@@ -175,6 +211,7 @@ def operator_group(
     options, site = context.options, context.site
     names = [name for name in CONTROLLERS if name in (options.controllers or CONTROLLERS)]
     chosen = [one for name in names for one in CONTROLLERS[name](context)]
+    services = [*services, IdleConnections(context)]
     return ControllerGroup(
         site.home, site.clock, [*chosen, *more], context.reports, limits=site.limits, services=services
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
+from functools import partial
 from typing import Generic, TypeVar
 
 from kymatui.errors import CancelledError
@@ -57,7 +59,8 @@ class _Crew(Generic[T, R]):
     def run(self, width: int) -> list[R]:
         ended = threading.Semaphore(0)
         for _ in range(width):
-            threading.Thread(target=self._take_turns, args=(ended,), name="engine", daemon=True).start()
+            work = partial(copy_context().run, self._take_turns, ended)  # requests keep the caller's bounds
+            threading.Thread(target=work, name="engine", daemon=True).start()
         for _ in range(width):
             patience = _GRACE
             while not ended.acquire(timeout=_LOOK):

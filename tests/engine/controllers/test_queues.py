@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kymatui.engine.controllers.runtime import workers as workers_module
 from kymatui.engine.controllers.runtime.work_queue import WorkQueue
 from kymatui.engine.controllers.runtime.workers import Workers
-from kymatui.errors import KymatuiError, ServerError
+from kymatui.errors import CancelledError, KymatuiError, ServerError
 
 
 class Time:
@@ -57,6 +59,19 @@ def test_what_is_added_while_it_is_worked_on_comes_again_when_that_is_done(queue
     assert queue.take(0) is None, "it is in somebody's hand"
     queue.done("a")
     assert taken(queue) == ["a"]
+
+
+def test_changes_go_before_what_is_reconciled_without_one(queue: WorkQueue[str], clock: Time) -> None:
+    queue.add_after("resync", 60)
+    queue.add_after("retry", 1)
+    clock.now += 100
+    queue.add("start", low=True)
+    queue.add("both", low=True)
+    queue.add("changed")
+    queue.add("both")
+    queue.add("both", low=True)
+    assert len(queue) == 5
+    assert taken(queue) == ["changed", "both", "retry", "start", "resync"]
 
 
 def test_what_is_for_later_comes_later(queue: WorkQueue[str], clock: Time) -> None:
@@ -193,3 +208,47 @@ def test_a_defect_ends_all_and_is_not_swallowed() -> None:
     queue.add("a")
     with pytest.raises(ZeroDivisionError):
         workers.join(10)
+
+
+def test_held_workers_are_relieved_while_keys_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers_module, "SLOW", 0.1)
+    queue: WorkQueue[str] = WorkQueue()
+    release, done = threading.Event(), threading.Event()
+
+    def reconcile(key: str, cancel: threading.Event) -> float | None:
+        if key == "good":
+            done.set()
+        else:
+            release.wait(30)
+        return None
+
+    workers = Workers("test", queue, reconcile, Work().tell, workers=2)
+    workers.start()
+    try:
+        for number in range(10):
+            queue.add(f"hanging-{number}")
+        queue.add("good")
+        deadline = time.monotonic() + 60
+        while not done.wait(0.1):
+            workers.relieve()
+            assert time.monotonic() < deadline, "the good one waits for those that hang"
+        assert not release.is_set()
+    finally:
+        release.set()
+        workers.stop()
+    assert workers.join(10)
+
+
+def test_a_key_whose_reconciliation_was_cancelled_is_dropped_and_the_worker_goes_on() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    work = Work(CancelledError("its shard is held by another replica now"))
+    workers = Workers("test", queue, work.reconcile, work.tell, workers=1)
+    workers.start()
+    queue.add("lost")
+    queue.add("next")
+    deadline = time.monotonic() + 10
+    while len(work.seen) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    workers.stop()
+    assert workers.join(10)
+    assert (work.seen, work.told) == (["lost", "next"], [])

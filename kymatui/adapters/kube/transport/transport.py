@@ -12,8 +12,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
@@ -45,8 +46,10 @@ from kymatui.adapters.kube.auth.credentials import ClientCertificate, Credential
 from kymatui.adapters.kube.transport import status_errors
 from kymatui.adapters.kube.transport.connection_pool import open_pool
 from kymatui.adapters.kube.transport.read_only_gate import is_read_only_request
+from kymatui.adapters.kube.transport.request_guard import RequestGuard, send_guarded
 from kymatui.adapters.kube.transport.streams import AnswerStream, ApiReply
 from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
+from kymatui.engine.cluster.request_scope import current_scope
 from kymatui.errors import CancelledError, ClusterError, ReadOnlyError, UnauthorizedError, UnreachableError
 
 if TYPE_CHECKING:
@@ -109,13 +112,17 @@ class Transport:
         *,
         read_only: bool = False,
         sleep: Callable[[float], None] = time.sleep,
+        guard: RequestGuard | None = None,
     ) -> None:
         self.connection = connection
+        self.guard = guard
         self.read_only = read_only
         self.counts: Counter[str] = Counter()
         self.writes = 0  # requests that could have changed something
         self.heard = 0.0
         """When the server last answered or sent something, by the monotonic clock; 0 before it did."""
+        self.used = 0.0
+        """When a request was last sent, by the monotonic clock."""
         self._asked_first = 0.0
         self._longest = connection.request_timeout or math.inf  # of everything but streams, which wait for changes
         self._sleep = sleep
@@ -168,6 +175,11 @@ class Transport:
                 self._pool.clear()
             self._pool = None
 
+    def close_idle(self, seconds: float) -> None:
+        """Close idle connections if no request was sent for so long."""
+        if self._pool is not None and time.monotonic() - self.used >= seconds:
+            self.close()
+
     # between the gate and the socket
 
     def _turn(self) -> DecodeSlot:
@@ -183,7 +195,8 @@ class Transport:
             _stop_if(cancel)
             asked = self._asked(request, credential)
             try:
-                reply = self._once(request, credential, asked, cancel, turn, stream=stream)
+                send = partial(self._once, request, credential, asked, cancel, turn, stream=stream)
+                reply = send_guarded(self.guard, asked, cancel, send) if self.guard is not None else send()
                 response = reply.response
                 if response.status < 300:
                     return reply, asked
@@ -227,12 +240,19 @@ class Transport:
 
         pool = self._pool_for(credential.certificate)
         self.counts[request.method] += 1
-        self.writes += not is_read_only_request(request.method, request.path)
-        began = time.monotonic()
-        timeout = self._timeout(request, began, math.inf if stream else self._longest)
+        writes = not is_read_only_request(request.method, request.path)
+        self.writes += writes
+        self.used = began = time.monotonic()
+        # A Lease has its own lock, and is released after the term has ended.
+        term = current_scope().term if writes and "/leases" not in request.path else None
 
         def exchange() -> ApiReply:
-            with answered_within(ANSWER_SECONDS if stream else min(request.lasts, self._longest)) as deadline:
+            with term.writing() if term is not None else nullcontext(math.inf) as left:
+                return ask(math.inf if stream else min(self._longest, left))
+
+        def ask(longest: float) -> ApiReply:
+            timeout = self._timeout(request, began, longest)
+            with answered_within(ANSWER_SECONDS if stream else min(request.lasts, longest)) as deadline:
                 response = pool.request(
                     request.method,
                     request.target,

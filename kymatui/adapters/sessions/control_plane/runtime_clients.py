@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kymatui.adapters.sessions.feeds.watched_kinds import KYMA_KINDS, KYMA_NAMESPACE
@@ -23,10 +24,16 @@ from kymatui.errors import ConfigurationError, ForbiddenError
 
 if TYPE_CHECKING:
     from kymatui.adapters.kube.api.client import Client
+    from kymatui.adapters.kube.transport.request_guard import RequestGuard
     from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+    from kymatui.adapters.sessions.control_plane.runtime_guards import RuntimeGuards
     from kymatui.domain.kyma.manifests import Manifest
 
 MAX_CLIENTS: Final = 64
+REQUEST_SECONDS: Final = 20.0
+"""For a request to a runtime with its whole answer: reconciliations of other runtimes may have to wait for it."""
+IDLE_SECONDS: Final = 30.0
+"""Seconds without a request after which the connections to a runtime are closed; its client stays."""
 _RENEW: Final = "create the access Secret again"
 _SECRET = GroupVersionKind("", "v1", "Secret")
 _KYMAS: Final = KYMA_KINDS[0]
@@ -36,10 +43,11 @@ _OWNED_BY: Final = "deprecated-operator.kyma-project.io/owned-by"
 class SecretRuntimes:
     """Implements `Runtimes` of the Manifest controller. Kubeconfigs stay in memory; they go when their Secret does."""
 
-    def __init__(self, home: KubeCluster, most: int = MAX_CLIENTS) -> None:
+    def __init__(self, home: KubeCluster, most: int = MAX_CLIENTS, guards: RuntimeGuards | None = None) -> None:
         self.closing: Callable[[KubeCluster], None] = lambda cluster: None  # hears of each client that is let go of
         self._home = home
         self._most = most
+        self._guards = guards
         self._lock = threading.Lock()
         self._clusters: OrderedDict[str, tuple[bytes, KubeCluster]] = OrderedDict()
         self._proven: dict[str, tuple[KubeCluster, str]] = {}  # by Secret: the client, and the Kyma it said it has
@@ -63,9 +71,12 @@ class SecretRuntimes:
         """
         access, _ = read_access_secret(self._home, kyma, namespace, cancel)
         if access is None:
+            if self._guards is not None:
+                self._guards.drop(f"{namespace}/{kyma}")
             return None
         name = f"Secret {access.secret.namespace}/{access.secret.name}"
-        found = self._connected(name, access.kubeconfig)
+        guard = self._guards.of(f"{namespace}/{kyma}", access.kubeconfig) if self._guards is not None else None
+        found = self._connected(name, access.kubeconfig, guard)
         self._require_own(found, name, f"{namespace}/{kyma}", cancel)
         return found
 
@@ -75,7 +86,14 @@ class SecretRuntimes:
                 self._let_go(cluster)
             self._clusters.clear()
 
-    def _connected(self, name: str, kubeconfig: bytes) -> KubeCluster:
+    def close_idle(self) -> None:
+        """Close the connections to runtimes with nothing to do; watches stay."""
+        with self._lock:
+            clusters = [cluster for _, cluster in self._clusters.values()]
+        for cluster in clusters:
+            cluster.client.transport.close_idle(IDLE_SECONDS)
+
+    def _connected(self, name: str, kubeconfig: bytes, guard: RequestGuard | None) -> KubeCluster:
         from kymatui.adapters.kube.auth.secret_kubeconfig import require_unexpired
 
         with self._lock:
@@ -83,7 +101,7 @@ class SecretRuntimes:
             if known is None or known[0] != kubeconfig:
                 if known is not None:
                     self._let_go(known[1])
-                known = (kubeconfig, self._open(kubeconfig, name))
+                known = (kubeconfig, self._open(kubeconfig, name, guard))
             self._clusters[name] = known
             while len(self._clusters) > self._most:
                 _, (_, oldest) = self._clusters.popitem(last=False)
@@ -109,14 +127,16 @@ class SecretRuntimes:
         self.closing(cluster)
         cluster.client.transport.close()
 
-    def _open(self, kubeconfig: bytes, name: str) -> KubeCluster:
+    def _open(self, kubeconfig: bytes, name: str, guard: RequestGuard | None) -> KubeCluster:
         from kymatui.adapters.kube.api.client import Client
         from kymatui.adapters.kube.auth.secret_kubeconfig import connect_from_secret
         from kymatui.adapters.kube.transport.transport import Transport
         from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 
         connection = connect_from_secret(kubeconfig, name)
-        return KubeCluster(Client(Transport(connection, read_only=self._home.read_only)))
+        if guard is not None:
+            connection = replace(connection, request_timeout=REQUEST_SECONDS)
+        return KubeCluster(Client(Transport(connection, read_only=self._home.read_only, guard=guard)))
 
 
 Versions = frozenset[tuple[str, str]]

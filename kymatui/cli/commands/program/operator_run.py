@@ -41,6 +41,7 @@ from kymatui.composition.operator import (
     refuse_lifecycle_manager,
 )
 from kymatui.composition.operator_ports import ListenerOptions, ListenerPort, agent_options, monitoring_port
+from kymatui.engine.cluster.request_rate import RequestRate
 from kymatui.engine.controllers.monitoring.health import Monitoring
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_log import LogFormat, OperatorLog
@@ -48,6 +49,7 @@ from kymatui.engine.controllers.monitoring.operator_metrics import (
     METRICS,
     WINDOWS_READ,
     WORKQUEUE_DEPTH,
+    CircuitMetrics,
     ReconcileMetrics,
 )
 from kymatui.engine.controllers.monitoring.state_metrics import StateMetrics
@@ -99,6 +101,7 @@ class OperatorCommand:
         registry = MetricRegistry(METRICS)
         reports = GroupReports(log.told, log.tell, ReconcileMetrics(registry).finished)
         context = operator_context(options, reports, session, fetch)
+        context.guards.changed = CircuitMetrics(registry).changed
         services = [ListenerPort(listener, context, registry)] if (listener := _listener_options(args)) else []
         stop = threading.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -165,6 +168,21 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="objects that each controller reconciles in parallel (default: 4)",
     )
+    rate = RequestRate()
+    parser.add_argument(
+        "--k8s-client-qps",
+        type=float,
+        default=rate.qps,
+        metavar="N",
+        help=f"requests per second to the control plane, and to each runtime (default: {rate.qps:g})",
+    )
+    parser.add_argument(
+        "--k8s-client-burst",
+        type=int,
+        default=rate.burst,
+        metavar="N",
+        help=f"requests that may be sent in a burst (default: {rate.burst})",
+    )
     add_duration(parser, "--resync", "30m", "interval for reconciling an unchanged Manifest that no Kyma owns")
     parser.add_argument(
         "--metrics",
@@ -220,6 +238,8 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
     """Return the options of a command line. Raise UsageError, ConfigurationError."""
     if args.workers < 1:
         raise UsageError("--workers must be greater than 0")
+    if not (args.k8s_client_qps > 0 and args.k8s_client_burst >= 1):
+        raise UsageError("--k8s-client-qps and --k8s-client-burst must be greater than 0")
     if args.registry and not args.registry.startswith(("http://", "https://")):
         raise UsageError("--registry must begin with http:// or https://", hint=f"try https://{args.registry}")
     folder = Path(args.kustomizations) if args.kustomizations else None
@@ -241,6 +261,7 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
         resync=args.resync,
         folder=folder,
         agent=agent_options(args.watcher_image, args.watcher_address),
+        rate=RequestRate(args.k8s_client_qps, args.k8s_client_burst),
     )
 
 

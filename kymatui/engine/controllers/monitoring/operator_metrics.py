@@ -6,6 +6,7 @@ from typing import Final
 
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.controllers.monitoring.metric_registry import Labels, Metric, MetricRegistry, MetricType
+from kymatui.engine.controllers.runtime.circuit_breaker import CircuitState
 from kymatui.engine.controllers.runtime.reconcile_reports import ReconcileOutcome, Reconciliation
 from kymatui.errors import ConfigurationError, KymatuiError, UnauthorizedError, UnreachableError
 
@@ -64,10 +65,16 @@ LISTENER_UNVERIFIED: Final = Metric(
     COUNTER,
     ("server_name", "request_uri_label"),
 )
+CIRCUIT_STATE: Final = Metric(
+    "kymatui_runtime_circuit_state",
+    "Whether the circuit of a runtime that did not answer is open or half open",
+    GAUGE,
+    (_KYMA, _STATE),
+)
 METRICS: Final = (
     KYMA_STATE, MODULE_STATE, MANDATORY_MODULES, MANDATORY_STATE, REQUEUES, WINDOWS_READ, SLOW_MANIFEST,
     RECONCILE_TOTAL, RECONCILE_ERRORS, RECONCILE_TIME, WORKQUEUE_DEPTH, LISTENER_REQUESTS, LISTENER_ERRORS,
-    LISTENER_DURATION, LISTENER_INFLIGHT, LISTENER_OVERSIZED, LISTENER_UNVERIFIED,
+    LISTENER_DURATION, LISTENER_INFLIGHT, LISTENER_OVERSIZED, LISTENER_UNVERIFIED, CIRCUIT_STATE,
 )  # fmt: skip
 _SLOW: Final = 60.0
 _DONE: Final = {"Kyma": "processing_kyma_state", "Manifest": "manifest_reconcile_finished"}
@@ -94,6 +101,21 @@ class ReconcileMetrics:
     def _record_duration(self, ref: ObjectRef, seconds: float) -> None:
         series: dict[Labels, float] = {(ref.name,): seconds} if seconds >= _SLOW else {}
         self._registry.replace(SLOW_MANIFEST, series, manifest_name=ref.name)
+
+
+class CircuitMetrics:
+    """Keeps the states of the circuits that are not closed; `changed` may be called from any thread."""
+
+    def __init__(self, registry: MetricRegistry) -> None:
+        self._registry = registry
+
+    def changed(self, kyma: str, state: CircuitState) -> None:
+        """Set the state of a Kyma's ("namespace/name") circuit."""
+        name = kyma.rpartition("/")[2]
+        shown = (CircuitState.OPEN, CircuitState.HALF_OPEN)
+        closed = state is CircuitState.CLOSED
+        series: dict[Labels, float] = {} if closed else {(name, one): float(one is state) for one in shown}
+        self._registry.replace(CIRCUIT_STATE, series, kyma_name=name)
 
 
 def _requeue(one: Reconciliation) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
 from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Clock, Cluster
+from kymatui.engine.cluster.request_scope import RequestScope, request_scope
 from kymatui.engine.cluster.retries import RetryingCluster, is_outcome_unknown
 from kymatui.engine.controllers.runtime.controller import KindWatch, OperatorController, Told
 from kymatui.engine.controllers.runtime.dependency_watches import WatchThread
@@ -34,6 +35,8 @@ LEADER_NAMESPACE: Final = "kube-system"
 _LOOK: Final = 1.0  # seconds between checks whether the group has to stop
 _ABSENT: Final = 5.0  # seconds between checks whether a missing kind is served
 _WIDEST: Final = 300.0  # seconds over which keys are spread at most
+_LONGEST: Final = 300.0
+"""Seconds after which a reconciliation sends no further request to a runtime; the next one continues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +155,8 @@ class ControllerGroup:
                     due = self._clock.now() + _ABSENT
                     waiting = [one for one in waiting if not self._start(one, running, said, stopped)]
                     self._led = True
+                for one in running:
+                    one.relieve()
                 stopped.wait(_LOOK)
         finally:
             self._running = []
@@ -206,6 +211,10 @@ class _RunningController:
     def waiting(self) -> int:
         return len(self._queue)
 
+    def relieve(self) -> None:
+        """Start workers in the place of those that are held."""
+        self._workers.relieve()
+
     def start(self, stopped: threading.Event) -> None:
         for watch in self._controller.watches():
             if self._home.kind(watch.kind) is None:
@@ -214,7 +223,7 @@ class _RunningController:
             self._streams.append(WatchThread(changes, partial(self._changed, watch)))
             if watch.listed:
                 for raw in self._home.list(watch.kind, watch.namespace, cancel=stopped):
-                    self._queue.add(read_ref(raw))
+                    self._queue.add(read_ref(raw), low=True)
         self._controller.begin(self._queue.add)
         self._workers.start()
 
@@ -253,7 +262,8 @@ class _RunningController:
             self._finished(Reconciliation(name, ref, result, time.monotonic() - start, number, error))
 
         try:
-            again = self._controller.reconcile(ref, cancel)
+            with request_scope(RequestScope(until=time.monotonic() + _LONGEST)):
+                again = self._controller.reconcile(ref, cancel)
         except RefusedError as error:
             finish(ReconcileOutcome.SUCCESS, error)
             self._told(ref, error, None)

@@ -1,7 +1,8 @@
 """A work queue of keys: each waits once, has one worker at a time, and is delayed after failures.
 
 The rules are those of client-go's workqueue: a key that is added while it is being processed is processed once more
-afterwards, however often it is added.
+afterwards, however often it is added. As in controller-runtime's, keys of changes go before those that are reconciled
+without one: all objects at the start, and each after a while.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ K = TypeVar("K", bound=Hashable)
 FIRST_DELAY: Final = 0.5
 LONGEST_DELAY: Final = 120.0
 JITTER: Final = 0.2
+LOW_FROM: Final = 30.0
+"""Seconds from which on a delayed key has low priority."""
 
 
 class WorkQueue(Generic[K]):
@@ -40,18 +43,19 @@ class WorkQueue(Generic[K]):
         self._clock, self._chance = clock, chance
         self._condition = threading.Condition()
         self._waiting: dict[K, None] = {}  # ordered, oldest first
+        self._low: dict[K, None] = {}  # the same, for those that wait for all others
         self._in_hand: set[K] = set()
         self._again: set[K] = set()
-        self._later: list[tuple[float, int, K]] = []
+        self._later: list[tuple[float, int, K, bool]] = []
         self._due: dict[K, float] = {}  # the earliest due time of a key in `_later`
         self._failures: dict[K, int] = {}
         self._number = 0
         self._closed = False
 
-    def add(self, key: K) -> None:
-        """Queue the key for the next free worker."""
+    def add(self, key: K, *, low: bool = False) -> None:
+        """Queue the key for the next free worker; with `low`, behind all others."""
         with self._condition:
-            self._add(key)
+            self._add(key, low=low)
 
     def add_after(self, key: K, seconds: float) -> None:
         """Queue the key after a delay; an earlier time that is already set wins."""
@@ -64,7 +68,7 @@ class WorkQueue(Generic[K]):
                 return
             self._due[key] = due
             self._number += 1
-            heapq.heappush(self._later, (due, self._number, key))
+            heapq.heappush(self._later, (due, self._number, key, seconds >= LOW_FROM))
             self._condition.notify()
 
     def retry(self, key: K) -> float:
@@ -89,9 +93,9 @@ class WorkQueue(Generic[K]):
                 self._come_due()
                 if self._closed:
                     return None
-                if self._waiting:
-                    key = next(iter(self._waiting))
-                    del self._waiting[key]
+                if first := self._waiting or self._low:
+                    key = next(iter(first))
+                    del first[key]
                     self._in_hand.add(key)
                     return key
                 now = self._clock()
@@ -117,24 +121,29 @@ class WorkQueue(Generic[K]):
         """Return the number of waiting keys without delayed ones."""
         with self._condition:
             self._come_due()
-            return len(self._waiting)
+            return len(self._waiting) + len(self._low)
 
-    def _add(self, key: K) -> None:
+    def _add(self, key: K, *, low: bool = False) -> None:
         if self._closed:
             return
         self._due.pop(key, None)
         if key in self._in_hand:
             self._again.add(key)
             return
-        self._waiting[key] = None
+        if low:
+            if key not in self._waiting:
+                self._low[key] = None
+        else:
+            self._low.pop(key, None)
+            self._waiting[key] = None
         self._condition.notify()
 
     def _come_due(self) -> None:
         now = self._clock()
         while self._later and self._later[0][0] <= now:
-            due, _, key = heapq.heappop(self._later)
+            due, _, key, low = heapq.heappop(self._later)
             if self._due.get(key) == due:
-                self._add(key)
+                self._add(key, low=low)
 
     def _pause(self, now: float, deadline: float | None) -> float | None:
         ends = [end for end in (deadline, self._later[0][0] if self._later else None) if end is not None]

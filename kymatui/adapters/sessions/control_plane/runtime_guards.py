@@ -1,0 +1,86 @@
+"""The rate and the circuit breaker of each runtime, shared by all controllers of a process."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from kymatui.adapters.kube.transport.request_guard import RateGuard, is_silence, require_time
+from kymatui.engine.cluster.request_rate import RequestRate
+from kymatui.engine.controllers.runtime.circuit_breaker import (
+    CircuitBreaker,
+    CircuitState,
+    CircuitTerms,
+    ProbePlaces,
+)
+from kymatui.errors import ClusterError
+
+PROBES: Final = 4
+"""Probes of unreachable runtimes at a time."""
+
+
+class RuntimeGuards:
+    """The guards by Kyma ("namespace/name"); thread-safe. Another kubeconfig begins with a closed circuit."""
+
+    def __init__(self, rate: RequestRate | None = None, terms: CircuitTerms | None = None) -> None:
+        self.changed: Callable[[str, CircuitState], None] = lambda kyma, state: None
+        """Hears of each circuit that opens or closes; set it before the first request."""
+        self._rate = rate or RequestRate()
+        self._terms = terms or CircuitTerms()
+        self._places = ProbePlaces(PROBES)
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[bytes, RuntimeGuard]] = {}
+
+    def of(self, kyma: str, kubeconfig: bytes) -> RuntimeGuard:
+        """Return the guard of a Kyma's runtime."""
+        digest = hashlib.sha256(kubeconfig).digest()
+        with self._lock:
+            known = self._known.get(kyma)
+            if known is not None and known[0] == digest:
+                return known[1]
+            breaker = CircuitBreaker(self._terms, self._places, lambda state: self.changed(kyma, state))
+            made = RuntimeGuard(self._rate, breaker)
+            self._known[kyma] = digest, made
+        if known is not None and known[1].state is not CircuitState.CLOSED:
+            self.changed(kyma, CircuitState.CLOSED)
+        return made
+
+    def drop(self, kyma: str) -> None:
+        """Forget the guard of a Kyma that has no runtime (any more)."""
+        with self._lock:
+            known = self._known.pop(kyma, None)
+        if known is not None and known[1].state is not CircuitState.CLOSED:
+            self.changed(kyma, CircuitState.CLOSED)
+
+
+class RuntimeGuard:
+    """Implements `RequestGuard` for one runtime; a request is sent and reported by one thread."""
+
+    def __init__(self, rate: RequestRate, breaker: CircuitBreaker) -> None:
+        self._rate = RateGuard(rate)
+        self._breaker = breaker
+        self._local = threading.local()
+
+    @property
+    def state(self) -> CircuitState:
+        return self._breaker.state
+
+    def admit(self, server: str, cancel: threading.Event | None) -> None:
+        """Wait for the rate. Raises the last failure while the circuit is open, CancelledError, UnreachableError."""
+        require_time(server)
+        self._rate.admit(server, cancel)
+        self._local.probe = self._breaker.admit()
+
+    def answered(self) -> None:
+        self._breaker.answered(probe=self._local.probe)
+
+    def failed(self, error: ClusterError, seconds: float) -> None:
+        if is_silence(error):
+            self._breaker.failed(error, seconds, probe=self._local.probe)
+        else:
+            self.answered()
+
+    def abandoned(self) -> None:
+        self._breaker.abandoned(probe=self._local.probe)

@@ -1,0 +1,53 @@
+"""What bounds the requests of one reconciliation, wherever in its threads they are made.
+
+The scope is a context variable: transports read it before they send, and `run_for_each` hands it to its threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+
+class WriteTerm(Protocol):
+    """The time for which a replica may write."""
+
+    def writing(self) -> AbstractContextManager[float]:
+        """Enter a write; yield the seconds that it may take. Raises CancelledError once the term has ended."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RequestScope:
+    """The bounds; `until` is in seconds of the monotonic clock, `term` is None where any time is good."""
+
+    until: float = math.inf
+    term: WriteTerm | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return time.monotonic() >= self.until
+
+
+_NONE: Final = RequestScope()
+_SCOPE: ContextVar[RequestScope] = ContextVar("request_scope", default=_NONE)
+
+
+def current_scope() -> RequestScope:
+    return _SCOPE.get()
+
+
+@contextlib.contextmanager
+def request_scope(scope: RequestScope) -> Iterator[None]:
+    """Bound the requests of this thread, and of the threads that it starts with its context."""
+    token = _SCOPE.set(scope)
+    try:
+        yield
+    finally:
+        _SCOPE.reset(token)

@@ -1,0 +1,107 @@
+"""Runtimes that do not answer hold back no other, and runtimes with nothing to do cost nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from kymatui.composition.operator import OperatorOptions
+from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.cluster.ports import PatchKind
+from kymatui.engine.controllers.runtime.circuit_breaker import CircuitState
+from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from tests.engine.places import eventually
+from tests.integration.operators import HOME, KYMA, ControlPlane, running_operator, silent_server
+from tests.sandboxes.starting import ready_sandbox
+
+pytestmark = pytest.mark.xdist_group("many-runtimes")
+HANGING = 12
+SELDOM = {name: RequeueIntervals.every(3600.0) for name in ("kyma", "mandatory", "manifest", "watcher")}
+
+
+@pytest.fixture
+def plane() -> Iterator[ControlPlane]:
+    with ready_sandbox("kcp", "skr") as sandbox:
+        yield ControlPlane(sandbox.kubeconfig)
+
+
+def ready(plane: ControlPlane, kyma: str) -> bool:
+    return plane.status(kyma).get("state") == "Ready"
+
+
+def test_a_runtime_with_nothing_to_do_costs_no_request_and_no_connection(plane: ControlPlane) -> None:
+    plane.access("good")
+    plane.put("good")
+    with running_operator(plane, OperatorOptions(intervals=SELDOM, workers=2)) as operator:
+        eventually(lambda: ready(plane, "good"), f"it is ready: {operator.told}")
+        settled = time.monotonic() + 60
+        counts = [-1, -2]
+        while counts[-1] != counts[-2]:  # what follows its own last write
+            assert time.monotonic() < settled
+            time.sleep(2)
+            counts.append(len(operator.finished))
+        for faults in plane.faults.values():
+            faults.requests(forget=True)
+        time.sleep(8)
+        asked = [
+            f"{name} {one['method']} {one['path']}"
+            for name, faults in plane.faults.items()
+            for one in faults.requests()["requests"]
+            if one["agent"].startswith("kymatui") and not one["watch"]
+        ]
+        assert [line for line in asked if "/leases/" not in line] == []
+        assert asked, "the operator keeps its Lease"
+        used = [one.client.transport for clients in operator.context.clients for _, one in clients._clusters.values()]
+        for transport in used:
+            transport.used -= 3600.0
+        eventually(lambda: all(one._pool is None for one in used), "idle connections are closed", 30)
+        patch = {"spec": {"channel": "fast"}}
+        before = len(operator.finished)
+        plane.skr.patch(ObjectRef(KYMA, "kyma-system", "default"), patch, PatchKind.MERGE)
+        eventually(lambda: len(operator.finished) > before, "and the watch of the runtime's Kyma is still there", 30)
+
+
+def test_runtimes_that_hang_hold_back_no_other(plane: ControlPlane) -> None:
+    names = [f"hanging-{number}" for number in range(HANGING)]
+    with silent_server() as server:
+        for name in names:
+            plane.access(name, server)
+            plane.put(name)
+        plane.access("good")
+        options = OperatorOptions(intervals={"kyma": RequeueIntervals.every(1.0)}, workers=2)
+        with running_operator(plane, options) as operator:
+            eventually(lambda: len(operator.circuits) >= 2, "workers are held", 60)
+            plane.put("good")
+            eventually(lambda: ready(plane, "good"), f"it does not wait for the others: {operator.told[-3:]}", 40)
+            eventually(lambda: len(operator.circuits) == HANGING, "all circuits open", 120)
+            assert all(states[0] is CircuitState.OPEN for states in operator.circuits.values())
+            assert f"{HOME}/good" not in operator.circuits
+            words = {plane.operation(name) for name in names}
+            assert words == {"skr client context not found"}, "as the real one says it"
+            versions = versions_of(plane, names)
+            before = len(operator.finished)
+            eventually(lambda: len(operator.finished) > before + 4 * HANGING, "they are tried again", 60)
+            assert versions_of(plane, names) == versions, "a runtime that stays silent costs the control plane no write"
+
+
+def versions_of(plane: ControlPlane, names: list[str]) -> list[str]:
+    found = (plane.kcp.get(ObjectRef(KYMA, HOME, name)) or {} for name in names)
+    return [one["metadata"]["resourceVersion"] for one in found]
+
+
+def test_a_runtime_that_answers_again_is_worked_on_again(plane: ControlPlane) -> None:
+    with silent_server() as server:
+        plane.access("one", server)
+        plane.put("one")
+        options = OperatorOptions(intervals={"kyma": RequeueIntervals.every(1.0)}, workers=2)
+        with running_operator(plane, options) as operator:
+            eventually(lambda: f"{HOME}/one" in operator.circuits, "the circuit opens", 60)
+            plane.access("one")
+            eventually(lambda: ready(plane, "one"), f"another kubeconfig is tried at once: {operator.told[-3:]}", 60)
+            assert operator.circuits[f"{HOME}/one"][-1] is CircuitState.CLOSED
+            plane.faults["skr"].send("drop", {"count": 5})
+            eventually(lambda: operator.circuits[f"{HOME}/one"][-1] is not CircuitState.CLOSED, "it opens again", 60)
+            eventually(lambda: operator.circuits[f"{HOME}/one"][-1] is CircuitState.CLOSED, "a probe closes it", 60)
+            eventually(lambda: ready(plane, "one"), f"{operator.told[-3:]}", 60)
