@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -34,15 +34,18 @@ from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
 from kymatui.engine.controllers.manifest.controller import RESYNC, ManifestController
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
+from kymatui.engine.controllers.monitoring.event_writer import EventWriter
 from kymatui.engine.controllers.runtime.controller import OperatorController
 from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports, GroupService
 from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
 from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager, require_own_kymas
+from kymatui.engine.controllers.runtime.reconcile_reports import Reconciliation
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.engine.controllers.runtime.workers import WORKERS
 from kymatui.engine.controllers.watcher.runtime_webhook import RuntimeWebhook
 from kymatui.engine.controllers.watcher.watcher_controller import WatcherController
+from kymatui.engine.jobs.identity import own_identity
 from kymatui.errors import ConfigurationError
 
 CONTROL_PLANE_NAMESPACE: Final = "kcp-system"
@@ -98,6 +101,7 @@ class OperatorContext:
     components: Components
     templates: CatalogCache
     reports: GroupReports
+    events: EventWriter
     guards: RuntimeGuards = field(default_factory=RuntimeGuards)
     clients: list[SecretRuntimes] = field(default_factory=list)
 
@@ -135,6 +139,7 @@ def _kyma_context(context: OperatorContext, controller: str) -> KymaContext:
         single=options.single_cluster,
         intervals=options.intervals_of(controller),
         watches=watches,
+        events=context.events.record,
     )
 
 
@@ -177,11 +182,13 @@ def operator_context(
     fetch = fetch.with_registry(options.registry)
     guards = RuntimeGuards(options.rate)
     site = manifest_controller_context(session, fetch, folder=options.folder, guards=guards)
+    events = EventWriter(site.home, site.clock, own_identity())
+    site = replace(site, events=events.record)
     templates = CatalogCache(site.home, options.kyma_namespace)
     assert isinstance(site.home, KubeCluster)
     site.home.client.transport.guard = RateGuard(options.rate)
     components = ComponentCache(open_registries(fetch), fetch.registry)
-    return OperatorContext(options, site, components, templates, reports, guards)
+    return OperatorContext(options, site, components, templates, reports, events, guards)
 
 
 class IdleConnections:
@@ -211,9 +218,20 @@ def operator_group(
     options, site = context.options, context.site
     names = [name for name in CONTROLLERS if name in (options.controllers or CONTROLLERS)]
     chosen = [one for name in names for one in CONTROLLERS[name](context)]
-    services = [*services, IdleConnections(context)]
+    reports = context.reports
+
+    def finished(one: Reconciliation) -> None:
+        reports.finished(one)
+        context.events.finished(one)
+
+    services = [context.events, *services, IdleConnections(context)]
     return ControllerGroup(
-        site.home, site.clock, [*chosen, *more], context.reports, limits=site.limits, services=services
+        site.home,
+        site.clock,
+        [*chosen, *more],
+        replace(reports, finished=finished),
+        limits=site.limits,
+        services=services,
     )
 
 

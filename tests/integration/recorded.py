@@ -70,6 +70,12 @@ class RecordedPair:
         finally:
             self.operator.stop()
 
+    def events(self) -> list[dict[str, Any]]:
+        """Return the Events of the control plane about Kymas and Manifests."""
+        _, answer = self.player.kcp.call("GET", f"/api/v1/namespaces/{HOME}/events")
+        found: list[dict[str, Any]] = answer["items"]
+        return [one for one in found if one["involvedObject"]["kind"] in ("Kyma", "Manifest")]
+
     def _play(self, step: dict[str, Any]) -> None:
         """Do a step's actions; wait until both clusters are in the recorded state, in the recorded order."""
         events = self.replay.Events([self.player.kcp, self.player.skr]) if step.get("before") else None

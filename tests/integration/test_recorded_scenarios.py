@@ -50,3 +50,26 @@ def test_both_clusters_end_as_the_real_one_left_them(
     said = pair.log.read_text()
     assert "Traceback" not in said
     assert "forbid" not in said.lower(), "it needs no permission that is not printed"
+
+
+def test_what_it_does_is_written_as_events_of_kyma_and_manifest(
+    pair: RecordedPair, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("disable", "access-missing", "kyma-deletion"):
+        pair.play(name)
+    found = {(one["involvedObject"]["kind"], one["type"], one["reason"]) for one in pair.events()}
+    assert {
+        ("Kyma", "Normal", "RemoteInstallation"),
+        ("Kyma", "Normal", "ModuleInstall"),
+        ("Kyma", "Normal", "ModuleReady"),
+        ("Kyma", "Normal", "ModuleDeleted"),
+        ("Kyma", "Normal", "Ready"),
+        ("Kyma", "Warning", "Error"),
+        ("Kyma", "Normal", "SetKcpKymaStateDeleting"),
+        ("Kyma", "Normal", "DeleteSkrKyma"),
+        ("Kyma", "Normal", "DropKymaFinalizer"),
+        ("Manifest", "Normal", "Ready"),
+        ("Manifest", "Warning", "ReconcileFailed"),
+    } <= found
+    assert {one["source"]["component"] for one in pair.events()} == {"kymatui-operator"}

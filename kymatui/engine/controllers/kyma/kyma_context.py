@@ -10,6 +10,7 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.domain.kyma.maintenance_windows import ControllerSettings
 from kymatui.engine.cluster.ports import Clock, Cluster
 from kymatui.engine.controllers.catalog.catalog_cache import CatalogCache
+from kymatui.engine.controllers.monitoring.event_writer import Record, no_events
 from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache
@@ -39,6 +40,7 @@ class KymaContext:
     catalog    copies the catalog to runtimes; None: control plane and runtime are one cluster, or nothing copies it
     webhook    sets the watcher up on runtimes; None: nothing does
     single     whether control plane and runtime are one cluster
+    events     records Events about Kymas
     """
 
     home: Cluster
@@ -54,3 +56,4 @@ class KymaContext:
     single: bool = False
     intervals: RequeueIntervals = field(default_factory=RequeueIntervals)
     watches: DependencyWatches = field(default_factory=DependencyWatches)
+    events: Record = no_events

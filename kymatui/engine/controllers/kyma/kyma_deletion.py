@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 from kymatui.domain.kubernetes.object_meta import OPERATOR
@@ -12,13 +13,20 @@ from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.states import State
 from kymatui.engine.cluster.ports import Cluster
 from kymatui.engine.controllers.kyma.kyma_context import KYMA_FINALIZER, KymaContext
+from kymatui.engine.controllers.kyma.kyma_events import success
 from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites, set_finalizers
 from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA, RuntimeKyma
-from kymatui.errors import NotFoundError
+from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent
+from kymatui.errors import CancelledError, ConflictError, KymatuiError, NotFoundError
 
 _CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
-_CATALOG_CRDS: Final = ("moduletemplates", "modulereleasemetas")
+_RUNTIME_STEPS: Final = (
+    ("DeleteSkrModuleTemplateCrd", ObjectRef(_CRD, "", f"moduletemplates.{OPERATOR}")),
+    ("DeleteSkrModuleReleaseMetaCrd", ObjectRef(_CRD, "", f"modulereleasemetas.{OPERATOR}")),
+    ("DeleteSkrKyma", RUNTIME_KYMA),
+    ("DeleteSkrKymaCrd", ObjectRef(_CRD, "", f"kymas.{OPERATOR}")),
+)
 _WAITING: Final = "waiting for modules to be deleted"
 
 Step = Callable[[], bool]
@@ -34,26 +42,39 @@ class KymaDeletion:
         self._runtime = runtime
         self._cancel = cancel
         self._writes = ManifestWrites(context.home, cancel)
-        self._status = KymaStatusDraft(kyma, context.clock.now(), webhook=context.webhook is not None)
+        self._status = new_draft(context, kyma)
 
     def step(self) -> bool:
-        """Do the next step; return whether more may follow. Raises the errors of both clusters."""
-        return any(step() for step in self._steps())
+        """Do the next step and record it; return whether more may follow. Raises the errors of both clusters."""
+        for reason, step in self._steps():
+            try:
+                done = step()
+            except KymatuiError as error:
+                if not isinstance(error, CancelledError | ConflictError):
+                    self._record(ObjectEvent(EventType.WARNING, reason, str(error)))
+                raise
+            if done:
+                self._record(success(reason))
+                return True
+        return False
 
-    def _steps(self) -> Iterator[Step]:
-        yield self._set_deleting
+    def _record(self, event: ObjectEvent) -> None:
+        self._context.events(self._kyma.raw, event)
+
+    def _steps(self) -> Iterator[tuple[str, Step]]:
+        """Yield the steps with lifecycle-manager's names."""
+        yield "SetKcpKymaStateDeleting", self._set_deleting
         runtime = None if self._context.single else self._runtime
         if runtime is not None:
-            yield lambda: RuntimeKyma(runtime, self._cancel).set_deleting(self._status.stamp)
-        yield self._delete_manifests
-        yield self._remove_webhook
+            remote = RuntimeKyma(runtime, self._cancel)
+            yield "SetSkrKymaStateDeleting", lambda: remote.set_deleting(self._status.stamp)
+        yield "DeleteManifests", self._delete_manifests
+        yield "DeleteSkrWebhookResources", self._remove_webhook
         if runtime is not None:
-            for plural in _CATALOG_CRDS:
-                yield lambda plural=plural: self._delete(runtime, _crd(plural))  # type: ignore[misc]
-            yield lambda: self._delete(runtime, RUNTIME_KYMA)
-            yield lambda: self._delete(runtime, _crd("kymas"))
-        yield lambda: bool(self._writes.of_kyma(self._kyma))
-        yield self._release
+            for reason, ref in _RUNTIME_STEPS:
+                yield reason, partial(self._delete, runtime, ref)
+        yield "EnsureManifestDeletion", lambda: bool(self._writes.of_kyma(self._kyma))
+        yield "DropKymaFinalizer", self._release
 
     def _set_deleting(self) -> bool:
         if self._kyma.state == State.DELETING:
@@ -89,8 +110,11 @@ class KymaDeletion:
         if KYMA_FINALIZER in finalizers:
             left = [name for name in finalizers if name != KYMA_FINALIZER]
             set_finalizers(self._context.home, self._kyma.raw, left, self._cancel)
+            self._record(success("DropKymaFinalizer"))
         return False
 
 
-def _crd(plural: str) -> ObjectRef:
-    return ObjectRef(_CRD, "", f"{plural}.{OPERATOR}")
+def new_draft(context: KymaContext, kyma: Kyma) -> KymaStatusDraft:
+    """Return the status of a Kyma for one reconciliation."""
+    webhook = context.webhook is not None
+    return KymaStatusDraft(kyma, context.clock.now(), webhook=webhook, events=context.events)

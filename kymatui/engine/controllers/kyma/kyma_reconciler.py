@@ -16,11 +16,13 @@ from kymatui.domain.plans.kyma_manifest import MANAGED_BY
 from kymatui.domain.remote.restored_kyma import restored_spec
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.controllers.kyma.kyma_context import KYMA_FINALIZER, KymaContext
-from kymatui.engine.controllers.kyma.kyma_deletion import KymaDeletion
+from kymatui.engine.controllers.kyma.kyma_deletion import KymaDeletion, new_draft
+from kymatui.engine.controllers.kyma.kyma_events import METADATA_FAILURE, REMOTE_INSTALLATION, STATUS_FAILURE
 from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
 from kymatui.engine.controllers.kyma.manifest_writes import ManifestWrites
 from kymatui.engine.controllers.kyma.module_reports import ModuleReports
 from kymatui.engine.controllers.kyma.runtime_kyma import RUNTIME_KYMA, RuntimeKyma, with_runtime_spec
+from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent
 from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, is_connection_failure
 from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, UnauthorizedError
 
@@ -61,7 +63,7 @@ class KymaReconciler:
         access = self._access(kyma, cancel)
         if kyma.meta.deleting and access.error is None:
             return self._delete(kyma, access.cluster, cancel)
-        status = KymaStatusDraft(kyma, self._context.clock.now(), webhook=self._context.webhook is not None)
+        status = new_draft(self._context, kyma)
         if access.cluster is None:
             return self._without_access(kyma, status, access.error)
         return KymaPass(self._context, self._reports, kyma, access.cluster, status, cancel).run()
@@ -89,7 +91,7 @@ class KymaReconciler:
         """Report that the runtime cannot be reached; the particular reason is on the Manifests."""
         status.fail_modules(_NO_ACCESS)
         status.say(State.ERROR, _NO_ACCESS)
-        status.write(self._context.home)
+        status.write(self._context.home, failed=error is not None)
         if error is not None:
             raise error
         return self._context.intervals.error
@@ -111,7 +113,7 @@ class KymaPass:
         self._reports = reports
         self._kyma = kyma
         self._runtime = runtime
-        self._remote = RuntimeKyma(runtime, cancel)
+        self._remote = RuntimeKyma(runtime, cancel, lambda: context.events(kyma.raw, REMOTE_INSTALLATION))
         self._status = status
         self._cancel = cancel
 
@@ -152,7 +154,7 @@ class KymaPass:
         if isinstance(error, CancelledError):
             raise error
         self._status.say(State.ERROR, f"{words}: {error}" if words else str(error))
-        self._status.write(self._context.home)
+        self._status.write(self._context.home, failed=True)
         raise error
 
     def _reach_runtime(self) -> None:
@@ -255,12 +257,16 @@ class KymaPass:
     def _mirror(self) -> None:
         if self._context.single:
             return
+        reason = METADATA_FAILURE
         try:
             live = self._remote.fetch(lambda: self._kyma.raw.get("spec") or {})
-            self._remote.mirror(self._kyma, self._status.document(), live)
+            self._remote.mirror_metadata(self._kyma, live)
+            reason = STATUS_FAILURE
+            self._remote.mirror_status(self._status.document(), live)
         except ConflictError:
             raise
         except KymatuiError as error:
+            self._context.events(self._kyma.raw, ObjectEvent(EventType.WARNING, reason, str(error)))
             self._fail(error, "could not synchronize remote kyma status")
 
 

@@ -11,6 +11,8 @@ from kymatui.domain.kyma.kyma_conditions import KymaCondition, kyma_conditions
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
+from kymatui.engine.controllers.kyma.kyma_events import status_events
+from kymatui.engine.controllers.monitoring.event_writer import Record, no_events
 
 Json = dict[str, Any]
 _LONGEST = 32_000
@@ -19,10 +21,11 @@ _LONGEST = 32_000
 class KymaStatusDraft:
     """A status that is changed in memory and written where it differs; all conditions begin as Unknown."""
 
-    def __init__(self, kyma: Kyma, now: float, *, webhook: bool) -> None:
+    def __init__(self, kyma: Kyma, now: float, *, webhook: bool, events: Record = no_events) -> None:
         raw = kyma.raw.get("status")
         self._before: Mapping[str, Any] = raw if isinstance(raw, Mapping) else {}
         self._kyma = kyma
+        self._events, self._told = events, self._before
         self.stamp = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self.state = kyma.state
         self.active_channel = kyma.active_channel
@@ -89,8 +92,8 @@ class KymaStatusDraft:
             made["activeChannel"] = self.active_channel
         return made
 
-    def write(self, home: Cluster) -> None:
-        """Write what differs to the control plane's Kyma."""
+    def write(self, home: Cluster, *, failed: bool = False) -> None:
+        """Write what differs to the control plane's Kyma, and record it; `failed`: an error is raised afterwards."""
         made = self.document()
         changed = {
             key: value for key, value in made.items() if self._before.get(key, [] if value == [] else None) != value
@@ -103,3 +106,6 @@ class KymaStatusDraft:
                 manager=OPERATOR_FIELD_MANAGER,
                 subresource="status",
             )
+            for event in status_events(self._told, made, failed=failed):
+                self._events(self._kyma.raw, event)
+            self._told = made

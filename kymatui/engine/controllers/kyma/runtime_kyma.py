@@ -29,9 +29,11 @@ _NAMESPACE_LABELS: Final = {
 class RuntimeKyma:
     """The runtime's Kyma of one control plane's Kyma, in one reconciliation."""
 
-    def __init__(self, runtime: Cluster, cancel: threading.Event) -> None:
+    def __init__(self, runtime: Cluster, cancel: threading.Event, created: Callable[[], None] = lambda: None) -> None:
+        """`created` is called after the creation of the runtime's Kyma."""
         self._runtime = runtime
         self._cancel = cancel
+        self._created = created
 
     def ensure_namespace(self) -> None:
         """Create the namespace kyma-system with its labels, or restore them."""
@@ -56,10 +58,12 @@ class RuntimeKyma:
             "metadata": {"name": KYMA_NAME, "namespace": KYMA_NAMESPACE},
             "spec": spec(),
         }
-        return self._runtime.create(body, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
+        made = self._runtime.create(body, manager=OPERATOR_FIELD_MANAGER, cancel=self._cancel)
+        self._created()
+        return made
 
-    def mirror(self, kyma: Kyma, status: Mapping[str, Any], live: Mapping[str, Any]) -> None:
-        """Copy labels, owner and status to the runtime's Kyma; one that is being deleted stays as it is."""
+    def mirror_metadata(self, kyma: Kyma, live: Mapping[str, Any]) -> None:
+        """Copy labels and owner to the runtime's Kyma; one that is being deleted stays as it is."""
         metadata = live.get("metadata") or {}
         if metadata.get("deletionTimestamp"):
             return
@@ -68,6 +72,11 @@ class RuntimeKyma:
         owner = {ANNOTATION_OWNED_BY: f"{kyma.meta.namespace}/{kyma.meta.name}"}
         if not (_has(metadata.get("labels"), labels) and _has(metadata.get("annotations"), owner)):
             self._patch({"metadata": {"labels": labels, "annotations": owner}})
+
+    def mirror_status(self, status: Mapping[str, Any], live: Mapping[str, Any]) -> None:
+        """Copy the status to the runtime's Kyma; one that is being deleted stays as it is."""
+        if (live.get("metadata") or {}).get("deletionTimestamp"):
+            return
         modules = [runtime_entry(entry, KYMA_NAMESPACE) for entry in status.get("modules") or []]
         self.write_status(live, {**status, "modules": modules})
 

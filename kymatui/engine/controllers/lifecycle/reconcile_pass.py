@@ -14,6 +14,7 @@ from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchK
 from kymatui.engine.controllers.lifecycle.module_status import ModuleStatus
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
 from kymatui.engine.controllers.manifest.reconcile_context import FINALIZER, ReconcileContext
+from kymatui.engine.controllers.monitoring.event_correlation import state_event
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, RuntimeCache, is_connection_failure
 from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, NotFoundError
@@ -74,9 +75,14 @@ class ReconcilePass:
         self.write_status()
         return False
 
-    def write_status(self) -> None:
-        if self.status.differs:
-            self.patch(self.status.patch(), "status")
+    def write_status(self, *, failed: bool = False) -> None:
+        """Write the status and record its change; `failed`: an error is raised afterwards, with its own event."""
+        if not self.status.differs:
+            return
+        event = state_event(self.manifest.state, self.status.state, self.status.operation)
+        self.patch(self.status.patch(), "status")
+        if event is not None and not failed:
+            self.context.site.events(self.manifest.raw, event)
 
     def finish(self) -> float:
         """Write the status; return the seconds until the next reconciliation."""
@@ -90,7 +96,7 @@ class ReconcilePass:
         self.status.say(state, str(error))
         if is_connection_failure(error):
             self.context.runtimes.forget(self.kyma)
-        self.write_status()
+        self.write_status(failed=True)
         raise error
 
     def keep_finalizers(self, names: Sequence[str]) -> None:

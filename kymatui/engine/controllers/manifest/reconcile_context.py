@@ -13,6 +13,7 @@ from kymatui.domain.kubernetes.json_reader import JsonReader
 from kymatui.domain.kubernetes.object_meta import OPERATOR
 from kymatui.domain.kyma.manifests import Manifest
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Blobs, Clock, Cluster, Object
+from kymatui.engine.controllers.monitoring.event_writer import Record, no_events
 from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
 from kymatui.engine.jobs.run import Run, RunLimits, begin
 from kymatui.engine.plans.transforms import Transform
@@ -53,6 +54,7 @@ class ReconcileContext:
     watches    wakes a Manifest on changes of its dependencies
     folder      parent folder of kustomizations named by path; None: not allowed
     limits      waits of one reconciliation; short, because the next one continues
+    events      records Events about Manifests
     """
 
     home: Cluster
@@ -65,6 +67,7 @@ class ReconcileContext:
     watches: DependencyWatches = field(default_factory=DependencyWatches)
     folder: Path | None = None
     limits: RunLimits = field(default_factory=lambda: RunLimits(definitions=20.0, ready=0.0, hooks=120.0, gone=5.0))
+    events: Record = no_events
 
     def begin(self, cluster: Cluster, cancel: threading.Event) -> AbstractContextManager[Run]:
         """Start the run of one reconciliation on a cluster."""

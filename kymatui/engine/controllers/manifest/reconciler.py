@@ -33,6 +33,7 @@ from kymatui.engine.controllers.manifest.reconcile_context import (
     foreign_controller,
 )
 from kymatui.engine.controllers.manifest.uninstallation import ManifestUninstallation
+from kymatui.engine.controllers.monitoring.event_correlation import state_event
 from kymatui.engine.sources.manifest_installs import InstallFailure
 from kymatui.errors import ConfigurationError, KymatuiError, NotFoundError, RefusedError
 
@@ -217,5 +218,8 @@ class _Turn:
     def _say(self, finding: ReconcileResult, again: float | None) -> float | None:
         status = new_status(self._manifest, finding, self._site.clock.now())
         if status is not None:
+            event = state_event(self._manifest.state, status["state"], finding.message)
             self._patch({"status": status}, "status")
+            if event is not None:
+                self._site.events(self._manifest.raw, event)
         return again

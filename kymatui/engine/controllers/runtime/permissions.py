@@ -55,8 +55,9 @@ GROUP_PERMISSIONS: Final = (
     ),
     Permission("coordination.k8s.io", ("leases",), ("get",), PermissionScope.HOME),
     Permission("apps", ("deployments",), ("list",), PermissionScope.HOME),
+    Permission("", ("events",), ("create", "patch"), PermissionScope.HOME),
 )
-"""The Lease of the operator, and what shows whether a lifecycle-manager works there."""
+"""The Lease of the operator, what shows whether a lifecycle-manager works there, and its Events."""
 
 CONTROLLER_PERMISSIONS: Final[Mapping[str, tuple[Permission, ...]]] = {
     "kyma": (
