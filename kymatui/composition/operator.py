@@ -24,10 +24,12 @@ from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.engine.cluster.request_rate import RequestRate
 from kymatui.engine.controllers.catalog.catalog_cache import CatalogCache
 from kymatui.engine.controllers.catalog.runtime_catalog import RuntimeCatalog
+from kymatui.engine.controllers.kyma.crd_patterns import CrdPattern
 from kymatui.engine.controllers.kyma.kyma_context import Components, KymaContext
 from kymatui.engine.controllers.kyma.kyma_controller import KymaController
 from kymatui.engine.controllers.kyma.mandatory_installation import MandatoryInstallation
 from kymatui.engine.controllers.kyma.mandatory_removal import MandatoryRemoval
+from kymatui.engine.controllers.kyma.purge_controller import PurgeController, PurgeTerms
 from kymatui.engine.controllers.lifecycle.all_manifests import AllManifestsController
 from kymatui.engine.controllers.lifecycle.module_reconciler import ModuleReconciler
 from kymatui.engine.controllers.lifecycle.reconcile_pass import ModuleContext
@@ -35,6 +37,8 @@ from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRender
 from kymatui.engine.controllers.manifest.controller import RESYNC, ManifestController
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
 from kymatui.engine.controllers.monitoring.event_writer import EventWriter
+from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
+from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
 from kymatui.engine.controllers.runtime.controller import OperatorController
 from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports, GroupService
 from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
@@ -46,7 +50,7 @@ from kymatui.engine.controllers.runtime.workers import WORKERS
 from kymatui.engine.controllers.watcher.runtime_webhook import RuntimeWebhook
 from kymatui.engine.controllers.watcher.watcher_controller import WatcherController
 from kymatui.engine.jobs.identity import own_identity
-from kymatui.errors import ConfigurationError
+from kymatui.errors import ConfigurationError, UsageError
 
 CONTROL_PLANE_NAMESPACE: Final = "kcp-system"
 
@@ -66,6 +70,7 @@ class OperatorOptions:
     folder          folder of kustomizations that Manifests may name by path
     agent           the watcher's agent on runtimes; None: none is installed
     rate            requests to the control plane, and to each runtime
+    purge           when runtimes of Kymas in deletion are purged; None: never
     """
 
     controllers: tuple[str, ...] = ()
@@ -80,6 +85,7 @@ class OperatorOptions:
     folder: Path | None = None
     agent: AgentOptions | None = None
     rate: RequestRate = field(default_factory=RequestRate)
+    purge: PurgeTerms | None = None
 
     @property
     def kyma_namespace(self) -> str:
@@ -212,10 +218,16 @@ class IdleConnections:
 
 
 def operator_group(
-    context: OperatorContext, *more: OperatorController, services: Sequence[GroupService] = ()
+    context: OperatorContext,
+    *more: OperatorController,
+    services: Sequence[GroupService] = (),
+    registry: MetricRegistry | None = None,
 ) -> ControllerGroup:
     """Return the chosen controllers and `more`, ready to run."""
     options, site = context.options, context.site
+    if options.purge is not None:
+        metrics = registry or MetricRegistry(METRICS)
+        more = (*more, PurgeController(_kyma_context(context, "kyma"), options.purge, metrics))
     names = [name for name in CONTROLLERS if name in (options.controllers or CONTROLLERS)]
     chosen = [one for name in names for one in CONTROLLERS[name](context)]
     reports = context.reports
@@ -242,6 +254,19 @@ def refuse_lifecycle_manager(context: OperatorContext) -> None:
     require_no_lifecycle_manager(site.home, namespaces, site.clock.now(), threading.Event())
     if context.options.single_cluster:
         require_own_kymas(site.home, context.options.kyma_namespace, threading.Event())
+
+
+def purge_terms(grace: float, exceptions: str, controllers: Sequence[str], *, single: bool) -> PurgeTerms | None:
+    """Return when to purge, None for never; `grace` is in seconds. Raise UsageError for what cannot be meant."""
+    if grace <= 0:
+        if exceptions:
+            raise UsageError("--skip-finalizer-purging-for needs --purge-grace", hint="e.g. --purge-grace 5m")
+        return None
+    if single:
+        raise UsageError("--purge-grace would remove the finalizers of a single cluster's own objects")
+    if controllers and "kyma" not in controllers:
+        raise UsageError("--purge-grace needs the controller kyma, which deletes Kymas")
+    return PurgeTerms(grace, CrdPattern.parse(exceptions))
 
 
 def read_windows(path: Path) -> WindowPolicy:

@@ -51,10 +51,17 @@ def rendered(**values: Any) -> dict[tuple[str, str, str], Json]:
                 "listenerGateways": ["10.1.0.0/16", "10.2.0.7/32"],
                 "registry": "https://r.example/m",
                 "restrictedModules": ["a", "b"],
+                "purgeGrace": "5m",
+                "skipFinalizerPurgingFor": ["things.example.org", "*.helm.cattle.io"],
             },
             {
                 "gateways": "10.1.0.0/16,10.2.0.7/32",
-                "arguments": ["--registry=https://r.example/m", "--restricted-modules=a,b"],
+                "arguments": [
+                    "--registry=https://r.example/m",
+                    "--restricted-modules=a,b",
+                    "--purge-grace=5m",
+                    "--skip-finalizer-purging-for=things.example.org,*.helm.cattle.io",
+                ],
             },
         ),
         ({"watcher": {"image": "a:1", "address": "l.example:443"}}, {"agent": AgentOptions("a:1", "l.example:443")}),

@@ -128,6 +128,10 @@ def test_an_upgrade_changes_what_is_given_and_keeps_the_rest(
     assert main(["operator", "upgrade", "--yes"]) == 0
     assert "no changes" in capsys.readouterr().out
     assert main(["operator", "upgrade", "--image", "two words", "--yes"]) == 64
+    assert main(["operator", "upgrade", "--purge-grace", "5m", "--yes"]) == 0
+    assert main(["operator", "upgrade", "--skip-finalizer-purging-for", "*.example.org", "--yes"]) == 0
+    purging = ["--purge-grace=300s", "--skip-finalizer-purging-for=*.example.org"]
+    assert container(cluster)["args"] == [*after["args"], *purging]
 
 
 def test_monitoring_needs_its_crds(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> None:

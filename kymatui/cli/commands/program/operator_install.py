@@ -13,6 +13,7 @@ from kymatui.actions.operator.install import CRDS_NAME
 from kymatui.cli.commands.modules.delete import delete_modules
 from kymatui.cli.commands.modules.install_run import carry_out_installs
 from kymatui.cli.commands.program.operator_manifests import configure_deployment, deployment_options, require_image
+from kymatui.cli.durations import read_duration
 from kymatui.cli.options.direct_install import CommandContext, add_running, open_context
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import say
@@ -81,9 +82,6 @@ def upgrade_operator(args: argparse.Namespace) -> int:
 def _changed_options(args: argparse.Namespace, known: DeploymentOptions) -> DeploymentOptions:
     """Return the installed options with those of the command line instead."""
     given = {name.partition("=")[0]: name for name in known.arguments}
-    for option, value in (("--registry", args.registry), ("--restricted-modules", args.restricted_modules)):
-        if value:
-            given[option] = f"{option}={value}"
     agent = known.agent
     args = argparse.Namespace(**vars(args))
     args.image, args.namespace = args.image or known.image, known.namespace
@@ -95,7 +93,11 @@ def _changed_options(args: argparse.Namespace, known: DeploymentOptions) -> Depl
     args.watcher_address = args.watcher_address or (agent.address if agent is not None else "")
     args.service_monitor = args.service_monitor or known.monitor
     args.prometheus_rule = args.prometheus_rule or known.alerts
-    return replace(deployment_options(args), arguments=tuple(given.values()))
+    if args.skip_finalizer_purging_for and not args.purge_grace and "--purge-grace" in given:
+        args.purge_grace = read_duration(given["--purge-grace"].partition("=")[2])
+    made = deployment_options(args)
+    given |= {name.partition("=")[0]: name for name in made.arguments}
+    return replace(made, arguments=tuple(given.values()))
 
 
 def _carry_out(place: CommandContext, verb: str, options: DeploymentOptions) -> int:

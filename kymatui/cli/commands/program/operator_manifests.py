@@ -11,8 +11,9 @@ from typing import Any
 import yaml
 
 from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
+from kymatui.cli.durations import read_duration
 from kymatui.cli.output.printing import say
-from kymatui.composition.operator import CONTROLLERS, OperatorOptions
+from kymatui.composition.operator import CONTROLLERS, OperatorOptions, purge_terms
 from kymatui.composition.operator_crds import kyma_crds
 from kymatui.composition.operator_ports import agent_options, read_networks
 from kymatui.errors import UnknownNameError, UsageError
@@ -58,6 +59,7 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
         default=argparse.SUPPRESS,
         help="the control plane is also the only runtime; grants cluster-admin",
     )
+    configure_purge(parser, shared=True)
     parser.add_argument(
         "--service-monitor", action="store_true", help="add a ServiceMonitor, with which a Prometheus Operator scrapes"
     )
@@ -65,6 +67,24 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
         "--prometheus-rule",
         action="store_true",
         help="add a PrometheusRule: operator down, Kymas in Error, …",
+    )
+
+
+def configure_purge(parser: argparse.ArgumentParser, *, shared: bool = False) -> None:
+    """Add the options of the purge; `shared` ones have the defaults of `operator` itself."""
+    parser.add_argument(
+        "--purge-grace",
+        type=read_duration,
+        default=argparse.SUPPRESS if shared else 0.0,
+        metavar="DURATION",
+        help="after this time in deletion, finalizers of all custom resources in a Kyma's runtime are removed, so that "
+        "they no longer block the deletion (default: never)",
+    )
+    parser.add_argument(
+        "--skip-finalizer-purging-for",
+        default=argparse.SUPPRESS if shared else "",
+        metavar="CRDS",
+        help="CRDs whose objects keep their finalizers: PLURAL.GROUP or *.GROUP, separated by commas",
     )
 
 
@@ -129,7 +149,13 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
         if name not in CONTROLLERS:
             raise UnknownNameError.near("controller", name, CONTROLLERS, hint=f"valid: {', '.join(CONTROLLERS)}")
     gateways = ",".join(str(one) for one in read_networks(args.listener_gateways))
-    more = {"--registry": args.registry, "--restricted-modules": args.restricted_modules}
+    purge_terms(args.purge_grace, args.skip_finalizer_purging_for, names, single=args.single_cluster)
+    more = {
+        "--registry": args.registry,
+        "--restricted-modules": args.restricted_modules,
+        "--purge-grace": f"{args.purge_grace:g}s" if args.purge_grace else "",
+        "--skip-finalizer-purging-for": args.skip_finalizer_purging_for,
+    }
     return DeploymentOptions(
         image=args.image,
         namespace=OperatorOptions(namespace=args.namespace or "", single_cluster=args.single_cluster).kyma_namespace,

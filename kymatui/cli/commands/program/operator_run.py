@@ -22,6 +22,7 @@ from kymatui.cli.commands.program.operator_install import (
 from kymatui.cli.commands.program.operator_manifests import (
     configure_crds,
     configure_manifests,
+    configure_purge,
     print_crds,
     print_manifests,
 )
@@ -37,6 +38,7 @@ from kymatui.composition.operator import (
     OperatorOptions,
     operator_context,
     operator_group,
+    purge_terms,
     read_windows,
     refuse_lifecycle_manager,
 )
@@ -121,7 +123,7 @@ class OperatorCommand:
             more = [StateMetrics(context.site.home, options.kyma_namespace, registry)] if port else []
             if port:
                 log.head(f"kymatui: metrics and probes on port {port}")
-            group = operator_group(context, *more, services=services)
+            group = operator_group(context, *more, services=services, registry=registry)
             registry.read_from(
                 WORKQUEUE_DEPTH, lambda: {(name, name): float(count) for name, count in group.waiting().items()}
             )
@@ -196,6 +198,7 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
         default=str(LogFormat.TEXT),
         help="format of the log on standard error; json has object and reconcile id (default: text)",
     )
+    configure_purge(parser)
     _configure_listener(parser)
     configure_fetching(parser)
     group = parser.add_argument_group("intervals")
@@ -261,6 +264,7 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
         resync=args.resync,
         folder=folder,
         agent=agent_options(args.watcher_image, args.watcher_address),
+        purge=purge_terms(args.purge_grace, args.skip_finalizer_purging_for, names, single=args.single_cluster),
         rate=RequestRate(args.k8s_client_qps, args.k8s_client_burst),
     )
 

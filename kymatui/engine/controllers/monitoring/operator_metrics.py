@@ -50,6 +50,11 @@ RECONCILE_TIME: Final = Metric(
 WORKQUEUE_DEPTH: Final = Metric(
     "workqueue_depth", "Objects that wait for a worker, by controller", GAUGE, ("controller", "name")
 )
+PURGE_TIME: Final = Metric("lifecycle_mgr_purgectrl_time", "Duration of the last purge in seconds", GAUGE)
+PURGE_REQUESTS: Final = Metric("lifecycle_mgr_purgectrl_requests_total", "Purges of runtimes", COUNTER)
+PURGE_ERROR: Final = Metric(
+    "lifecycle_mgr_purgectrl_error", "Failed purges", GAUGE, (_KYMA, _SHOOT, _INSTANCE, "err_reason")
+)
 LISTENER_REQUESTS: Final = Metric("watcher_listener_requests_total", "Events received", COUNTER, _LISTENER)
 LISTENER_ERRORS: Final = Metric("watcher_listener_request_errors_total", "Events refused", COUNTER, _LISTENER)
 LISTENER_DURATION: Final = Metric(
@@ -75,6 +80,7 @@ METRICS: Final = (
     KYMA_STATE, MODULE_STATE, MANDATORY_MODULES, MANDATORY_STATE, REQUEUES, WINDOWS_READ, SLOW_MANIFEST,
     RECONCILE_TOTAL, RECONCILE_ERRORS, RECONCILE_TIME, WORKQUEUE_DEPTH, LISTENER_REQUESTS, LISTENER_ERRORS,
     LISTENER_DURATION, LISTENER_INFLIGHT, LISTENER_OVERSIZED, LISTENER_UNVERIFIED, CIRCUIT_STATE,
+    PURGE_TIME, PURGE_REQUESTS, PURGE_ERROR,
 )  # fmt: skip
 _SLOW: Final = 60.0
 _DONE: Final = {"Kyma": "processing_kyma_state", "Manifest": "manifest_reconcile_finished"}

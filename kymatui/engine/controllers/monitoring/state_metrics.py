@@ -73,7 +73,7 @@ class StateMetrics:
             return _MANDATORY_INTERVAL
         raw = self._home.get(ref, cancel=cancel)
         kyma = read_kyma(raw) if raw is not None else None
-        marks = _marks(kyma) if isinstance(kyma, Kyma) else None
+        marks = series_marks(kyma) if isinstance(kyma, Kyma) else None
         own: dict[Labels, float] = {}
         modules: dict[Labels, float] = {}
         if isinstance(kyma, Kyma) and marks is not None:
@@ -106,7 +106,7 @@ def _owner(manifest: Manifest) -> tuple[str, str]:
     return labels.get(LABEL_MODULE_NAME, ""), labels.get(LABEL_KYMA_NAME, "")
 
 
-def _marks(kyma: Kyma) -> tuple[str, str] | None:
+def series_marks(kyma: Kyma) -> tuple[str, str] | None:
     """Return the labels shoot and instance_id, None if one is unknown."""
     shoot, instance = shoot_name(kyma), kyma.meta.labels.get(_INSTANCE, "")
     return (shoot, instance) if shoot and instance else None

@@ -1,0 +1,160 @@
+"""The purge of runtimes whose Kymas are not deleted in time: finalizers of all custom resources are removed.
+
+As in lifecycle-manager before 1.21: a runtime that is deprovisioned must not wait for module managers that no longer
+work. What the finalizers protect outside of the cluster stays behind.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kubernetes.object_meta import OPERATOR, MalformedObject, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kubernetes.terminal_text import format_count
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.plans.accepted_objects import summarize_names
+from kymatui.engine.cluster.concurrency import WIDTH, run_for_each
+from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, Object, PatchKind
+from kymatui.engine.controllers.kyma.crd_patterns import CrdPattern
+from kymatui.engine.controllers.kyma.kyma_context import KYMA, KymaContext
+from kymatui.engine.controllers.kyma.manifest_writes import set_finalizers
+from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent
+from kymatui.engine.controllers.monitoring.metric_registry import Labels, MetricRegistry
+from kymatui.engine.controllers.monitoring.operator_metrics import PURGE_ERROR, PURGE_REQUESTS, PURGE_TIME
+from kymatui.engine.controllers.monitoring.state_metrics import series_marks
+from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
+from kymatui.engine.controllers.runtime.runtime_cache import is_connection_failure
+from kymatui.errors import CancelledError, ConflictError, KymatuiError, NotFoundError
+
+PURGE_FINALIZER: Final = f"{OPERATOR}/purge-finalizer"
+"""The finalizer that lifecycle-manager before 1.21 gave each Kyma; a purge removes it."""
+CLEANUP_ERROR: Final = "CleanupError"
+FINALIZER_ERROR: Final = "PurgeFinalizerRemovalError"
+PURGED: Final = "FinalizersPurged"
+_CRD: Final = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+_AGAIN: Final = 30.0
+"""Seconds until the next purge of a runtime whose Kyma still exists: its controllers may set finalizers again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeTerms:
+    """Seconds after a Kyma's deletion timestamp until the purge, and the CRDs whose objects keep their finalizers."""
+
+    grace: float
+    exceptions: tuple[CrdPattern, ...] = ()
+
+    def skips(self, crd: Mapping[str, Any]) -> bool:
+        """Return whether a CRD's objects are left alone; the Kyma is deleted by its own controller."""
+        return crd["metadata"]["name"] == f"kymas.{OPERATOR}" or any(one.matches(crd) for one in self.exceptions)
+
+
+class PurgeController:
+    """Implements `OperatorController` for Kymas that are being deleted."""
+
+    name = "purge"
+    workers = 2
+    resync = 3600.0
+
+    def __init__(self, context: KymaContext, terms: PurgeTerms, registry: MetricRegistry) -> None:
+        self.intervals = context.intervals
+        self._context, self._terms, self._registry = context, terms, registry
+
+    def watches(self) -> Sequence[KindWatch]:
+        return (KindWatch(KYMA, namespace=self._context.namespace, listed=True),)
+
+    def begin(self, wake: Wake) -> None:
+        """Nothing to open: only the control plane is watched."""
+
+    def end(self) -> None:
+        """Nothing to close."""
+
+    def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
+        raw = self._context.home.get(ref, cancel=cancel)
+        kyma = read_kyma(raw) if raw is not None else None
+        if raw is None or kyma is None or isinstance(kyma, MalformedObject) or kyma.meta.deleted is None:
+            self._forget(ref)
+            return None
+        left = kyma.meta.deleted + self._terms.grace - self._context.clock.now()
+        if left > 0:
+            return left + 1.0  # the timestamp has no fractions of seconds
+        return self._purge(kyma, raw, cancel)
+
+    def _forget(self, ref: ObjectRef) -> None:
+        self._context.runtimes.forget((ref.namespace, ref.name))
+        self._registry.replace(PURGE_ERROR, {}, kyma_name=ref.name)
+
+    def _purge(self, kyma: Kyma, raw: Mapping[str, Any], cancel: threading.Event) -> float | None:
+        """Purge the runtime; one without access Secret counts as deleted, so that only the finalizer is removed."""
+        runtime = self._context.runtimes.of((kyma.meta.namespace, kyma.meta.name), cancel)
+        if runtime is not None:
+            self._registry.add(PURGE_REQUESTS, 1)
+            began = time.monotonic()
+            self._clean(kyma, runtime, cancel)
+            self._registry.set(PURGE_TIME, time.monotonic() - began)
+        try:
+            if PURGE_FINALIZER in kyma.meta.finalizers:
+                names = [one for one in kyma.meta.finalizers if one != PURGE_FINALIZER]
+                set_finalizers(self._context.home, raw, names, cancel)
+        except ConflictError:
+            return self._context.intervals.soon
+        except KymatuiError:
+            self._tell_error(kyma, FINALIZER_ERROR, failed=True)
+            raise
+        self._tell_error(kyma, FINALIZER_ERROR, failed=False)
+        return _AGAIN
+
+    def _clean(self, kyma: Kyma, runtime: Cluster, cancel: threading.Event) -> None:
+        try:
+            found = self._remove_finalizers(runtime, cancel)
+        except CancelledError:
+            raise
+        except KymatuiError as error:
+            if is_connection_failure(error):
+                self._context.runtimes.forget((kyma.meta.namespace, kyma.meta.name))
+            self._tell_error(kyma, CLEANUP_ERROR, failed=True)
+            raise
+        self._tell_error(kyma, CLEANUP_ERROR, failed=False)
+        if found:
+            words = f"removed the finalizers of {format_count(len(found), 'object')} in the runtime"
+            event = ObjectEvent(EventType.WARNING, PURGED, f"{words}: {summarize_names(found)}")
+            self._context.events(kyma.raw, event)
+
+    def _remove_finalizers(self, runtime: Cluster, cancel: threading.Event) -> list[ObjectRef]:
+        """Remove all finalizers of all custom resources but the exceptions'; return the objects."""
+        done: list[ObjectRef] = []
+        for kind in self._kinds(runtime, cancel):
+            held = [one for one in runtime.list(kind, cancel=cancel) if one["metadata"].get("finalizers")]
+            removed = run_for_each(held, lambda one: _remove(runtime, one, cancel), cancel, WIDTH)
+            done += [read_ref(one) for one, was_there in zip(held, removed, strict=True) if was_there]
+        return done
+
+    def _kinds(self, runtime: Cluster, cancel: threading.Event) -> Iterator[GroupVersionKind]:
+        """Yield the kind of each CRD in its storage version."""
+        for crd in runtime.list(_CRD, cancel=cancel):
+            if self._terms.skips(crd):
+                continue
+            spec = JsonReader(crd).child("spec")
+            version = next((one.text("name") for one in spec.children("versions") if one.flag("storage")), "")
+            yield GroupVersionKind(spec.text("group"), version, spec.child("names").text("kind"))
+
+    def _tell_error(self, kyma: Kyma, reason: str, *, failed: bool) -> None:
+        marks = series_marks(kyma)
+        series: dict[Labels, float] = {}
+        if failed and marks is not None:
+            series[(kyma.meta.name, *marks, reason)] = 1.0
+        self._registry.replace(PURGE_ERROR, series, kyma_name=kyma.meta.name, err_reason=reason)
+
+
+def _remove(runtime: Cluster, live: Object, cancel: threading.Event) -> bool:
+    """Remove the finalizers of one object; return False if it is gone, or another one has its name."""
+    patch = {"metadata": {"finalizers": None, "uid": live["metadata"].get("uid")}}
+    try:
+        runtime.patch(read_ref(live), patch, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, cancel=cancel)
+    except (NotFoundError, ConflictError):
+        return False
+    return True
