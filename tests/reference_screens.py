@@ -35,12 +35,13 @@ from kymatui.ui.panes.table_pane import TablePane
 from kymatui.ui.panes.versions_pane import VersionsPane
 from kymatui.ui.presenters.catalog import catalog_columns, change_rows, context_rows, problem_rows
 from kymatui.ui.presenters.fleet import control_plane_reports, fleet_reports, runtime_comparison, runtime_rows
-from kymatui.ui.presenters.module import event_rows, object_tree, state_check_lines, version_rows
+from kymatui.ui.presenters.module import component_rows, event_rows, object_tree, state_check_lines, version_rows
 from kymatui.ui.presenters.plans import deletion_stages, job_rows
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 from kymatui.ui.screens.changes_screen import ChangesScreen
 from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
 from kymatui.ui.screens.compare_screen import CompareScreen
+from kymatui.ui.screens.component_screen import ComponentScreen, ContentScreen
 from kymatui.ui.screens.contexts_screen import ContextsScreen
 from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
 from kymatui.ui.screens.deletion_screen import DeletionScreen
@@ -78,6 +79,19 @@ CLUSTER: Final = (
         pane=CatalogPane,
     ),
     Page(ModuleScreen, "One module, on seven tabs. Every tab is live.", picture="module"),
+    Page(
+        ComponentScreen,
+        "The component of a version, as `kymatui bundle show` prints it: `enter` on a version, or `:component REF`. "
+        "It is read from the ModuleTemplate, or from the registry of the option `registry`.",
+        kind="component",
+        columns=component_rows.COLUMNS,
+        picture="component",
+    ),
+    Page(
+        ContentScreen,
+        "The files of a layer, the manifest of an image, or the descriptor of a component.",
+        kind="content",
+    ),
     Page(ObjectScreen, "One object as YAML, or described. The data of Secrets is not read.", kind="object"),
     Page(
         LogsScreen,

@@ -34,6 +34,7 @@ from tests.ui.conftest import DRAWN_ON
 from tests.ui.driving import Walk, picture, table, until
 from tests.ui.fleets import StillRuntime, fleet_app, two_sides
 from tests.ui.previews import PREVIEW
+from tests.ui.test_components import to_picture
 from tests.ui.test_fleet_snapshots import pressing as fleet_pressing
 from tests.ui.test_fleet_snapshots import source
 from tests.ui.test_flow_snapshots import StillScreen, form, showing
@@ -143,6 +144,7 @@ SCENES: dict[str, Walk] = {
     **{name: pressing(*keys) for name, keys in PICTURES.items()},
     "changes": _changed,
     "versions": _versions,
+    "component": to_picture,
     "palette": _palette,
     "plan": _plan,
     "menu": _menu,

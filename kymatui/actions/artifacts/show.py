@@ -10,11 +10,15 @@ from typing import Any, Final
 from kymatui.actions.authoring.template import component_templates
 from kymatui.actions.bundle.ports import ArtifactStore, ContentStore
 from kymatui.actions.bundle.stored_components import StoredComponent, component_versions, require_component
+from kymatui.actions.bundle.template_component import embedded_descriptor
+from kymatui.domain.kubernetes.json_reader import JsonReader
+from kymatui.domain.kyma.module_templates import ModuleTemplate
 from kymatui.domain.kyma.versions import version_order
-from kymatui.errors import KymatuiError
+from kymatui.errors import KymatuiError, UsageError
 from kymatui.ocm import ComponentResource, Digest
-from kymatui.ocm.component_location import ComponentLocation
+from kymatui.ocm.component_location import ComponentLocation, parse_location
 from kymatui.ocm.module_layers import access_kind, image_of, local_digest
+from kymatui.ocm.module_layers import repository as repository_in
 
 _SIGNATURE_TAG: Final = re.compile(r"sha256-[0-9a-f]{64}(?:\.[a-z]+)?")
 
@@ -34,11 +38,15 @@ class ShownResource:
 
 @dataclass(frozen=True, slots=True)
 class ShownComponent:
-    """A component with its resources, and the names of its templates (made of the descriptor if it carries none)."""
+    """A component with its resources, and the names of its templates (made of the descriptor if it carries none).
+
+    `repository` has its local blobs, "" if a template holds the descriptor and names no registry.
+    """
 
     component: StoredComponent
     resources: tuple[ShownResource, ...]
     templates: tuple[str, ...]
+    repository: str
 
 
 def show_component(store: ContentStore, location: ComponentLocation) -> ShownComponent:
@@ -46,7 +54,53 @@ def show_component(store: ContentStore, location: ComponentLocation) -> ShownCom
     component = require_component(store, location)
     sizes = {str(one.get("digest")): one.get("size") for one in component.layers}
     resources = tuple(_resource(one, sizes) for one in component.descriptor.resources)
-    return ShownComponent(component, resources, _templates(store, location))
+    return ShownComponent(component, resources, _templates(store, location), location.repository)
+
+
+def registry_location(reference: str) -> ComponentLocation:
+    """Return the component that `HOST[:PORT][/PATH]//COMPONENT:VERSION` names. Raise UsageError and DescriptorError."""
+    location = parse_location(reference)
+    if not location.base:
+        raise UsageError(f"{reference} names no registry", hint="write HOST//COMPONENT:VERSION")
+    return location
+
+
+def show_embedded(template: ModuleTemplate) -> ShownComponent | None:
+    """Return the component whose descriptor a ModuleTemplate holds, None for templates without one.
+
+    Nothing is fetched. Raise DescriptorError.
+    """
+    descriptor = embedded_descriptor(template)
+    document = JsonReader(template.raw).child("spec").mapping("descriptor")
+    if descriptor is None or document is None:
+        return None
+    location = ComponentLocation("", descriptor.name, descriptor.version)
+    component = StoredComponent(location, "", descriptor, document, {}, "")
+    resources = tuple(_resource(one, {}) for one in descriptor.resources)
+    return ShownComponent(component, resources, (f"ModuleTemplate/{template.meta.name}",), repository_in(descriptor))
+
+
+def component_facts(shown: ShownComponent, verdict: str = "not verified") -> list[tuple[str, str]]:
+    """Return label and text of all that is known of a component but its resources, for people.
+
+    `verdict` says of all signatures whether they are verified.
+    """
+    stored, descriptor = shown.component, shown.component.descriptor
+    is_stored = bool(stored.digest)
+    place = f"{stored.location.repository}:{stored.location.tag}" if is_stored else f"in {shown.templates[0]}"
+    signatures = [f"{one.name} ({one.algorithm}), {verdict}" for one in descriptor.signatures]
+    return [
+        ("component", f"{descriptor.name}:{descriptor.version}"),
+        ("provider", descriptor.provider),
+        ("created", descriptor.creation_time or "unknown"),
+        ("stored as", place),
+        *([("digest", stored.digest)] if is_stored else [("layers in", shown.repository or "unknown")]),
+        *(("label", f"{one.name}={one.value}{' (signed)' if one.signing else ''}") for one in descriptor.labels),
+        *(("source", f"{one.name} {(one.access or {}).get('repoUrl', '')}") for one in descriptor.sources),
+        *(("refers to", f"{one.component}:{one.version}") for one in descriptor.references),
+        *(("template", one) for one in shown.templates if is_stored),
+        *(("signature", one) for one in signatures or ["none"]),
+    ]
 
 
 def list_versions(store: ArtifactStore, location: ComponentLocation) -> list[str]:

@@ -104,7 +104,7 @@ class SignatureReader:
             return self._fetched(question.location)
         if question.descriptor is None:
             return ModuleSignature(SignatureStatus.UNKNOWN, why=sanitize(question.unknown))
-        return self._judged(question.descriptor, "")
+        return judge_signatures(question.descriptor, self._trust)
 
     def _fetched(self, location: ComponentLocation) -> ModuleSignature:
         host, where = location.base.partition("/")[0], str(location)
@@ -120,28 +120,29 @@ class SignatureReader:
                 with self._lock:
                     self._down[host] = why
             return ModuleSignature(SignatureStatus.UNKNOWN, why=why, component=where)
-        return self._judged(found.descriptor, where)
+        return judge_signatures(found.descriptor, self._trust, where)
 
-    def _judged(self, descriptor: ComponentDescriptor, where: str) -> ModuleSignature:
-        names = tuple(dict.fromkeys(sanitize(one.name) for one in descriptor.signatures))
-        if not names:
-            return ModuleSignature(SignatureStatus.UNSIGNED, component=where)
-        trust = self._trust
-        if trust is None:
-            return ModuleSignature(SignatureStatus.SIGNED, names, component=where)
-        if not has_all_digests(descriptor):
-            why = "its descriptor lacks digests; `kymatui bundle verify` computes them"
-            return ModuleSignature(SignatureStatus.UNKNOWN, names, why, where)
-        wanted = (trust.signature,) if trust.signature else tuple(one.name for one in descriptor.signatures)
-        try:
-            for name in dict.fromkeys(wanted[:MOST_SIGNATURES]):
-                verify(descriptor, trust.keys, name=name, issuer=trust.issuer, now=trust.now)
-        except SignatureError as error:
-            return ModuleSignature(SignatureStatus.INVALID, names, sanitize(str(error)), where)
-        if len(wanted) > MOST_SIGNATURES:
-            why = f"more than {MOST_SIGNATURES} signatures"
-            return ModuleSignature(SignatureStatus.UNKNOWN, names, why, where)
-        return ModuleSignature(SignatureStatus.VALID, names, component=where)
+
+def judge_signatures(descriptor: ComponentDescriptor, trust: Trust | None, where: str = "") -> ModuleSignature:
+    """Return what the signatures of a descriptor are worth: verified if there is a trusted key, else only named."""
+    names = tuple(dict.fromkeys(sanitize(one.name) for one in descriptor.signatures))
+    if not names:
+        return ModuleSignature(SignatureStatus.UNSIGNED, component=where)
+    if trust is None:
+        return ModuleSignature(SignatureStatus.SIGNED, names, component=where)
+    if not has_all_digests(descriptor):
+        why = "its descriptor lacks digests; `kymatui bundle verify` computes them"
+        return ModuleSignature(SignatureStatus.UNKNOWN, names, why, where)
+    wanted = (trust.signature,) if trust.signature else tuple(one.name for one in descriptor.signatures)
+    try:
+        for name in dict.fromkeys(wanted[:MOST_SIGNATURES]):
+            verify(descriptor, trust.keys, name=name, issuer=trust.issuer, now=trust.now)
+    except SignatureError as error:
+        return ModuleSignature(SignatureStatus.INVALID, names, sanitize(str(error)), where)
+    if len(wanted) > MOST_SIGNATURES:
+        why = f"more than {MOST_SIGNATURES} signatures"
+        return ModuleSignature(SignatureStatus.UNKNOWN, names, why, where)
+    return ModuleSignature(SignatureStatus.VALID, names, component=where)
 
 
 def read_signatures(

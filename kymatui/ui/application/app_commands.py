@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kymatui.errors import KymatuiError
 from kymatui.ui.application.copy_commands import commands as copying
 from kymatui.ui.application.module_commands import commands as acting
 from kymatui.ui.application.module_commands import target_modules
 from kymatui.ui.flows.context_switch import ALL_NAMESPACES, PREVIOUS
 from kymatui.ui.flows.context_switch import USAGE as CONTEXT_USAGE
 from kymatui.ui.navigation.command_table import ScreenCommand, unknown_name
-from kymatui.ui.navigation.history import CONTEXTS, LOGS, ScreenStep
+from kymatui.ui.navigation.history import COMPONENT, CONTEXTS, LOGS, ScreenStep
 from kymatui.ui.terminal.file_saving import save_file
 from kymatui.ui.terminal.themes import THEMES
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -54,6 +55,12 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
         lambda words: _logs(app, words),
         usage="logs NAME",
         arguments=lambda: _modules(app),
+    )
+    yield ScreenCommand(
+        "component",
+        "show a component in a registry: resources, signatures, templates",
+        lambda words: _component(app, words),
+        usage="component HOST[:PORT][/PATH]//COMPONENT:VERSION",
     )
     for kind, text, alias in (
         ("channels", "compare the channels", "matrix"),
@@ -107,6 +114,18 @@ def _module(app: FlowApp, words: Sequence[str]) -> None:
         app.problem(unknown_name("tab", tab, TABS, f"module NAME [{'|'.join(TABS)}]"))
     else:
         app.ways.open(ScreenStep("module", words[0], tab))
+
+
+def _component(app: FlowApp, words: Sequence[str]) -> None:
+    from kymatui.actions.artifacts.show import registry_location  # not before the first paint
+
+    reference = words[0] if words else ""
+    try:
+        registry_location(reference)
+    except KymatuiError as error:
+        app.problem(f"{error}; type `:component HOST//COMPONENT:VERSION`")
+    else:
+        app.ways.open(ScreenStep(COMPONENT, reference))
 
 
 def _logs(app: FlowApp, words: Sequence[str]) -> None:

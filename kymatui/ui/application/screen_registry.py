@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kymatui.ui.navigation.history import CONTEXTS, ScreenStep, object_reference
+from kymatui.ui.navigation.history import COMPONENT, CONTENT, CONTEXTS, ScreenStep, object_reference
 from kymatui.ui.navigation.keymaps import KeyScope, key_scope
 from kymatui.ui.screens.catalog_screen import CatalogScreen
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from kymatui.ui.base.framed_screen import FramedScreen
 
 HOME = ScreenStep("modules")
-KINDS = ("modules", "module", "object", "logs", "channels", "problems", "changes", "jobs", "job", "delete", CONTEXTS)
+KINDS = (
+    *("modules", "module", "object", "logs", "channels", "problems", "changes", "jobs", "job", "delete"),
+    *(CONTEXTS, COMPONENT, CONTENT),
+)
 
 
 def key_scopes(app: type) -> Iterator[KeyScope]:
@@ -33,6 +36,7 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
     from kymatui.ui.screens.changes_screen import ChangesScreen
     from kymatui.ui.screens.channel_matrix_screen import ChannelMatrixScreen
     from kymatui.ui.screens.compare_screen import CompareScreen
+    from kymatui.ui.screens.component_screen import ComponentScreen, ContentScreen
     from kymatui.ui.screens.contexts_screen import ContextsScreen
     from kymatui.ui.screens.control_plane_screens import SyncScreen, WatchersScreen, WindowsScreen
     from kymatui.ui.screens.deletion_screen import DeletionScreen
@@ -55,9 +59,11 @@ def key_scopes(app: type) -> Iterator[KeyScope]:
         JobScreen,
         DeletionScreen,
         ContextsScreen,
+        ComponentScreen,
     ):
         yield key_scope(app, screen, LiveTable)
     yield key_scope(app, ObjectScreen, Document)
+    yield key_scope(app, ContentScreen, Document)
     yield key_scope(app, LogsScreen, LogsPane, LogText)
     yield key_scope(app, CatalogScreen, CatalogPane, LiveTable)
     yield key_scope(app, FleetScreen, RuntimesPane, RuntimeTable)
@@ -133,6 +139,14 @@ def screen_for(step: ScreenStep) -> FramedScreen:
         from kymatui.ui.logs.logs_screen import LogsScreen
 
         return LogsScreen(step)
+    if step.kind == COMPONENT:
+        from kymatui.ui.screens.component_screen import ComponentScreen
+
+        return ComponentScreen(step)
+    if step.kind == CONTENT:
+        from kymatui.ui.screens.component_screen import ContentScreen
+
+        return ContentScreen(step)
     if step.kind == CONTEXTS:
         from kymatui.ui.screens.contexts_screen import ContextsScreen
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from kymatui.domain.snapshot.object_index import ObjectIndex
     from kymatui.domain.snapshot.read_cache import ReadCache
     from kymatui.domain.snapshot.snapshots import Object, Snapshot
+    from kymatui.settings.config_file import Settings
+    from kymatui.ui.connection.component_reader import ComponentReader
     from kymatui.ui.connection.signature_watch import SignatureWatch
 
 
@@ -54,6 +56,7 @@ class ClusterView:
         self.management: ClusterManagement | None = None
         self.versions: VersionReader | None = None  # made when versions are first compared, with all that it imports
         self.signatures: SignatureWatch | None = None  # made when the catalog first shows them
+        self.components: ComponentReader | None = None
         self._clock = clock
         self._memory: ReadCache | None = None
         self._operators: OperatorWatch | None = None
@@ -156,6 +159,14 @@ class ClusterView:
 
             self.signatures = SignatureWatch(registry, public_key, lambda: self._hole.put(SIGNATURES, True))
         return self.signatures
+
+    def component_reader(self, settings: Settings) -> ComponentReader:
+        """Return what reads components for the screen; its methods block."""
+        if self.components is None:
+            from kymatui.ui.connection.component_reader import ComponentReader
+
+            self.components = ComponentReader(settings.registry, settings.public_key)
+        return self.components
 
     @property
     def connection(self) -> ConnectionStatus:

@@ -33,6 +33,11 @@ class ScreenStep:
             return f"logs {about.name if about is not None else self.about}"
         if self.kind == "modules":
             return self.about.rpartition("/")[2] or self.kind
+        if self.kind == COMPONENT:
+            return f"component {self.about.rpartition('/')[2]}"
+        if self.kind == CONTENT:
+            number = component_of_content(self)[1]
+            return "descriptor" if number is None else "content"
         if self.kind == CONTEXTS:
             return "contexts"
         if self.kind == "delete":
@@ -63,6 +68,36 @@ def logs_step(ref: ObjectRef) -> ScreenStep:
 def object_of_logs(step: ScreenStep) -> ObjectRef | None:
     """Return the object whose logs a step leads to; None for those of a module, whose name has no slash."""
     return object_reference(step) if "/" in step.about else None
+
+
+COMPONENT, CONTENT = "component", "content"
+
+
+def template_component_step(ref: ObjectRef) -> ScreenStep:
+    """Return the step to the component of a ModuleTemplate."""
+    return ScreenStep(COMPONENT, f"{ref.namespace}/{ref.name}")
+
+
+def is_component_reference(about: str) -> bool:
+    """Return whether a component is named by its registry, and not by its ModuleTemplate (`namespace/name`)."""
+    return ":" in about
+
+
+def template_name(about: str) -> tuple[str, str]:
+    """Return namespace and name of the ModuleTemplate of a component's step."""
+    namespace, _, name = about.partition("/")
+    return namespace, name
+
+
+def content_step(component: str, number: int | None) -> ScreenStep:
+    """Return the step to a resource of a component by its place in the descriptor, None for the descriptor."""
+    return ScreenStep(CONTENT, f"{'descriptor' if number is None else number} {component}")
+
+
+def component_of_content(step: ScreenStep) -> tuple[str, int | None]:
+    """Return the component and the resource that a step leads to."""
+    number, _, component = step.about.partition(" ")
+    return component, None if number == "descriptor" else int(number)
 
 
 Trail = tuple[ScreenStep, ...]

@@ -20,6 +20,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.connection.cluster_link import as_defect_error
+from kymatui.ui.navigation.history import template_component_step
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.module import version_rows
 from kymatui.ui.viewmodels.sorting import SortOrder
@@ -46,7 +47,8 @@ class VersionsPane(Pane):
     LISTS_OBJECTS: ClassVar[bool] = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("b,enter", "base", "Compare with this version", id="module.base"),
+        Binding("b", "base", "Compare with this version", id="module.base"),
+        Binding("enter", "component", "Component of this version", id="module.component"),
         Binding("J", "scroll_changes(5)", "Scroll changes down", show=False, id="module.changes-down"),
         Binding("K", "scroll_changes(-5)", "Scroll changes up", show=False, id="module.changes-up"),
     ]
@@ -90,7 +92,13 @@ class VersionsPane(Pane):
 
     @on(RowTable.Chosen)
     def _chosen(self) -> None:
-        self.action_base()
+        self.action_component()
+
+    def action_component(self) -> None:
+        """Open the component of the version under the cursor."""
+        ref = self.entry()
+        if ref is not None:
+            self.kymatui.ways.open(template_component_step(ref))
 
     @on(RowTable.Highlighted)
     def _compare(self) -> None:

@@ -9,6 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Static
 
@@ -67,7 +68,7 @@ class Prompt(Horizontal):
 
     def note(self, text: str) -> None:
         """Display a note after the input: an invalid pattern, or the usage of a command."""
-        self.query_one("#prompt-note", Static).update(text, layout=True)
+        self.query_one("#prompt-note", Static).update(Content(text), layout=True)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:

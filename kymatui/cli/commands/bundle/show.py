@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from kymatui.actions.artifacts.show import ShownComponent, component_json, show_component
+from kymatui.actions.artifacts.show import ShownComponent, component_facts, component_json, show_component
 from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.registry_options import add_component, add_mapping, located_component
 from kymatui.cli.output.printing import document, say, table
@@ -36,23 +36,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def print_component(shown: ShownComponent) -> None:
-    stored, descriptor = shown.component, shown.component.descriptor
-    rows = [
-        ("component", f"{descriptor.name}:{descriptor.version}"),
-        ("provider", descriptor.provider),
-        ("created", descriptor.creation_time or "unknown"),
-        ("stored as", f"{stored.location.repository}:{stored.location.tag}"),
-        ("digest", stored.digest),
-        *(("label", f"{one.name}={one.value}{' (signed)' if one.signing else ''}") for one in descriptor.labels),
-        *(("source", f"{one.name} {(one.access or {}).get('repoUrl', '')}") for one in descriptor.sources),
-        *(("refers to", f"{one.component}:{one.version}") for one in descriptor.references),
-        *(("template", one) for one in shown.templates),
-        *(("signature", f"{one.name} ({one.algorithm}), not verified") for one in descriptor.signatures),
-    ]
-    for name, text in rows:
+    for name, text in component_facts(shown):
         say(sanitize(f"{name:<11}{text}"))
-    if not descriptor.signatures:
-        say(f"{'signature':<11}none")
     say("")
     found = [(one.name, one.type, one.version, _size(one.size), one.place) for one in shown.resources]
     say(table(("RESOURCE", "TYPE", "VERSION", "SIZE", "BLOB OR IMAGE"), found))

@@ -1,0 +1,112 @@
+"""Components for the screen: read from registries or templates, each once until the user asks again."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from kymatui.actions.artifacts.resource_content import descriptor_text, resource_text
+from kymatui.actions.artifacts.show import ShownComponent, registry_location, show_component, show_embedded
+from kymatui.actions.bundle.content_cache import ContentCache
+from kymatui.actions.bundle.ports import ContentStore
+from kymatui.actions.bundle.signature_reader import judge_signatures
+from kymatui.actions.bundle.template_component import template_location
+from kymatui.actions.modules.signatures import SignatureOptions, read_trust
+from kymatui.composition.bundles import open_registries
+from kymatui.composition.manifest_controller import FetchOptions
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kyma.module_templates import ModuleTemplate
+from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
+from kymatui.domain.snapshot.cluster_index import index_cluster
+from kymatui.domain.snapshot.snapshots import Snapshot
+from kymatui.errors import KymatuiError
+
+MOST_COMPONENTS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ReadComponent:
+    """A component with the verdict on its signatures, and the store that its content comes from."""
+
+    shown: ShownComponent
+    signature: ModuleSignature
+    store: ContentCache
+
+    def text(self, number: int | None) -> str:
+        """Return the content of a resource by its place in the descriptor, None for the descriptor. It blocks."""
+        return descriptor_text(self.shown) if number is None else resource_text(self.store, self.shown, number)
+
+
+class ComponentReader:
+    """Reads components; methods block, and are thread-safe.
+
+    `registry` has the components of templates without a descriptor; the key in the file `public_key` verifies.
+    """
+
+    def __init__(
+        self,
+        registry: str,
+        public_key: str,
+        open_store: Callable[[FetchOptions], ContentStore] = open_registries,
+    ) -> None:
+        self._options = FetchOptions().with_registry(registry)
+        self._public_key = public_key
+        self._open_store = open_store
+        self._lock = threading.Lock()
+        self._known: OrderedDict[object, ReadComponent] = OrderedDict()
+
+    def forget(self) -> None:
+        """Read all components again."""
+        with self._lock:
+            self._known.clear()
+
+    def of_reference(self, reference: str) -> ReadComponent:
+        """Return the component of `HOST[:PORT][/PATH]//COMPONENT:VERSION`; only `http://` before it goes without TLS.
+
+        Raise RegistryError, DescriptorError and SourceError.
+        """
+        location = registry_location(reference)
+        options = self._options.with_registry(reference) if reference.startswith("http://") else self._options
+        found = self._recall(reference)
+        if found is None:
+            store = ContentCache(self._open_store(options))
+            found = self._keep(reference, show_component(store, location), store)
+        return found
+
+    def of_template(self, template: ModuleTemplate, snapshot: Snapshot) -> ReadComponent:
+        """Return the component that a template holds, else the one in the registry. Raise also ConfigurationError."""
+        embedded = show_embedded(template)
+        if embedded is not None:
+            return self._read(embedded, ContentCache(self._open_store(self._options)))
+        shelf = index_cluster(snapshot).shelf
+        location = template_location(template, shelf, snapshot.manifests, self._options.registry)
+        found = self._recall(location)
+        if found is None:
+            store = ContentCache(self._open_store(self._options))
+            found = self._keep(location, show_component(store, location), store)
+        return found
+
+    def _recall(self, key: object) -> ReadComponent | None:
+        with self._lock:
+            return self._known.get(key)
+
+    def _keep(self, key: object, shown: ShownComponent, store: ContentCache) -> ReadComponent:
+        found = self._read(shown, store)
+        with self._lock:
+            self._known[key] = found
+            while len(self._known) > MOST_COMPONENTS:
+                self._known.popitem(last=False)
+        return found
+
+    def _read(self, shown: ShownComponent, store: ContentCache) -> ReadComponent:
+        return ReadComponent(shown, self._judged(shown), store)
+
+    def _judged(self, shown: ShownComponent) -> ModuleSignature:
+        try:
+            trust = read_trust(SignatureOptions(public_key=self._public_key)) if self._public_key else None
+        except KymatuiError as error:
+            return ModuleSignature(SignatureStatus.UNKNOWN, why=sanitize(str(error)))
+        return judge_signatures(shown.component.descriptor, trust)

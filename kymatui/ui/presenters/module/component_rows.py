@@ -1,0 +1,55 @@
+"""A component version: its facts, and its resources as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kymatui.actions.artifacts.show import ShownComponent, component_facts
+from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.modules.module_signature import ModuleSignature, SignatureStatus
+from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, SIGNATURE_TONES
+from kymatui.ui.viewmodels.columns import Column
+from kymatui.ui.viewmodels.row_list import Cell, Row
+from kymatui.ui.widgets.fact_list import Fact
+
+COLUMNS: tuple[Column, ...] = (
+    Column("name", "RESOURCE", 24, flex=2),
+    Column("type", "TYPE", 16, flex=1, priority=2),
+    Column("version", "VERSION", 10, priority=3),
+    Column("size", "SIZE", 8, priority=4, right=True),
+    Column("place", "BLOB OR IMAGE", 24, flex=4, priority=1),
+)
+_UNVERIFIED = "not verified (no option public_key)"
+
+
+def facts(shown: ShownComponent, signature: ModuleSignature) -> Iterator[Fact]:
+    """Yield what `kymatui bundle show` prints above its table; with the option `public_key` also the verdict."""
+    is_verified = signature.status is not SignatureStatus.SIGNED
+    for label, text in component_facts(shown, signature.status.value if is_verified else _UNVERIFIED):
+        tone = SIGNATURE_TONES[signature.status] if label == "signature" else ""
+        yield Fact(label, sanitize(text), tone)
+    if signature.why:
+        yield Fact("reason", sanitize(signature.why), SIGNATURE_TONES[signature.status])
+
+
+def resource_rows(shown: ShownComponent) -> list[Row]:
+    """Return the rows in the order of the descriptor; their keys begin with the place there."""
+    rows = []
+    for number, one in enumerate(shown.resources):
+        cells = {
+            "name": Cell(sanitize(one.name), "strong"),
+            "type": Cell(sanitize(one.type), "muted"),
+            "version": Cell(sanitize(one.version) or ABSENT),
+            "size": Cell(_size(one.size), "muted", -1 if one.size is None else one.size),
+            "place": Cell(sanitize(one.place)),
+        }
+        rows.append(Row(f"{number} {one.name}", cells))
+    return rows
+
+
+def _size(size: int | None) -> str:
+    if size is None:
+        return ABSENT
+    if size < 1024:
+        return f"{size} B"
+    return f"{size / 1024:.1f} KiB" if size < 1024 * 1024 else f"{size / 1024 / 1024:.1f} MiB"
