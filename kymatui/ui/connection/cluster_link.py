@@ -130,7 +130,7 @@ class ConnectionLink(Generic[S]):
         self._closed = threading.Event()
         self._listeners: tuple[threading.Event, ...] = ()
         self._session: S | None = None
-        self._followed = FollowedObjects()
+        self._to_follow = FollowedObjects()
         self._followed = FollowedObjects()
         self._thread = threading.Thread(target=self._run, name="cluster-link", daemon=True)
 
@@ -161,8 +161,8 @@ class ConnectionLink(Generic[S]):
 
     def follow(self, objects: FollowedObjects) -> None:
         """Follow what belongs to these objects instead of the previous ones."""
-        if objects != self._followed:
-            self._followed = objects
+        if objects != self._to_follow:
+            self._to_follow = objects
             self._changed.set()
 
     def close(self) -> None:
@@ -215,8 +215,8 @@ class ClusterLink(ConnectionLink[ClusterSession]):
 
     def poll(self, session: ClusterSession) -> bool:
         """Read the catalog; report a defect that one object causes and keep the session open."""
-        if self._followed != self._followed:
-            self._followed = self._followed
+        if self._followed != self._to_follow:
+            self._followed = self._to_follow
             session.follow_events(self._followed.events)
             session.follow_owned(self._followed.owned)
         snapshot = session.snapshot()
