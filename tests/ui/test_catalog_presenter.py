@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from kymatui.domain.catalog.rows import CatalogOrigin
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.maintenance_windows import MaintenanceWindow
 from kymatui.domain.kyma.problems import Actor, Reason, Severity
 from kymatui.domain.kyma.states import State, StateSource
 from kymatui.domain.kyma.versions import Distance
 from kymatui.domain.modules.presence import Presence
+from kymatui.domain.snapshot.missing_lists import ListGap, RowFact, UnknownFact
 from kymatui.domain.versions.drift import Drift, DriftKind
 from kymatui.ui.presenters.catalog.catalog_columns import (
     ALL_MODULES,
@@ -20,7 +22,7 @@ from kymatui.ui.presenters.catalog.catalog_columns import (
     choose_columns,
     columns_of,
 )
-from kymatui.ui.presenters.catalog.catalog_rows import explain_row, table_row, table_rows
+from kymatui.ui.presenters.catalog.catalog_rows import ABSENT, explain_row, table_row, table_rows
 from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows
 from tests.ui.modules import DAY, NOW, catalog, module
@@ -182,3 +184,15 @@ def test_there_is_a_view_for_each_channel_and_the_community() -> None:
 def test_the_line_below_says_why_and_who_must_act(reason: Reason, actor: str, tone: str) -> None:
     found = explain_row(module("a", reason=reason))
     assert (found.text, found.actor, found.tone) == (reason.text, actor, tone)
+
+
+def test_the_manager_is_its_workload_and_not_among_the_columns_at_start() -> None:
+    manager = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "istio-manager")
+    assert cell("manager", manager=manager) == ("kyma-system/istio-manager", "muted")
+    assert cell("manager") == (ABSENT, "muted")
+    forbidden = UnknownFact(ListGap.FORBIDDEN, ("deployments",))
+    assert cell("manager", unknown={RowFact.INSTALLED: forbidden}) == cell(
+        "installed", unknown={RowFact.INSTALLED: forbidden}
+    )
+    assert "manager" not in [column.id for column in choose_columns(())]
+    assert [column.id for column in choose_columns(("manager", "name"))] == ["manager", "name"]

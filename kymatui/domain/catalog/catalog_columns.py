@@ -15,8 +15,9 @@ CATALOG_COLUMNS: Final = {
     "state": "the module's state",
     "checks": "which source decided the state",
     "age": "how long it has been in the cluster",
+    "manager": "the workload that runs its manager; not shown at start",
     "signed": "whether its component is signed; not shown at start",
     "reason": "why it is in this state; on terminals of 160 columns and more",
 }
-START_COLUMNS: Final = tuple(name for name in CATALOG_COLUMNS if name != "signed")
-"""The columns without a choice: "signed" sends requests to registries, so a person chooses it."""
+START_COLUMNS: Final = tuple(name for name in CATALOG_COLUMNS if name not in {"manager", "signed"})
+"""The columns without a choice: "signed" sends requests to registries, and "manager" is wide."""

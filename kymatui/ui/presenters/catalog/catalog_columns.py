@@ -24,6 +24,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("state", "STATE", 15, flex=1),
     Column("checks", "CHECKS", 7, priority=3),
     Column("age", "AGE", 4, priority=6, right=True),
+    Column("manager", "MANAGER", 20, flex=2, priority=7),
     Column("signed", "SIGNED", 8, priority=4),
     Column("reason", "REASON", 30, flex=4, priority=7),
 )

@@ -107,6 +107,7 @@ def table_row(
         "state": replace(state_cell(module), order=state_rank(module.state)),
         "checks": format_known(module, RowFact.CHECKS, Cell(*_checks(module))),
         "age": Cell(format_age(module, now), "muted", order=-(module.created or 0), since=module.created),
+        "manager": format_known(module, RowFact.INSTALLED, _manager(module)),
         "signed": signature_cell(signature),
         "reason": Cell(reason.text, reason.tone),
     }
@@ -144,6 +145,11 @@ def version_cell(text: str, tone: str = "") -> Cell:
 def installed_cell(module: Module) -> Cell:
     """Return the installed version; mark a version that is only reported, sorted like any other."""
     return replace(version_cell(module.installed), text=sanitize(module.installed_words) or ABSENT)
+
+
+def _manager(module: Module) -> Cell:
+    manager = module.manager
+    return Cell(sanitize(manager.path) if manager is not None else ABSENT, "muted")
 
 
 def signature_cell(signature: ModuleSignature | None) -> Cell:
