@@ -83,10 +83,28 @@ def test_another_image_under_the_tag_is_not_signed(form: SignatureForm, host: st
 @pytest.mark.parametrize("form", FORMS)
 def test_several_signatures_stand_beside_each_other(form: SignatureForm, host: str) -> None:
     push(host)
-    for private in (OTHER, KEY, KEY):
+    for private in (OTHER, KEY):
         sign(host, form, private)
     assert check(host, OTHER).signatures == 1
-    assert check(host).signatures == 2
+    assert check(host).signatures == 1
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", KEYS)
+def test_signing_again_with_the_same_key_changes_nothing(kind: str, form: SignatureForm, host: str) -> None:
+    """Elliptic curves give another signature each time, so equal bytes are no measure."""
+    store, digest = RegistryArtifacts(insecure=[host]), push(host)
+    first = sign(host, form, KEYS[kind])
+    stored = (store.tags(f"{host}/img"), store.referrers(f"{host}/img", digest))
+    again = sign(host, form, KEYS[kind])
+    assert (first.is_new, again.is_new) == (True, False)
+    assert again.signature == first.signature
+    assert (store.tags(f"{host}/img"), store.referrers(f"{host}/img", digest)) == stored
+    assert check(host, KEYS[kind]).signatures == 1
+    assert sign(host, form, OTHER).is_new
+    assert sign(host, form, KEYS[kind]).is_new is False  # beside one of another key, too
+    other = next(one for one in FORMS if one is not form)
+    assert sign(host, other, KEYS[kind]).is_new  # the other form is another place
 
 
 def test_an_index_is_signed_as_it_is(host: str) -> None:
@@ -230,6 +248,8 @@ def test_the_commands(legacy: bool, host: str, tmp_path: Path, capsys: pytest.Ca
     assert main(["bundle", "verify", "--cosign", *image, "--public-key", str(given)]) == 0
     form = "legacy" if legacy else "bundle"
     out = capsys.readouterr().out.splitlines()
+    assert main(words) == 0
+    assert capsys.readouterr().out.splitlines() == [f"unchanged {host}/img@{digest} ({form})", out[1]]
     assert out[0] == f"signed    {host}/img@{digest} ({form})"
     assert out[2:] == [f"verified  1 signature ({form})", f"digest    {host}/img@{digest}"]
     push(host, text="two")

@@ -65,7 +65,7 @@ SCHEMA = {
 class StillScreen(DeletionScreen):
     """Sees the same whenever it looks."""
 
-    def _look(self) -> None:
+    def _read_again(self) -> None:
         self.reader.seen = SEEN
         if self.frame.is_whole:
             self._draw()

@@ -59,12 +59,16 @@ class VerifiedImage:
 
 @dataclass(frozen=True, slots=True)
 class SignedImage:
-    """A new signature; `digest` is the image's, `signature` that of the manifest with the signature."""
+    """A signature; `digest` is the image's, `signature` that of the manifest with the signature.
+
+    `is_new` is False if the key had signed this image before in the same form.
+    """
 
     repository: str
     digest: str
     form: SignatureForm
     signature: str
+    is_new: bool = True
 
 
 def verify_image(store: ArtifactStore, image: tuple[str, str], key: bytes) -> VerifiedImage:
@@ -99,13 +103,19 @@ def sign_image(
     form: SignatureForm = SignatureForm.BUNDLE,
     now: datetime | None = None,
 ) -> SignedImage:
-    """Sign an image and store the signature next to it. Other signatures stay. Raise RegistryError."""
+    """Sign an image and store the signature next to it. Other signatures stay. Raise RegistryError.
+
+    Nothing is stored if the key has signed it already: cosign does the same with legacy signatures, and stores a second
+    bundle.
+    """
     repository, pointer = image
     found = store.manifest(repository, pointer)
     if found is None:
         raise RegistryError(f"{repository}:{pointer} does not exist", hint="push the image first")
     raw, media_type = found
     digest = blob_digest(raw)
+    if known := _known_signature(store, repository, digest, key, form):
+        return SignedImage(repository, digest, form, known, is_new=False)
     if form is SignatureForm.LEGACY:
         return SignedImage(repository, digest, form, _store_legacy(store, repository, digest, key))
     subject = {"mediaType": media_type, "digest": digest, "size": len(raw)}
@@ -125,8 +135,31 @@ def _digest(store: ArtifactStore, repository: str, pointer: str) -> str:
     return blob_digest(found[0])
 
 
+def _known_signature(
+    store: ArtifactStore, repository: str, digest: str, private: PrivateKey, form: SignatureForm
+) -> str:
+    """Return the digest of the manifest with a signature by the same key, "" without one."""
+    key = private.public_key()
+    if form is SignatureForm.BUNDLE:
+        found = (where for where, problem in _checked_bundles(store, repository, digest, key) if not problem)
+        return next(found, "")
+    stored = store.manifest(repository, legacy_tag(digest))
+    payload = blob_digest(simple_payload(digest, repository))  # another name of the repository is another payload
+    good = (
+        blob_digest(stored[0])
+        for layer, problem in _checked_layers(store, repository, digest, key)
+        if stored is not None and not problem and layer.get("digest") == payload
+    )
+    return next(good, "")
+
+
 def _bundles(store: ArtifactStore, repository: str, digest: str, key: PublicKey) -> Iterator[str]:
     """Yield the problem of each bundle, "" for a good one."""
+    return (problem for _, problem in _checked_bundles(store, repository, digest, key))
+
+
+def _checked_bundles(store: ArtifactStore, repository: str, digest: str, key: PublicKey) -> Iterator[tuple[str, str]]:
+    """Yield the digest of each manifest with a bundle, and the bundle's problem."""
     for referrer in store.referrers(repository, digest)[:MOST_SIGNATURES]:
         if not str(referrer.get("artifactType", "")).startswith(_BUNDLES):
             continue
@@ -139,12 +172,17 @@ def _bundles(store: ArtifactStore, repository: str, digest: str, key: PublicKey)
             try:
                 verify_bundle(content, digest, key)
             except SignatureError as error:
-                yield str(error)
+                yield str(referrer.get("digest")), str(error)
             else:
-                yield ""
+                yield str(referrer.get("digest")), ""
 
 
 def _legacy_signatures(store: ArtifactStore, repository: str, digest: str, key: PublicKey) -> Iterator[str]:
+    return (problem for _, problem in _checked_layers(store, repository, digest, key))
+
+
+def _checked_layers(store: ArtifactStore, repository: str, digest: str, key: PublicKey) -> Iterator[tuple[Json, str]]:
+    """Yield each layer with a legacy signature, and its problem."""
     found = store.manifest(repository, legacy_tag(digest))
     for layer in _layers(_object(found[0]) if found else {})[:MOST_SIGNATURES]:
         if layer.get("mediaType") != SIMPLE_SIGNING:
@@ -155,9 +193,9 @@ def _legacy_signatures(store: ArtifactStore, repository: str, digest: str, key: 
         try:
             verify_simple_signature(payload, signature, digest, key)
         except SignatureError as error:
-            yield str(error)
+            yield layer, str(error)
         else:
-            yield ""
+            yield layer, ""
 
 
 def _store_bundle(store: ArtifactStore, repository: str, subject: Json, bundle: bytes, now: datetime) -> str:

@@ -91,6 +91,6 @@ def _sign_image(args: argparse.Namespace) -> int:
     key = private_key(args.private_key)
     form = SignatureForm.LEGACY if args.legacy else SignatureForm.BUNDLE
     signed = sign_image(open_registries(fetch_options(args)), image, key, form=form)
-    say(f"signed    {signed.repository}@{signed.digest} ({signed.form})")
+    say(f"{'signed' if signed.is_new else 'unchanged':<10}{signed.repository}@{signed.digest} ({signed.form})")
     say(f"digest    {signed.signature}")
     return 0
