@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kyma.kymas import Policy
 from kymatui.engine.plans.plan import Action, FieldConflict, Intent, Step
 from kymatui.engine.plans.plan_json import plan_from_json, plan_to_json
 from kymatui.errors import ConfigurationError, OutdatedError, RefusedError
@@ -290,3 +291,26 @@ def test_who_has_rights_in_one_namespace_only_installs_there(place: Place) -> No
     with pytest.raises(RefusedError):
         apply(place, refused, cluster=limited)
     assert place.get("v1", "ConfigMap", "kymatui.other") is None
+
+
+def test_a_default_cr_without_its_namespace_is_refused_before_anything_is_written(place: Place) -> None:
+    """It is the last step of an installation, which would fail when everything else is there."""
+    absent = f"{place.namespace}-later"
+    resource = make.custom(place.group, "Thing", "default", absent)
+    what = bundle(place, make.definition(place.group, "Thing"), make.config_map("a"), resource=resource)
+    planned = plan(place, what)
+    step = step_of(planned.steps, "default")
+    assert (step.action, step.reason) == (
+        Action.BLOCKED,
+        f"namespace {absent} of the default CR does not exist; create it, or use policy Ignore",
+    )
+    with pytest.raises(RefusedError, match=f"namespace {absent} of the default CR does not exist"):
+        apply(place, planned)
+    assert place.get("v1", "ConfigMap", "a") is None
+    assert not plan(place, Intent(what, policy=Policy.IGNORE)).blockers
+    brings = replace(what, objects=(*what.objects, make.namespace(absent)))
+    assert not plan(place, brings).blockers
+    place.raw.apply(make.namespace(absent), manager="test")
+    assert step_of(plan(place, what).steps, "default").action is Action.CREATE
+    install(place, what)
+    assert not plan(place, what).blockers

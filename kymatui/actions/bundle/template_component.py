@@ -63,9 +63,11 @@ def manifest_registry(manifests: Iterable[Mapping[str, Any]], component: str) ->
         found = read_manifest(raw)
         for one in found.installs if isinstance(found, Manifest) else ():
             if isinstance(one.source, ImageSpec):
-                base, middle, name = one.source.repo.rpartition("://")[2].partition(f"/{COMPONENTS}/")
+                # "BASE/component-descriptors" with the component's name beside it, or both in one
+                path = one.source.repo.rpartition("://")[2].rstrip("/")
+                base, middle, name = f"{path}/".partition(f"/{COMPONENTS}/")
                 if base and middle:
-                    bases[name] = base
+                    bases[name.rstrip("/") or one.source.name] = base
     if component in bases:
         return bases[component]
     others = set(bases.values())

@@ -130,7 +130,7 @@ class Planner:
         namespaces = self._namespaces(entries)
         self._read_ahead(entries)
         steps = run_for_each(entries, lambda entry: self._step(entry, namespaces), self._cancel, self._width)
-        steps += [*self._unmade_namespace(), *self._resource_steps(len(entries) + 1)]
+        steps += [*self._unmade_namespace(), *self._resource_steps(len(entries) + 1, namespaces)]
         items = previous.items if previous is not None else tuple(map(InventoryItem, self._intent.outdated))
         pruned = prune_steps(self._intent, items, previous, self._bundle, self._cluster, self._cancel, self._width)
         self._observed |= pruned.observed
@@ -332,21 +332,28 @@ class Planner:
         made = diff_objects(None, entry.body)
         return Step(Action.CREATE, entry.ref, entry.wave, entry.part, made, reason=reason, unchecked=True)
 
-    def _resource_steps(self, wave: int) -> list[Step]:
-        """Return the steps for the default CRs: only a first installation creates them, adoption never."""
+    def _resource_steps(self, wave: int, coming: frozenset[str]) -> list[Step]:
+        """Return the steps for the default CRs: only a first installation creates them, adoption never.
+
+        `coming` are the namespaces that the plan creates.
+        """
         previous = self._previous
         later = previous is not None and (previous.resource_created or not previous.first)
         if later or self._intent.policy is Policy.IGNORE:
             return []
-        steps = [self._resource_step(body, wave) for body in self._bundle.defaults]
+        steps = [self._resource_step(body, wave, coming) for body in self._bundle.defaults]
         return [step for step in steps if step.action is Action.SAME] if self._intent.adopt else steps
 
-    def _resource_step(self, resource: Object, wave: int) -> Step:
+    def _resource_step(self, resource: Object, wave: int, coming: frozenset[str]) -> Step:
         ref = read_ref(resource)
         live = self._cluster.get(ref) if self._cluster.kind(ref.kind) is not None else None
         self._observed[ref] = observe(live)
         if live is not None:
             return Step(Action.SAME, ref, wave, BundlePart.RESOURCE, reason="already exists; never changed")
+        if ref.namespace and ref.namespace not in coming and not self._exists(ref.namespace):
+            # it would be the last step, after everything else is installed
+            reason = f"namespace {ref.namespace} of the default CR does not exist; create it, or use policy Ignore"
+            return Step(Action.BLOCKED, ref, wave, BundlePart.RESOURCE, reason=reason)
         reason = "the default CR, created once"
         return Step(Action.CREATE, ref, wave, BundlePart.RESOURCE, reason=reason, unchecked=True)
 
