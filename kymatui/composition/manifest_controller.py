@@ -75,8 +75,13 @@ def manifest_controller_context(
     *,
     folder: Path | None = None,
     guards: RuntimeGuards | None = None,
+    locked: bool = False,
 ) -> ReconcileContext:
-    """All that the Manifest controller works with, from the words of a command line. Nothing is sent before it runs."""
+    """All that the Manifest controller works with, from the words of a command line. Nothing is sent before it runs.
+
+    `locked` is for one of several replicas that share the control plane.
+    """
+    from kymatui.adapters.kube.watch.locked_cluster import LockedCluster
     from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
     from kymatui.adapters.sessions.control_plane.runtime_clients import SecretRuntimes
     from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
@@ -84,6 +89,7 @@ def manifest_controller_context(
     from kymatui.engine.sources.render_target import chart_targets
 
     home = open_cluster(options)
+    home = LockedCluster(home.client) if locked else home
     blobs = open_fetcher(fetch)
     runtimes = SecretRuntimes(home, guards=guards)
     site = ReconcileContext(

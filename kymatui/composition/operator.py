@@ -40,10 +40,10 @@ from kymatui.engine.controllers.monitoring.event_writer import EventWriter
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
 from kymatui.engine.controllers.runtime.controller import OperatorController
-from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports, GroupService
+from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupService
 from kymatui.engine.controllers.runtime.dependency_watches import DependencyWatches
 from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager, require_own_kymas
-from kymatui.engine.controllers.runtime.reconcile_reports import Reconciliation
+from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports, Reconciliation
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.engine.controllers.runtime.workers import WORKERS
@@ -71,6 +71,7 @@ class OperatorOptions:
     agent           the watcher's agent on runtimes; None: none is installed
     rate            requests to the control plane, and to each runtime
     purge           when runtimes of Kymas in deletion are purged; None: never
+    shards          parts into which the objects are divided; above 1, all replicas work
     """
 
     controllers: tuple[str, ...] = ()
@@ -86,6 +87,7 @@ class OperatorOptions:
     agent: AgentOptions | None = None
     rate: RequestRate = field(default_factory=RequestRate)
     purge: PurgeTerms | None = None
+    shards: int = 1
 
     @property
     def kyma_namespace(self) -> str:
@@ -187,7 +189,7 @@ def operator_context(
     """Return the context of an operator. Nothing is sent. Raise ConfigurationError."""
     fetch = fetch.with_registry(options.registry)
     guards = RuntimeGuards(options.rate)
-    site = manifest_controller_context(session, fetch, folder=options.folder, guards=guards)
+    site = manifest_controller_context(session, fetch, folder=options.folder, guards=guards, locked=options.shards > 1)
     events = EventWriter(site.home, site.clock, own_identity())
     site = replace(site, events=events.record)
     templates = CatalogCache(site.home, options.kyma_namespace)
@@ -244,6 +246,7 @@ def operator_group(
         replace(reports, finished=finished),
         limits=site.limits,
         services=services,
+        shards=options.shards,
     )
 
 

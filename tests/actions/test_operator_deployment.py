@@ -66,8 +66,9 @@ def rendered(**values: Any) -> dict[tuple[str, str, str], Json]:
         ),
         ({"watcher": {"image": "a:1", "address": "l.example:443"}}, {"agent": AgentOptions("a:1", "l.example:443")}),
         ({"serviceMonitor": True, "prometheusRule": True}, {"monitor": True, "alerts": True}),
+        ({"shards": 4, "replicas": 3}, {"arguments": ["--shards=4"], "replicas": 3}),
     ],
-    ids=["defaults", "single cluster", "listener", "agent", "monitoring"],
+    ids=["defaults", "single cluster", "listener", "agent", "monitoring", "shards"],
 )
 def test_the_chart_renders_what_is_printed(values: Json, more: Json) -> None:
     chart, printed = rendered(**values), objects(**more)
@@ -76,7 +77,9 @@ def test_the_chart_renders_what_is_printed(values: Json, more: Json) -> None:
         assert chart[key] == body, key
 
 
-@pytest.mark.parametrize("values", [{"image": ""}, {"replicas": 0}, {"registry": "r.example"}, {"replica": 3}])
+@pytest.mark.parametrize(
+    "values", [{"image": ""}, {"replicas": 0}, {"shards": 65}, {"registry": "r.example"}, {"replica": 3}]
+)
 def test_the_chart_refuses_values_that_cannot_work(values: Json) -> None:
     with pytest.raises(HelmError):
         rendered(**values)

@@ -21,8 +21,7 @@ from kymatui.composition.operator import OperatorOptions, operator_context, oper
 from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.controllers.runtime.circuit_breaker import CircuitState
-from kymatui.engine.controllers.runtime.controller_group import GroupReports
-from kymatui.engine.controllers.runtime.reconcile_reports import Reconciliation
+from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports, Reconciliation
 from kymatui.errors import KymatuiError
 from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions

@@ -51,6 +51,17 @@ class Changes(Protocol):
         """
         ...
 
+    def known(self) -> frozenset[ObjectRef]:
+        """Return the objects that exist, as far as they have been listed."""
+        ...
+
+    def label_of(self, ref: ObjectRef) -> str | None:
+        """Return the value of the followed label, "" without it; None for an unknown object.
+
+        Deleted objects are known for a while.
+        """
+        ...
+
     def close(self) -> None: ...
 
     def __enter__(self) -> Self: ...
@@ -208,8 +219,8 @@ class Cluster(Protocol):
         """Delete the object if it has this uid. Raises NotFoundError if it does not exist."""
         ...
 
-    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]]) -> Changes:
-        """Watch objects of these kinds, each in a namespace or ("") in all."""
+    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "") -> Changes:
+        """Watch objects of these kinds, each in a namespace or ("") in all, and one of their labels."""
         ...
 
     def record(self, kinds: Iterable[GroupVersionKind]) -> Recording:

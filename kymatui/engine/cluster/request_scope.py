@@ -11,8 +11,10 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
+
+from kymatui.domain.kubernetes.refs import ObjectRef
 
 
 class WriteTerm(Protocol):
@@ -25,10 +27,16 @@ class WriteTerm(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RequestScope:
-    """The bounds; `until` is in seconds of the monotonic clock, `term` is None where any time is good."""
+    """The bounds of a reconciliation.
+
+    until     when no further request to a runtime begins, in seconds of the monotonic clock
+    term      the time for writes; None: any
+    versions  the resource versions of what was read under the term, for writes that must not overwrite another's
+    """
 
     until: float = math.inf
     term: WriteTerm | None = None
+    versions: dict[ObjectRef, str] = field(default_factory=dict)
 
     @property
     def is_over(self) -> bool:

@@ -264,9 +264,9 @@ class RetryingCluster:
 
         self._try(call)
 
-    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]]) -> Changes:
+    def follow(self, kinds: Iterable[tuple[GroupVersionKind, str]], label: str = "") -> Changes:
         wanted = tuple(kinds)
-        return self._try(lambda: self._cluster.follow(wanted))
+        return self._try(lambda: self._cluster.follow(wanted, label))
 
     def record(self, kinds: Iterable[GroupVersionKind]) -> Recording:
         wanted = tuple(kinds)

@@ -23,6 +23,12 @@ def own_identity() -> str:
     return f"{user}@{socket.gethostname()} pid {os.getpid()} on {_machine()}.{secrets.token_hex(3)}"
 
 
+def replica_name() -> str:
+    """Return a unique name of this process that may be part of an object's name: "operator-7d9f-x2x4q-0a1b2c3d"."""
+    host = re.sub(r"[^a-z0-9-]+", "-", socket.gethostname().lower()).strip("-")[:40]
+    return f"{host or 'replica'}-{secrets.token_hex(4)}"
+
+
 def is_dead(identity: str) -> bool:
     """Return whether the identity is of an ended process on this machine; False if unknown."""
     match = _NAME.fullmatch(identity)

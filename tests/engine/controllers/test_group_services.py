@@ -11,8 +11,8 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_metrics import METRICS, WORKQUEUE_DEPTH
 from kymatui.engine.controllers.runtime.controller import KindWatch, Wake
-from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports
-from kymatui.engine.controllers.runtime.reconcile_reports import ReconcileOutcome, Reconciliation
+from kymatui.engine.controllers.runtime.controller_group import ControllerGroup
+from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports, ReconcileOutcome, Reconciliation
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ConfigurationError, UnreachableError
@@ -37,6 +37,8 @@ class Recorder:
     def begin(self, wake: Wake) -> None: ...
 
     def end(self) -> None: ...
+
+    def leave(self, ref: ObjectRef) -> None: ...
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         self.seen.append(ref.name)

@@ -15,7 +15,8 @@ from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
 from kymatui.engine.controllers.monitoring.state_metrics import StateMetrics
 from kymatui.engine.controllers.runtime.controller import OperatorController
-from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports
+from kymatui.engine.controllers.runtime.controller_group import ControllerGroup
+from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.watcher.watcher_controller import WatcherController
 from kymatui.engine.jobs.run import SystemClock

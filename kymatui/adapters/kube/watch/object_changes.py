@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from kymatui.adapters.kube.api.client import Client
 from kymatui.adapters.kube.objects.api_resource import ApiResource
@@ -21,47 +23,79 @@ _LOOK = 0.05
 _POLL = 2.0  # seconds between two reads of kinds that cannot be watched
 
 
-class _Touched(Store):
-    """A store that keeps names instead of objects."""
+_MOST_DELETED: Final = 4096
 
-    def __init__(self, gvk: GroupVersionKind, told: WatchedChanges) -> None:
+
+class _Touched(Store):
+    """A store that keeps a version and a label of each object."""
+
+    def __init__(self, gvk: GroupVersionKind, told: WatchedChanges, label: str) -> None:
         super().__init__(lambda: None)
         self._gvk = gvk
         self._told = told
+        self._label = label
+        self._deleted: OrderedDict[Key, str] = OrderedDict()
+
+    def keep(self, item: Object) -> Object:
+        metadata = item.get("metadata") or {}
+        value = (metadata.get("labels") or {}).get(self._label, "") if self._label else ""
+        return {"version": metadata.get("resourceVersion"), "label": sys.intern(value)}
 
     def put(self, key: Key, item: Object) -> None:
-        super().put(key, {})
+        super().put(key, item)
         self._told.touch([ObjectRef(self._gvk, *key)])
 
     def drop(self, key: Key) -> None:
+        self._remember([key])
         super().drop(key)
         self._told.touch([ObjectRef(self._gvk, *key)])
 
     def replace(self, objects: dict[Key, Object]) -> None:
-        """Report every object of the new list and every known object that is missing in it."""
-        gone = self.keys() - objects.keys()
-        super().replace({key: {} for key in objects})
-        self._told.touch(ObjectRef(self._gvk, *key) for key in (*objects, *gone))
+        """Report each object that is new, has another version, or is missing in the new list."""
+        with self._lock:
+            before = self._objects
+        gone = [key for key in before if key not in objects]
+        changed = [key for key, one in objects.items() if one != before.get(key)]
+        self._remember(gone)
+        super().replace(objects)
+        self._told.touch(ObjectRef(self._gvk, *key) for key in (*changed, *gone))
+
+    def label_of(self, key: Key) -> str | None:
+        with self._lock:
+            found = self._objects.get(key)
+            return str(found["label"]) if found is not None else self._deleted.get(key)
+
+    def _remember(self, keys: Iterable[Key]) -> None:
+        with self._lock:
+            for key in keys:
+                if (known := self._objects.get(key)) is not None:
+                    self._deleted[key] = str(known["label"])
+            while len(self._deleted) > _MOST_DELETED:
+                self._deleted.popitem(last=False)
 
 
 class WatchedChanges:
     """Implements `kymatui.engine.cluster.ports.Changes`.
 
-    `subjects` are resources with a namespace, or "" for all.
+    `subjects` are resources with a namespace, or "" for all; `label` is kept of each object.
     """
 
     def __init__(
-        self, client: Client, subjects: Iterable[tuple[ApiResource, str]], timing: WatchTiming | None = None
+        self,
+        client: Client,
+        subjects: Iterable[tuple[ApiResource, str]],
+        timing: WatchTiming | None = None,
+        label: str = "",
     ) -> None:
         self._condition = threading.Condition()
         self._touched: set[ObjectRef] = set()
         self._closed = False
-        self._stores: list[_Touched] = []
+        self._stores: dict[GroupVersionKind, list[_Touched]] = {}
         self._watches: list[Watch] = []
         for resource, namespace in subjects:
-            store = _Touched(resource.gvk, self)
+            store = _Touched(resource.gvk, self, label)
             subject = WatchSubject(resource, only=namespace, metadata_only=True)
-            self._stores.append(store)
+            self._stores.setdefault(resource.gvk, []).append(store)
             self._watches.append(Watch(client, subject, store, timing=timing))
         for watch in self._watches:
             watch.start()
@@ -89,7 +123,16 @@ class WatchedChanges:
             return touched
 
     def _sees(self) -> bool:
-        return all(store.feed.state is FeedState.LIVE for store in self._stores)
+        return all(store.feed.state is FeedState.LIVE for stores in self._stores.values() for store in stores)
+
+    def known(self) -> frozenset[ObjectRef]:
+        pairs = ((gvk, key) for gvk, stores in self._stores.items() for store in stores for key in sorted(store.keys()))
+        return frozenset(ObjectRef(gvk, *key) for gvk, key in pairs)
+
+    def label_of(self, ref: ObjectRef) -> str | None:
+        key = (ref.namespace, ref.name)
+        values = (store.label_of(key) for store in self._stores.get(ref.kind, []))
+        return next((value for value in values if value is not None), None)
 
     def close(self) -> None:
         """End the watches and wake the waiting threads."""

@@ -84,6 +84,8 @@ def _changed_options(args: argparse.Namespace, known: DeploymentOptions) -> Depl
     given = {name.partition("=")[0]: name for name in known.arguments}
     agent = known.agent
     args = argparse.Namespace(**vars(args))
+    if "--shards" in given:
+        args.shards = args.shards or int(given["--shards"].partition("=")[2])
     args.image, args.namespace = args.image or known.image, known.namespace
     args.replicas = args.replicas or known.replicas
     args.controllers = args.controllers or ",".join(known.controllers)

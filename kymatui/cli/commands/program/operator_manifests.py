@@ -12,6 +12,7 @@ import yaml
 
 from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
 from kymatui.cli.durations import read_duration
+from kymatui.cli.options.shard_options import add_shards, require_shards
 from kymatui.cli.output.printing import say
 from kymatui.composition.operator import CONTROLLERS, OperatorOptions, purge_terms
 from kymatui.composition.operator_crds import kyma_crds
@@ -42,7 +43,7 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
         type=int,
         default=0 if upgrade else 2,
         metavar="N",
-        help=f"Pods; one works, the others wait (default: {replicas})",
+        help=f"Pods; without --shards, one works and the others wait (default: {replicas})",
     )
     for option, metavar, text in (
         ("--controllers", "NAMES", "controllers to run, separated by commas (default: all)"),
@@ -53,6 +54,7 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
         ("--watcher-address", "HOST:PORT", "gateway of the control plane, to which the agents post events"),
     ):
         parser.add_argument(option, default=argparse.SUPPRESS, metavar=metavar, help=text)
+    add_shards(parser, argparse.SUPPRESS)
     parser.add_argument(
         "--single-cluster",
         action="store_true",
@@ -142,6 +144,7 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
     require_image(args.image)
     if args.replicas < 1:
         raise UsageError("--replicas must be at least 1")
+    require_shards(args.shards or 1, listener=bool(args.listener_gateways))
     if args.registry and not args.registry.startswith(("http://", "https://")):
         raise UsageError("--registry must begin with http:// or https://", hint=f"try https://{args.registry}")
     names = tuple(filter(None, (name.strip() for name in args.controllers.split(","))))
@@ -154,6 +157,7 @@ def deployment_options(args: argparse.Namespace) -> DeploymentOptions:
         "--registry": args.registry,
         "--restricted-modules": args.restricted_modules,
         "--purge-grace": f"{args.purge_grace:g}s" if args.purge_grace else "",
+        "--shards": str(args.shards) if args.shards else "",
         "--skip-finalizer-purging-for": args.skip_finalizer_purging_for,
     }
     return DeploymentOptions(

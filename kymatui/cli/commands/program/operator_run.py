@@ -28,6 +28,7 @@ from kymatui.cli.commands.program.operator_manifests import (
 )
 from kymatui.cli.durations import add_duration, read_duration
 from kymatui.cli.options.fetching import fetch_options
+from kymatui.cli.options.shard_options import add_shards, require_shards
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.plan_header import plan_document
 from kymatui.cli.output.printing import say
@@ -55,7 +56,7 @@ from kymatui.engine.controllers.monitoring.operator_metrics import (
     ReconcileMetrics,
 )
 from kymatui.engine.controllers.monitoring.state_metrics import StateMetrics
-from kymatui.engine.controllers.runtime.controller_group import GroupReports
+from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.errors import ConfigurationError, UnknownNameError, UsageError
 
@@ -170,6 +171,7 @@ def _configure_run(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="objects that each controller reconciles in parallel (default: 4)",
     )
+    add_shards(parser, None)
     rate = RequestRate()
     parser.add_argument(
         "--k8s-client-qps",
@@ -241,6 +243,7 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
     """Return the options of a command line. Raise UsageError, ConfigurationError."""
     if args.workers < 1:
         raise UsageError("--workers must be greater than 0")
+    require_shards(args.shards or 1, listener=bool(args.listener))
     if not (args.k8s_client_qps > 0 and args.k8s_client_burst >= 1):
         raise UsageError("--k8s-client-qps and --k8s-client-burst must be greater than 0")
     if args.registry and not args.registry.startswith(("http://", "https://")):
@@ -266,6 +269,7 @@ def _operator_options(args: argparse.Namespace) -> OperatorOptions:
         agent=agent_options(args.watcher_image, args.watcher_address),
         purge=purge_terms(args.purge_grace, args.skip_finalizer_purging_for, names, single=args.single_cluster),
         rate=RequestRate(args.k8s_client_qps, args.k8s_client_burst),
+        shards=args.shards or 1,
     )
 
 

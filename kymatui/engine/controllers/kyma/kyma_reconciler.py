@@ -150,8 +150,11 @@ class KymaPass:
         return self._context.intervals.of(self._status.state)
 
     def _fail(self, error: KymatuiError, words: str = "") -> None:
-        """Write the error to the status, and raise it; the runtime's copy stays as it is."""
-        if isinstance(error, CancelledError):
+        """Write the error to the status, and raise it; the runtime's copy stays as it is.
+
+        A conflict is no state of the Kyma: the next reconciliation begins with what the other client wrote.
+        """
+        if isinstance(error, CancelledError | ConflictError):
             raise error
         self._status.say(State.ERROR, f"{words}: {error}" if words else str(error))
         self._status.write(self._context.home, failed=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from kymatui.domain.kubernetes.object_meta import LABEL_SKIP, read_ref
+from kymatui.domain.kubernetes.object_meta import LABEL_SKIP
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.kymas import Kyma, Policy, read_kyma
 from kymatui.domain.kyma.module_templates import ModuleTemplate
@@ -73,9 +73,11 @@ class MandatoryInstallation:
             raise failed[0]
         return self._context.intervals.success
 
-    def _all(self, changed: ObjectRef) -> Iterable[ObjectRef]:
+    def leave(self, ref: ObjectRef) -> None:
+        """Nothing is kept."""
+
+    def _all(self, changed: ObjectRef) -> None:
         self._context.templates.changed()
-        return [read_ref(raw) for raw in self._context.home.list(KYMA, self._context.namespace)]
 
 
 def _template(index: TemplateIndex, meta: ReleaseMeta) -> ModuleTemplate:

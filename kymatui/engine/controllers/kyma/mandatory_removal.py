@@ -38,6 +38,9 @@ class MandatoryRemoval:
     def end(self) -> None:
         """Nothing to close."""
 
+    def leave(self, ref: ObjectRef) -> None:
+        """Nothing is kept."""
+
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         home = self._context.home
         raw = home.get(ref, cancel=cancel)

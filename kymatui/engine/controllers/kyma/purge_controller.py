@@ -73,6 +73,9 @@ class PurgeController:
     def end(self) -> None:
         """Nothing to close."""
 
+    def leave(self, ref: ObjectRef) -> None:
+        self._forget(ref)
+
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         raw = self._context.home.get(ref, cancel=cancel)
         kyma = read_kyma(raw) if raw is not None else None

@@ -38,6 +38,9 @@ class AllManifestsController:
     def end(self) -> None:
         self._own.end()
 
+    def leave(self, ref: ObjectRef) -> None:
+        self._own.leave(ref)
+
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         raw = self._home.get(ref, cancel=cancel)
         if raw is not None and is_of_kyma(raw):

@@ -6,13 +6,14 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from kymatui.domain.kubernetes.object_meta import OPERATOR
+from kymatui.domain.kubernetes.object_meta import LABEL_KYMA_NAME, OPERATOR
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.controllers.manifest.access_secret_watches import AccessSecretWatches
 from kymatui.engine.controllers.manifest.reconcile_context import ReconcileContext
 from kymatui.engine.controllers.manifest.reconciler import ManifestReconciler
 from kymatui.engine.controllers.runtime.controller import KindWatch, Told, Wake
-from kymatui.engine.controllers.runtime.controller_group import ControllerGroup, GroupReports
+from kymatui.engine.controllers.runtime.controller_group import ControllerGroup
+from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.work_queue import FIRST_DELAY, LONGEST_DELAY
 from kymatui.engine.controllers.runtime.workers import WORKERS
@@ -57,7 +58,7 @@ class ManifestController:
 
     def watches(self) -> Sequence[KindWatch]:
         served = self._site.home.kinds(OPERATOR, MANIFEST.kind)
-        return (KindWatch(served[0].gvk if served else MANIFEST, listed=True),)
+        return (KindWatch(served[0].gvk if served else MANIFEST, listed=True, label=LABEL_KYMA_NAME),)
 
     def begin(self, wake: Wake) -> None:
         self._site.watches.begin(wake)
@@ -69,6 +70,9 @@ class ManifestController:
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
         return self._reconciler.reconcile(ref, cancel)
+
+    def leave(self, ref: ObjectRef) -> None:
+        self._reconciler.leave(ref)
 
 
 def manifest_kind(site: ReconcileContext) -> GroupVersionKind:

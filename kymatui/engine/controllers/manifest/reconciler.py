@@ -60,20 +60,21 @@ class ManifestReconciler:
         """
         raw = self._site.home.get(ref, cancel=cancel)
         if raw is None:
-            self._leave(ref)
+            self.leave(ref)
             return None
         manifest = read_manifest(raw)
         if isinstance(manifest, MalformedObject):
             raise ConfigurationError(f"{ref} cannot be read: {manifest.reason}")
         if manifest.skipped:
-            self._leave(ref)
+            self.leave(ref)
             return None
         if other := foreign_controller(raw):
             raise RefusedError(f"{ref} is managed by {other}", hint="stop that controller first; no changes made")
         self._accesses.need(ref, manifest)
         return _Turn(self._site, manifest, cancel).go()
 
-    def _leave(self, ref: ObjectRef) -> None:
+    def leave(self, ref: ObjectRef) -> None:
+        """End the watches for a Manifest."""
         self._site.watches.unwatch(ref)
         self._accesses.leave(ref)
 

@@ -64,6 +64,15 @@ class StateMetrics:
     def end(self) -> None:
         """Do nothing: the last values stay until the next leader's process has its own."""
 
+    def leave(self, ref: ObjectRef) -> None:
+        """Remove the series, which another replica has from now on."""
+        if ref == self._mandatory:
+            self._registry.replace(MANDATORY_MODULES, {})
+            self._registry.replace(MANDATORY_STATE, {})
+        else:
+            self._registry.replace(KYMA_STATE, {}, kyma_name=ref.name)
+            self._registry.replace(MODULE_STATE, {}, kyma_name=ref.name)
+
     def _all_mandatory(self, ref: ObjectRef) -> Iterable[ObjectRef]:
         return (self._mandatory,)
 

@@ -27,18 +27,22 @@ def itself(ref: ObjectRef) -> Iterable[ObjectRef]:
 class KindWatch:
     """A watched kind of the control plane, in one namespace or ("") in all.
 
-    keys      the objects to reconcile after a change of one object of this kind
+    keys      the objects to reconcile after a change of one object of this kind; None: all of the `listed` kinds
     listed    whether all its objects are reconciled at the start
     required  whether the controller waits until the cluster serves the kind
     spread    seconds for each key, over which many keys are spread at random, up to 5 minutes
+    label     label with the name of the Kyma that an object belongs to, which decides on its shard
+    owner     in place of `keys`: the objects to reconcile, from the changed one and the value of its label
     """
 
     kind: GroupVersionKind
-    keys: Callable[[ObjectRef], Iterable[ObjectRef]] = itself
+    keys: Callable[[ObjectRef], Iterable[ObjectRef] | None] = itself
     namespace: str = ""
     listed: bool = False
     required: bool = True
     spread: float = 0.0
+    label: str = ""
+    owner: Callable[[ObjectRef, str], Iterable[ObjectRef]] | None = None
 
 
 class OperatorController(Protocol):
@@ -71,3 +75,7 @@ class OperatorController(Protocol):
         ...
 
     def reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None: ...
+
+    def leave(self, ref: ObjectRef) -> None:
+        """Drop what is kept for an object that another replica reconciles from now on."""
+        ...

@@ -3,49 +3,26 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from kymatui.domain.kubernetes.jitter import JITTER_RANDOM
-from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.engine.cluster.ports import Clock, Cluster
-from kymatui.engine.cluster.request_scope import RequestScope, request_scope
 from kymatui.engine.cluster.retries import RetryingCluster, is_outcome_unknown
-from kymatui.engine.controllers.runtime.controller import KindWatch, OperatorController, Told
-from kymatui.engine.controllers.runtime.dependency_watches import WatchThread
-from kymatui.engine.controllers.runtime.reconcile_reports import (
-    Finished,
-    ReconcileOutcome,
-    Reconciliation,
-    begin_reconciliation,
-)
-from kymatui.engine.controllers.runtime.work_queue import WorkQueue
-from kymatui.engine.controllers.runtime.workers import Workers
-from kymatui.engine.jobs.identity import own_identity
+from kymatui.engine.controllers.runtime.controller import OperatorController
+from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports
+from kymatui.engine.controllers.runtime.running_controller import RunningController
+from kymatui.engine.controllers.sharding.shard_holder import ShardHolder, ShardPlan
+from kymatui.engine.jobs.identity import own_identity, replica_name
 from kymatui.engine.jobs.lease import DURATION, Lease, LeaseTerms
 from kymatui.engine.jobs.run import RunLimits
-from kymatui.errors import CancelledError, ClusterError, KymatuiError, NotFoundError, RefusedError
+from kymatui.errors import CancelledError, ClusterError, NotFoundError, RefusedError
 
 LEADER: Final = "operator"
 LEADER_NAMESPACE: Final = "kube-system"
+_TICK: Final = 0.1  # seconds until an end is passed on
 _LOOK: Final = 1.0  # seconds between checks whether the group has to stop
 _ABSENT: Final = 5.0  # seconds between checks whether a missing kind is served
-_WIDEST: Final = 300.0  # seconds over which keys are spread at most
-_LONGEST: Final = 300.0
-"""Seconds after which a reconciliation sends no further request to a runtime; the next one continues."""
-
-
-@dataclass(frozen=True, slots=True)
-class GroupReports:
-    """The receivers of a group's reports: failures, sentences about the group, and every reconciliation."""
-
-    told: Told
-    tell: Callable[[str], None] = lambda words: None
-    finished: Finished = lambda one: None
 
 
 class GroupService(Protocol):
@@ -77,15 +54,19 @@ class ControllerGroup:
         limits: RunLimits | None = None,
         lease: float = DURATION,
         services: Sequence[GroupService] = (),
+        shards: int = 1,
     ) -> None:
+        """`shards` above 1: replicas share the objects; then the cluster has to lock what is written under a term."""
         self._home, self._clock = home, clock
         self._controllers = controllers
         self._reports = reports
         self._limits = limits or RunLimits(gone=5.0)
         self._lease_seconds = lease
         self._services = services
+        self._shards = shards
+        self._holder: ShardHolder | None = None
         self._led = False
-        self._running: list[_RunningController] = []
+        self._running: list[RunningController] = []
 
     def _wake(self, ref: ObjectRef) -> bool:
         """Reconcile an object of the control plane now; return whether a controller takes it."""
@@ -104,6 +85,9 @@ class ControllerGroup:
         another group took the Lease, and any unexpected error.
         """
         self._require_kinds()
+        if self._shards > 1:
+            self._share(cancel)
+            return
         while self._lead(cancel):
             self._reports.tell(f"no connection to {self._home.name}: paused until the Lease is held again")
 
@@ -142,8 +126,46 @@ class ControllerGroup:
             hint="start it again; it waits until the other one has stopped",
         )
 
+    def _share(self, cancel: threading.Event) -> None:
+        """Work on the shards that this replica holds, until `cancel` is set; release them at the end."""
+        plan = ShardPlan(LEADER, LEADER_NAMESPACE, self._shards, replica_name())
+        holder = self._holder = ShardHolder(self._home, plan, self._shard_changed, self._reports.tell)
+        ended = threading.Event()
+        defects: list[BaseException] = []
+
+        def hold() -> None:
+            try:
+                holder.run(ended)
+            except BaseException as error:  # noqa: BLE001 (it is raised below)
+                defects.append(error)
+            ended.set()
+
+        def forward() -> None:
+            while not ended.wait(_TICK):
+                if cancel.is_set():
+                    ended.set()
+
+        threads = [threading.Thread(target=one, name="shards", daemon=True) for one in (hold, forward)]
+        for thread in threads:
+            thread.start()
+        try:
+            self._work(ended)
+        finally:
+            ended.set()
+            threads[0].join()
+            holder.release()
+        if defects:
+            raise defects[0]
+
+    def _shard_changed(self, shard: int) -> None:
+        assert self._holder is not None
+        held = self._holder.held
+        self._reports.tell(f"holds {len(held)} of {self._shards} shards: {', '.join(map(str, held)) or 'none'}")
+        for one in list(self._running):
+            one.shard_changed(shard)
+
     def _work(self, stopped: threading.Event) -> None:
-        waiting, running = list(self._controllers), list[_RunningController]()
+        waiting, running = list(self._controllers), list[RunningController]()
         self._running = running
         said: set[str] = set()
         due = 0.0
@@ -153,7 +175,7 @@ class ControllerGroup:
             while not stopped.is_set() and not any(one.ended for one in running):
                 if waiting and self._clock.now() >= due:
                     due = self._clock.now() + _ABSENT
-                    waiting = [one for one in waiting if not self._start(one, running, said, stopped)]
+                    waiting = [one for one in waiting if not self._start(one, running, said)]
                     self._led = True
                 for one in running:
                     one.relieve()
@@ -170,9 +192,8 @@ class ControllerGroup:
     def _start(
         self,
         controller: OperatorController,
-        running: list[_RunningController],
+        running: list[RunningController],
         said: set[str],
-        stopped: threading.Event,
     ) -> bool:
         """Start a controller if its kinds are served; return whether it was started."""
         if missing := self._unserved(controller):
@@ -181,104 +202,10 @@ class ControllerGroup:
                 kinds = ", ".join(missing)
                 self._reports.tell(f"controller {controller.name} waits: {self._home.name} does not serve {kinds}")
             return False
-        started = _RunningController(self._home, controller, self._reports)
+        started = RunningController(self._home, controller, self._reports, self._holder)
         running.append(started)  # before its first request, so that a failure there closes its watches
-        started.start(stopped)
+        started.start()
         return True
-
-
-class _RunningController:
-    """A controller with its queue, its workers and its watches."""
-
-    def __init__(self, home: Cluster, controller: OperatorController, reports: GroupReports) -> None:
-        self._home = home
-        self._controller = controller
-        self._told, self._finished = reports.told, reports.finished
-        intervals = controller.intervals
-        self._queue: WorkQueue[ObjectRef] = WorkQueue(first_delay=intervals.first, longest_delay=intervals.most)
-        self._workers = Workers(controller.name, self._queue, self._reconcile, self._failed, workers=controller.workers)
-        self._streams: list[WatchThread] = []
-
-    @property
-    def ended(self) -> bool:
-        return self._workers.ended
-
-    @property
-    def name(self) -> str:
-        return self._controller.name
-
-    @property
-    def waiting(self) -> int:
-        return len(self._queue)
-
-    def relieve(self) -> None:
-        """Start workers in the place of those that are held."""
-        self._workers.relieve()
-
-    def start(self, stopped: threading.Event) -> None:
-        for watch in self._controller.watches():
-            if self._home.kind(watch.kind) is None:
-                continue
-            changes = self._home.follow([(watch.kind, watch.namespace)])
-            self._streams.append(WatchThread(changes, partial(self._changed, watch)))
-            if watch.listed:
-                for raw in self._home.list(watch.kind, watch.namespace, cancel=stopped):
-                    self._queue.add(read_ref(raw), low=True)
-        self._controller.begin(self._queue.add)
-        self._workers.start()
-
-    def wake(self, ref: ObjectRef) -> bool:
-        """Queue an object if it is of the controller's own kind."""
-        watches = [one for one in self._controller.watches() if one.kind == ref.kind]
-        keys = {key for one in watches for key in one.keys(ref)}
-        if ref in keys:
-            self._queue.add(ref)
-        return ref in keys
-
-    def stop(self) -> None:
-        self._workers.stop()
-        for stream in self._streams:
-            stream.close()
-        self._controller.end()
-
-    def join(self, seconds: float) -> None:
-        """Wait for the workers. Raises the error of a bug in a reconciliation."""
-        self._workers.join(seconds)
-
-    def _changed(self, watch: KindWatch, refs: Iterable[ObjectRef]) -> None:
-        try:
-            keys = {key for ref in refs for key in watch.keys(ref)}
-        except KymatuiError:  # the next resync finds the change
-            return
-        width = min(_WIDEST, watch.spread * len(keys))
-        for key in keys:
-            self._queue.add_after(key, width * JITTER_RANDOM.random())
-
-    def _reconcile(self, ref: ObjectRef, cancel: threading.Event) -> float | None:
-        name, start = self._controller.name, time.monotonic()
-        number = begin_reconciliation(name)
-
-        def finish(result: ReconcileOutcome, error: KymatuiError | None = None) -> None:
-            self._finished(Reconciliation(name, ref, result, time.monotonic() - start, number, error))
-
-        try:
-            with request_scope(RequestScope(until=time.monotonic() + _LONGEST)):
-                again = self._controller.reconcile(ref, cancel)
-        except RefusedError as error:
-            finish(ReconcileOutcome.SUCCESS, error)
-            self._told(ref, error, None)
-            again = None
-        except CancelledError:
-            raise
-        except KymatuiError as error:
-            finish(ReconcileOutcome.ERROR, error)
-            raise
-        else:
-            finish(ReconcileOutcome.SUCCESS if again is None else ReconcileOutcome.REQUEUE)
-        return again if again is not None else self._controller.resync * (1 + JITTER_RANDOM.random())
-
-    def _failed(self, ref: ObjectRef, error: KymatuiError, seconds: float) -> None:
-        self._told(ref, error, seconds)
 
 
 def _each_once(tell: Callable[[str], None]) -> Callable[[str], None]:

@@ -51,7 +51,10 @@ _CRDS: Final = Permission(
 
 GROUP_PERMISSIONS: Final = (
     Permission(
-        "coordination.k8s.io", ("leases",), ("get", "create", "update", "patch", "delete"), PermissionScope.LEASE
+        "coordination.k8s.io",
+        ("leases",),
+        ("get", "list", "create", "update", "patch", "delete"),
+        PermissionScope.LEASE,
     ),
     Permission("coordination.k8s.io", ("leases",), ("get",), PermissionScope.HOME),
     Permission("apps", ("deployments",), ("list",), PermissionScope.HOME),

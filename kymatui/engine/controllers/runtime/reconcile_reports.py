@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from kymatui.domain.kubernetes.refs import ObjectRef
+from kymatui.engine.controllers.runtime.controller import Told
 from kymatui.errors import KymatuiError
 
 _LOCAL = threading.local()
@@ -35,6 +36,15 @@ class Reconciliation:
 
 
 Finished = Callable[[Reconciliation], None]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReports:
+    """The receivers of a group's reports: failures, sentences about the group, and every reconciliation."""
+
+    told: Told
+    tell: Callable[[str], None] = lambda words: None
+    finished: Finished = lambda one: None
 
 
 def begin_reconciliation(controller: str) -> str:

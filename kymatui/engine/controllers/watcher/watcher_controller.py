@@ -58,6 +58,9 @@ class WatcherController:
     def end(self) -> None:
         """Do nothing: there is nothing to close."""
 
+    def leave(self, ref: ObjectRef) -> None:
+        """Nothing is kept."""
+
     def _all_watchers(self, gateway: ObjectRef) -> Iterable[ObjectRef]:
         for raw in self._home.list(WATCHER):
             yield ObjectRef(WATCHER, str(raw["metadata"].get("namespace") or ""), str(raw["metadata"]["name"]))

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from dataclasses import asdict, dataclass
 from typing import Any, Final
+
+import msgspec
 
 from kymatui.sandbox.apimachinery.exchange import Handler, ServerRequest, ServerResponse
 from kymatui.sandbox.apiserver.http.server_faults import ADMIN_PATH
 
 LENGTH: Final = 20_000
+_CREATED: Final = 201
 
 
 @dataclass(frozen=True, slots=True)
 class LoggedRequest:
-    """One request with the status of its answer; `agent` is the client's User-Agent."""
+    """One request with the status of its answer.
+
+    agent  the client's User-Agent
+    at     when it was answered, in Unix seconds
+    name   of an object that was created, which the path does not have
+    """
 
     method: str
     path: str
@@ -22,6 +31,16 @@ class LoggedRequest:
     watch: bool
     status: int
     agent: str
+    at: float
+    name: str = ""
+
+
+class _Named(msgspec.Struct):
+    name: str = ""
+
+
+class _Created(msgspec.Struct):
+    metadata: _Named = msgspec.field(default_factory=_Named)
 
 
 class RequestLog:
@@ -46,9 +65,8 @@ class RequestLog:
     def _note(self, request: ServerRequest, status: int) -> None:
         self.count += 1
         dry_run, watch = bool(request.first("dryRun")), request.first("watch") in ("true", "1")
-        self._last.append(
-            LoggedRequest(request.method, request.path, dry_run, watch, status, request.header("user-agent"))
-        )
+        agent, name = request.header("user-agent"), _created(request) if status == _CREATED else ""
+        self._last.append(LoggedRequest(request.method, request.path, dry_run, watch, status, agent, time.time(), name))
 
     def has_news(self) -> bool:
         """Return whether there were requests since the last call."""
@@ -60,5 +78,13 @@ class RequestLog:
         self._last.clear()
 
     def describe(self) -> dict[str, Any]:
-        """Return `{"count", "requests": [{"method", "path", "dry_run", "watch", "status", "agent"}]}`."""
+        """Return `{"count", "requests": [{"method", "path", "dry_run", "watch", "status", "agent", …}]}`."""
         return {"count": self.count, "requests": [asdict(one) for one in self._last]}
+
+
+def _created(request: ServerRequest) -> str:
+    """Return the name in the body of a creation, "" if it cannot be read."""
+    try:
+        return msgspec.json.decode(request.body or b"{}", type=_Created).metadata.name
+    except msgspec.DecodeError:
+        return ""

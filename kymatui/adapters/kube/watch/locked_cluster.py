@@ -1,0 +1,113 @@
+"""A control plane for one of several replicas: Kymas and Manifests are written in the version that was read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
+from kymatui.domain.kubernetes.object_meta import OPERATOR, read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.cluster.ports import FIELD_MANAGER, Object, PatchKind
+from kymatui.engine.cluster.request_scope import current_scope
+
+_LOCKED: Final = frozenset({"Kyma", "Manifest"})
+
+
+class LockedCluster(KubeCluster):
+    """A cluster in which writes under a term have the resource version that was read under it.
+
+    A write that another replica's has overtaken, however late it arrives, fails with ConflictError.
+    """
+
+    def get(self, ref: ObjectRef, *, cancel: threading.Event | None = None) -> Object | None:
+        found = super().get(ref, cancel=cancel)
+        return _seen(found) if found is not None else None
+
+    def list(
+        self,
+        gvk: GroupVersionKind,
+        namespace: str = "",
+        *,
+        labels: str = "",
+        whole: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> list[Object]:
+        return [_seen(one) for one in super().list(gvk, namespace, labels=labels, whole=whole, cancel=cancel)]
+
+    def apply(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        force: bool = False,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        locked = {**body, "metadata": _locked(read_ref(body), body["metadata"])}
+        return _seen(super().apply(locked, manager=manager, force=force, dry_run=dry_run, cancel=cancel))
+
+    def create(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        return _seen(super().create(body, manager=manager, dry_run=dry_run, cancel=cancel))
+
+    def update(
+        self,
+        body: Mapping[str, Any],
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        return _seen(super().update(body, manager=manager, subresource=subresource, cancel=cancel))
+
+    def patch(
+        self,
+        ref: ObjectRef,
+        patch: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+        kind: PatchKind,
+        *,
+        manager: str = FIELD_MANAGER,
+        subresource: str = "",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> Object:
+        if isinstance(patch, Mapping):
+            metadata = _locked(ref, patch.get("metadata") or {})
+            patch = {**patch, "metadata": metadata} if metadata else patch
+        made = super().patch(ref, patch, kind, manager=manager, subresource=subresource, dry_run=dry_run, cancel=cancel)
+        return _seen(made)
+
+    def delete(
+        self,
+        ref: ObjectRef,
+        *,
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "Background",
+        dry_run: bool = False,
+        cancel: threading.Event | None = None,
+    ) -> None:
+        version = resource_version or _locked(ref, {}).get("resourceVersion", "")
+        super().delete(ref, uid=uid, resource_version=version, propagation=propagation, dry_run=dry_run, cancel=cancel)
+
+
+def _seen(found: Object) -> Object:
+    """Remember the version of a locked object that was read or written under a term."""
+    scope = current_scope()
+    if scope.term is not None and found.get("kind") in _LOCKED:
+        scope.versions[read_ref(found)] = str(found["metadata"].get("resourceVersion") or "")
+    return found
+
+
+def _locked(ref: ObjectRef, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata with the version of an object that was read under the term."""
+    version = current_scope().versions.get(ref) if ref.kind.group == OPERATOR else None
+    return {"resourceVersion": version, **metadata} if version else dict(metadata)

@@ -1,0 +1,32 @@
+"""The option `--shards` of the operator, and of what runs it in a cluster."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Final
+
+from kymatui.errors import UsageError
+
+MOST_SHARDS: Final = 64
+
+
+def add_shards(parser: argparse.ArgumentParser, default: Any) -> None:
+    """Add the option; without it, and without another default, the number is None."""
+    parser.add_argument(
+        "--shards",
+        type=int,
+        default=default,
+        metavar="N",
+        help="parts into which Kymas are divided; above 1, all replicas work (default: 1)",
+    )
+
+
+def require_shards(shards: int, *, listener: bool) -> None:
+    """Raise UsageError for a number that cannot be, and for shards with a listener."""
+    if not 1 <= shards <= MOST_SHARDS:
+        raise UsageError(f"--shards must be from 1 to {MOST_SHARDS}")
+    if shards > 1 and listener:
+        raise UsageError(
+            "events of runtimes need --shards 1: an event reaches one replica, which may not have the Kyma",
+            hint="leave out the listener; changes of runtimes are then found by watches and intervals",
+        )
