@@ -526,7 +526,7 @@ def test_what_is_not_signed_as_asked_is_refused_and_nothing_is_written(
         status, out, err = run(
             verb, "registry-proxy", "--public-key", str(key), *(["--yes"] if verb == "install" else [])
         )
-        assert (status, out) == (2, "")
+        assert (status, out) == (2, ""), err
         assert "is not signed" in err
     status, out, err = run("install", "registry-proxy", "--verify", "--yes")
     assert (status, out) == (64, "")

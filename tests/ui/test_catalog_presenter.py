@@ -27,6 +27,8 @@ from kymatui.ui.viewmodels.row_filter import parse_filter
 from kymatui.ui.viewmodels.sorting import SortOrder, arrange_rows
 from tests.ui.modules import DAY, NOW, catalog, module
 
+MANAGER = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "istio-manager")
+
 
 def cell(column: str, view: CatalogView = ALL_MODULES, **more: Any) -> tuple[str, str]:
     found = table_row(module("istio", **more), view, NOW).cells[column]
@@ -187,8 +189,7 @@ def test_the_line_below_says_why_and_who_must_act(reason: Reason, actor: str, to
 
 
 def test_the_manager_is_its_workload_and_not_among_the_columns_at_start() -> None:
-    manager = ObjectRef(GroupVersionKind("apps", "v1", "Deployment"), "kyma-system", "istio-manager")
-    assert cell("manager", manager=manager) == ("kyma-system/istio-manager", "muted")
+    assert cell("manager", manager=MANAGER) == ("kyma-system/istio-manager", "muted")
     assert cell("manager") == (ABSENT, "muted")
     forbidden = UnknownFact(ListGap.FORBIDDEN, ("deployments",))
     assert cell("manager", unknown={RowFact.INSTALLED: forbidden}) == cell(
@@ -196,3 +197,14 @@ def test_the_manager_is_its_workload_and_not_among_the_columns_at_start() -> Non
     )
     assert "manager" not in [column.id for column in choose_columns(())]
     assert [column.id for column in choose_columns(("manager", "name"))] == ["manager", "name"]
+
+
+def test_a_filter_reads_the_columns_of_the_table() -> None:
+    rows = table_rows(catalog(module("istio", manager=MANAGER), module("keda")), ALL_MODULES, NOW)
+
+    def found(text: str, *columns: str) -> list[str]:
+        return [row.key for row in arrange_rows(rows, parse_filter(text), SortOrder(), columns)]
+
+    assert found("istio-manager", "name", "manager") == ["istio"]
+    assert found("istio-manager", "name") == []
+    assert found("!istio-manager", "name") == ["istio", "keda"]

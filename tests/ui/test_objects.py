@@ -218,7 +218,7 @@ async def test_enter_on_the_stepper_of_a_deletion_opens_the_object_and_deletes_n
 
 
 @pytest.mark.parametrize(
-    ("tab", "label"), [("versions", "Compare with this version"), ("checks", "Evaluate this path")]
+    ("tab", "label"), [("versions", "Component of this version"), ("checks", "Evaluate this path")]
 )
 async def test_enter_does_what_the_line_of_keys_says(tab: str, label: str) -> None:
     async with app_on(StillSession(world())).run_test(size=SIZE) as pilot:

@@ -28,6 +28,12 @@ def embedded_descriptor(template: ModuleTemplate) -> ComponentDescriptor | None:
         raise DescriptorError(f"{template.ref}: {error}", hint=error.hint) from error
 
 
+def component_name(template: ModuleTemplate, shelf: TemplateIndex) -> str:
+    """Return the component that the template or its module's ModuleReleaseMeta names, "" if none does."""
+    meta = shelf.meta(template.module)
+    return template.component or (meta.component if meta is not None else "")
+
+
 def template_location(
     template: ModuleTemplate, shelf: TemplateIndex, manifests: Iterable[Mapping[str, Any]], registry: str = ""
 ) -> ComponentLocation:
@@ -36,8 +42,7 @@ def template_location(
     manifests  the cluster's Manifests, whose layers are beside their descriptors
     registry   HOST[:PORT][/PATH] that a person named, which has precedence
     """
-    meta = shelf.meta(template.module)
-    name = template.component or (meta.component if meta is not None else "")
+    name = component_name(template, shelf)
     if not name:
         raise ConfigurationError(
             f"{template.ref} names no component, and the ModuleReleaseMeta of {template.module} has no ocmComponentName"

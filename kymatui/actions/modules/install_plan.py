@@ -14,7 +14,7 @@ from threading import Event
 from typing import Any, Protocol
 
 from kymatui.actions.bundle.ports import ArtifactStore
-from kymatui.actions.bundle.template_component import embedded_descriptor, template_location
+from kymatui.actions.bundle.template_component import component_name, embedded_descriptor, template_location
 from kymatui.actions.modules.adopt import adopt_intent
 from kymatui.actions.modules.component_install import read_component, signed_catalog_module
 from kymatui.actions.modules.module_sources import ModuleSource, catalog_bundle, load_bundle
@@ -45,6 +45,7 @@ from kymatui.engine.jobs.run import Progress, Run, RunLimits, SystemClock
 from kymatui.engine.plans.plan import Intent, Plan
 from kymatui.engine.sources.chart_source import LoadedChart
 from kymatui.errors import ConfigurationError, RefusedError, UnknownNameError, UsageError
+from kymatui.ocm import SignatureError
 
 
 class Adoption(Enum):
@@ -226,6 +227,8 @@ def _signed(port: InstallPort, shelf: TemplateIndex, choice: InstallChoice, sign
     """Return a module as its component was signed; templates without a descriptor have it in a registry."""
     if embedded_descriptor(choice.template) is not None:
         return signed_module(choice, signers, port.blobs, port.insecure)
+    if not component_name(choice.template, shelf):
+        raise SignatureError(f"{choice.template.ref} is not signed: it names no component", hint="not installed")
     location = template_location(choice.template, shelf, port.snapshot().manifests, port.registry)
     return signed_catalog_module(choice, location, port.artifacts(""), signers)
 

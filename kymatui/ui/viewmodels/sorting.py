@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -23,12 +23,15 @@ class SortOrder:
     descending: bool = False
 
 
-def arrange_rows(rows: Iterable[Row], wanted: RowFilter, sort: SortOrder | None) -> list[Row]:
+def arrange_rows(
+    rows: Iterable[Row], wanted: RowFilter, sort: SortOrder | None, columns: Collection[str] | None = None
+) -> list[Row]:
     """Return the accepted rows in order; equal rows keep their given order.
 
+    The filter reads the cells of the table's `columns`, also of those that a narrow terminal hides; None: all cells.
     Pinned rows come first, and empty cells last in both directions.
     """
-    chosen = _chosen(list(rows), wanted) if wanted else list(rows)
+    chosen = _chosen(list(rows), wanted, columns) if wanted else list(rows)
     if any(row.pinned for row in chosen):
         pinned, others = ([row for row in chosen if row.pinned is one] for one in (True, False))
         return [*_sorted(pinned, sort), *_sorted(others, sort)]
@@ -44,9 +47,9 @@ def _sorted(chosen: list[Row], sort: SortOrder | None) -> list[Row]:
     return [*known, *(row for row in chosen if not row.cells.get(column, EMPTY).text)]
 
 
-def _chosen(rows: list[Row], wanted: RowFilter) -> list[Row]:
+def _chosen(rows: list[Row], wanted: RowFilter, columns: Collection[str] | None) -> list[Row]:
     """Return the accepted rows, and in a tree their parents."""
-    keys = {row.key for row in rows if wanted.accepts(_line(row), row.labels)}
+    keys = {row.key for row in rows if wanted.accepts(_line(row, columns), row.labels)}
     parents = {row.key: row.parent for row in rows if row.parent}
     for key in list(keys) if parents else ():
         while key := parents.get(key, ""):
@@ -54,8 +57,8 @@ def _chosen(rows: list[Row], wanted: RowFilter) -> list[Row]:
     return [row for row in rows if row.key in keys]
 
 
-def _line(row: Row) -> str:
-    return "  ".join(cell.text for cell in row.cells.values())
+def _line(row: Row, columns: Collection[str] | None) -> str:
+    return "  ".join(cell.text for name, cell in row.cells.items() if columns is None or name in columns)
 
 
 def _order(cell: Cell) -> tuple[object, ...]:

@@ -91,6 +91,11 @@ class LiveTable(RowTable):
         self.post_message(self.Arranged(self))
         return self._filter.problem
 
+    def set_columns(self, columns: Sequence[Column]) -> None:
+        super().set_columns(columns)
+        if self._filter:
+            self._arrange()
+
     def set_order(self, sort: SortOrder) -> None:
         """Sort by a column; ignore a column that the table lacks."""
         if self._order is None or sort.column not in {"", *(column.id for column in self.grid.columns)}:
@@ -106,7 +111,8 @@ class LiveTable(RowTable):
 
     def _arrange(self) -> None:
         was_empty = not self.rows
-        self.set_rows(arrange_rows(self._everything, self._filter, self._order))
+        columns = {column.id for column in self.grid.columns}
+        self.set_rows(arrange_rows(self._everything, self._filter, self._order, columns))
         if was_empty is not (not self.rows):
             self.refresh_bindings()
 
