@@ -71,7 +71,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "diagnose": (
         "kymatui diagnose keda                   # objects, events, logs, rights; without secrets",
         "kymatui diagnose keda -o ticket.tgz --remote RUNTIME",
-        "kymatui diagnose                        # all modules, without what they installed",
+        "kymatui diagnose                        # all modules, without their installed objects",
     ),
     "enable": (
         "kymatui enable keda --dry-run           # print the plan, change nothing",

@@ -101,7 +101,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ),
     CommandEntry(
         "diagnose",
-        "write an archive with what a ticket needs",
+        "collect diagnostics of a module in an archive for a ticket",
         "kymatui.cli.commands.inspect.diagnose",
         reads,
     ),
@@ -130,7 +130,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ),
     CommandEntry(
         "whatif",
-        "try a change of the catalog on all runtimes, without making it",
+        "forecast what a catalog change does to all runtimes",
         "kymatui.cli.commands.fleet.whatif",
         reads,
     ),
@@ -165,7 +165,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ),
     CommandEntry(
         "policy",
-        "set who deletes a module's default CR",
+        "set who creates and deletes a module's default CR",
         "kymatui.cli.commands.modules.kyma_edit:POLICY",
         writes,
     ),
@@ -232,7 +232,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ),
     CommandEntry(
         "demo",
-        "open the screen on an embedded cluster",
+        "open the terminal UI on an embedded cluster",
         "kymatui.cli.commands.program.demo",
         reads,
     ),

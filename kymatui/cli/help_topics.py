@@ -17,8 +17,9 @@ the runtime from its access Secret; --skr-kubeconfig and --skr-context replace i
 
 _READ_ONLY: Final = """\
 --read-only, KYMATUI_READ_ONLY=1 and read_only in the configuration have the same effect: kymatui sends only GET and
-HEAD requests, and reviews of your own permissions. A command that would write exits with status 4 and sends nothing;
---dry-run still prints the plan. `kymatui --audit` opens the screen read-only and counts the requests sent."""
+HEAD requests, and SelfSubjectAccessReviews (to check your permissions). A command that would write exits with status 4
+and sends nothing; --dry-run still prints the plan. `kymatui --audit` opens the terminal UI read-only and counts the
+requests sent."""
 
 _EXIT_STATUSES: Final = """\
 0    done
@@ -46,18 +47,18 @@ XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_STATE_HOME   folders of configuration, cach
 _ROLLBACK: Final = """\
 kymatui has no command `rollback`. How you go back to an earlier version depends on who manages the module.
 
-Installed by kymatui: `kymatui upgrade NAME --version VERSION --allow-downgrade`. A chart of a path
+Installed by kymatui: `kymatui upgrade NAME --version VERSION --allow-downgrade`. A chart from a path
 needs --chart again. Objects that an upgrade deleted are in its backup: `kymatui restore NAME`.
 
 Managed by lifecycle-manager: it never downgrades. `kymatui disable NAME` and `kymatui enable NAME --channel CHANNEL`
 install the version of another channel; this deletes the module and its module CR first.
 
-A setting of the Kyma: repeat the command with the value before, which the plan displays in the column BEFORE."""
+A setting of the Kyma: repeat the command with the old value, which the plan displays in the column BEFORE."""
 
 _OUTPUT: Final = """\
 -o table    for people (default)
--o wide     more columns, lines as long as they are
--o name     names only, one a line, as other commands take them
+-o wide     more columns, nothing is shortened
+-o name     names only, one per line, for other commands
 -o jsonpath=TEMPLATE    as kubectl: '{.modules[*].name}', '{range .modules[*]}{.name}{"\\n"}{end}'
 -o json, -o yaml    one document on standard output, also for an error:
             {"outcome": "refused" | "failed" | …, "error": {"kind", "message", "hint", "exitStatus"}}

@@ -147,7 +147,7 @@ class _TopParser(_Parser):
         formatter = self._get_formatter()
         formatter.add_usage(self.usage_line(), self._actions, self._mutually_exclusive_groups)
         formatter.add_text(self.description)
-        formatter.add_text("Without a command kymatui opens the screen.")
+        formatter.add_text("Without a command kymatui opens its terminal UI.")
         for title, names in GROUPS:
             formatter.start_section(title)
             for command in filter(None, map(by_name, names)):
@@ -250,7 +250,7 @@ def build_parser(words: Sequence[str]) -> _TopParser:
     add_cluster_options(parser, default=None)
     commands = _possible(words)
     if not words or by_name(words[0]) is None:  # nothing of the screen stands before a command that comes first
-        command = CommandEntry("screen", "open the screen", "kymatui.cli.commands.program.screen", reads)
+        command = CommandEntry("screen", "open the terminal UI", "kymatui.cli.commands.program.screen", reads)
         screen = command.load()
         screen.configure(parser)
         parser.set_defaults(command=command, command_module=screen)
@@ -304,8 +304,8 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None)
         "--namespace",
         metavar="NS",
         default=default,
-        help="namespace to use (default: the context's); read first if you may not list all namespaces; "
-        "lists of the screen narrow to it",
+        help="namespace to use (default: the context's); commands read it if you may not list all namespaces, "
+        "the terminal UI lists only this one",
     )
     group.add_argument(
         "--user", metavar="NAME", default=default, help="user of the kubeconfig (default: the context's)"
@@ -324,7 +324,7 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, default: str | None)
         type=read_duration,
         metavar="DURATION",
         default=default,
-        help="limit of each request to the cluster (default: kymatui's own limits)",
+        help="time limit of each request to the cluster (default: kymatui's own limits)",
     )
     group.add_argument(
         "--read-only",

@@ -70,7 +70,7 @@ class ListenerPort:
         self._trust = ListenerTrust(read_networks(options.gateways), authorities)
         if self._tls is None and not self._trust.gateways:
             raise UsageError(
-                "--listener cannot prove who sends events",
+                "--listener needs a way to authenticate the senders of events",
                 hint="give --listener-gateways, or --listener-cert, --listener-key and --listener-ca",
             )
         self._service: HttpService | None = None
@@ -110,7 +110,7 @@ def _tls(options: ListenerOptions) -> ServerTls | None:
     if not options.certificate and not options.key:
         return None
     if not (options.certificate and options.key and options.authorities):
-        raise UsageError("--listener-cert needs --listener-key and --listener-ca, and the other way round")
+        raise UsageError("--listener-cert, --listener-key and --listener-ca must be used together")
     files = TlsFiles(Path(options.certificate), Path(options.key), Path(options.authorities))
     return ServerTls(files, optional=bool(options.gateways))
 
@@ -131,6 +131,6 @@ def agent_options(image: str, address: str) -> AgentOptions | None:
     if not image and not address:
         return None
     if not image or not address:
-        raise UsageError("--watcher-image and --watcher-address need each other")
+        raise UsageError("--watcher-image and --watcher-address must be used together")
     parse_address(address)
     return AgentOptions(image, address)

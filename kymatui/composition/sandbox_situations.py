@@ -101,7 +101,7 @@ def _not_applied(sandbox: _Sandbox) -> str:
     containers = [dict(one) for one in body["spec"]["template"]["spec"]["containers"]]
     containers[0]["image"] = f"{containers[0]['image'].rpartition(':')[0]}:1.1.0"
     _merge(sandbox.runtime, ref, {"spec": {"template": {"spec": {"containers": containers}}}})
-    return "btp-operator: lifecycle-manager reports another version as Ready than 1.1.0, which is running"
+    return "btp-operator: 1.1.0 is running, but lifecycle-manager reports another version as Ready"
 
 
 def _taken_over(sandbox: _Sandbox) -> str:

@@ -153,10 +153,10 @@ def chained_key(
             f"{what}: no chain of valid certificates leads from {leaf.subject.rfc4514_string()} to a trusted root"
         )
     if issuer and not names_match(issuer, leaf.subject):
-        raise SignatureError(f"{what}: the certificate is of {leaf.subject.rfc4514_string()}, not of {issuer}")
+        raise SignatureError(f"{what}: the certificate was issued to {leaf.subject.rfc4514_string()}, not to {issuer}")
     if told and not (names_match(told, leaf.subject) or names_match(told, leaf.issuer)):
         raise SignatureError(
-            f"{what} names the issuer {told}, but its certificate is of {leaf.subject.rfc4514_string()}"
+            f"{what} names the issuer {told}, but its certificate was issued to {leaf.subject.rfc4514_string()}"
         )
     return _rsa(leaf.public_key())
 

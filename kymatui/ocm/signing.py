@@ -85,7 +85,9 @@ def _check_chain(
 ) -> None:
     found: RSAPublicKey = chained_key(chain, roots, now, "the certificate", issuer=issuer)
     if found.public_numbers() != key.public_key().public_numbers():
-        raise SignatureError("the certificate is of another key", hint="give the certificate of the private key first")
+        raise SignatureError(
+            "the certificate belongs to another key", hint="give the certificate of the private key first"
+        )
 
 
 def _signed(key: RSAPrivateKey, algorithm: str, digest: Digest) -> bytes:

@@ -93,7 +93,8 @@ def read_file(path: Path) -> dict[str, Any]:
     found = list(find_faults(body))
     if found:
         lines = "\n  ".join(str(fault) for fault in found)
-        raise ConfigurationError(f"{path}:\n  {lines}", hint="`kymatui config schema` lists every option")
+        kind = UnknownNameError if any(fault.is_unknown_name for fault in found) else ConfigurationError
+        raise kind(f"{path}:\n  {lines}", hint="`kymatui config schema` lists every option")
     return body
 
 

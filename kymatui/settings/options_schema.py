@@ -66,6 +66,7 @@ class SettingFault(NamedTuple):
 
     where: str
     message: str
+    is_unknown_name: bool = False
 
     def __str__(self) -> str:
         return f"{self.where}: {self.message}"
@@ -80,7 +81,7 @@ def find_faults(
         option = known.get(name)
         if option is None:
             hint = did_you_mean(nearest_names(name, known, 1))
-            yield SettingFault(f"{prefix}{name}" or '""', f"no such option{hint}")
+            yield SettingFault(f"{prefix}{name}" or '""', f"no such option{hint}", is_unknown_name=True)
         else:
             yield from _option_faults(option, value, f"{prefix}{name}")
 
@@ -109,7 +110,7 @@ def _text_faults(option: SettingOption, value: Any, where: str) -> Iterator[Sett
         yield SettingFault(where, f"must be a text, not {value!r}")
     elif option.choices and value not in option.choices:
         hint = did_you_mean(nearest_names(value, option.choices, 1)) or f"; use one of {', '.join(option.choices)}"
-        yield SettingFault(where, f"{value!r} is not valid{hint}")
+        yield SettingFault(where, f"{value!r} is not valid{hint}", is_unknown_name=True)
 
 
 def _key_faults(value: Any, where: str) -> Iterator[SettingFault]:

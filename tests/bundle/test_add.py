@@ -208,7 +208,7 @@ def test_a_file_with_a_media_type_is_stored_as_it_is(host: str, tmp_path: Path) 
         (["--label", "a="], "base:1", "out:new", 64, "has no value"),
         (["--annotation", "=a"], "base:1", "out:new", 64, "has no key"),
         ([], "base:2", "out:new", 1, "does not exist"),
-        ([], "base:1", "base:1", 64, "the base is kept"),
+        ([], "base:1", "base:1", 64, "the base image stays unchanged"),
         ([], "base:1", f"out@sha256:{'0' * 64}", 64, "must have a tag"),
         ([], "base:1", "out:taken", 2, "exists and is"),
         ([], "base:artifact", "out:new", 2, "is not an image"),

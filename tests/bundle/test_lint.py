@@ -98,7 +98,7 @@ def test_warnings_count_only_when_they_are_strict(tmp_path: Path, capsys: pytest
         ({**CR, "spec": {}}, crd(**SIZE), ["Thing default: spec.size: Required value"]),
         ({**CR, "spec": {"size": "big"}}, crd(**SIZE), ['spec.size: Invalid value: "string": spec.size in body']),
         ({**CR, "apiVersion": "things.example.com/v2"}, crd(), ["v2 is not served; the CRD serves v1alpha1"]),
-        (CR, crd(group="other.example.com"), ["the manifest has no CRD of Thing; it counts as namespaced"]),
+        (CR, crd(group="other.example.com"), ["no CRD of Thing; kymatui assumes that it is namespaced"]),
         (
             CR,
             crd(**{"x-kubernetes-validations": [{"rule": "self.size > 1", "message": "too small"}], **SIZE}),

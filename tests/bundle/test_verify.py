@@ -320,14 +320,14 @@ def test_the_certificate_must_have_the_name_of_the_signature(host: str) -> None:
     by_chain(host, signatures=("other",), issuer="CN=acme")
     by_chain(host, issuer="CN=acme")
     for names in ((), ("other",)):
-        with pytest.raises(SignatureError, match="not of other"):
+        with pytest.raises(SignatureError, match="not to other"):
             by_chain(host, signatures=names)
 
 
 def test_a_certificate_that_is_not_of_the_key_or_has_expired_is_not_stored(host: str) -> None:
     put(host, document())
     chain, root = pem(LEAF, MIDDLE).encode(), pem(ROOT).encode()
-    with pytest.raises(SignatureError, match="is of another key"):
+    with pytest.raises(SignatureError, match="belongs to another key"):
         add(host, number=1, certificates=chain, roots=root)
     with pytest.raises(SignatureError, match="no chain of valid certificates"):
         add(host, certificates=pem(OLD_LEAF, MIDDLE).encode(), roots=root)

@@ -143,7 +143,7 @@ def test_a_component_is_installed_from_a_layout(run: Any, tmp_path: Path) -> Non
     assert (status, out) == (0, "sample 1.0.0: 5 applied\n"), err
     status, out, err = run("upgrade", "--all", "--yes")
     assert (status, out) == (0, "no directly installed module is outdated (1 skipped)\n")
-    assert "a folder of the machine that installed it" in err
+    assert "a folder on the machine where it was installed" in err
     assert "run `kymatui upgrade sample --component …" in err
     assert run("delete", "sample", "--yes", "--no-backup")[0] == 0
 
@@ -170,7 +170,7 @@ def test_what_cannot_be_installed_is_said_before_anything_is_written(
             "127.0.0.1:9",
         ),
         (["install", "--component", f"layout:{tmp_path}/none//{NAME}:1.0.0"], 1, "does not exist"),
-        (["install"], 64, "no module or release is named"),
+        (["install"], 64, "no module or release given"),
     ):
         ended, out, err = run(*words, *plain, "--yes")
         assert (ended, out, expected in err) == (status, "", True), (words, ended, err)

@@ -253,7 +253,7 @@ def test_what_kubectl_installed_is_adopted_and_upgraded_by_one_plan(
 ) -> None:
     status, out, err = run("upgrade", *words, "--dry-run")
     assert status == 0, err
-    assert "kymatui adopts registry-proxy; owner → kymatui, version: 0.14.0 → 0.15.0" in out
+    assert "kymatui adopts registry-proxy and upgrades it 0.14.0 → 0.15.0: kymatui becomes the owner" in out
     assert "owner: kubectl-client-side-apply → kymatui" in out
     assert "default resource" not in out
     if words == ["--all"]:
@@ -274,16 +274,17 @@ def test_a_kept_plan_adopts_and_upgrades_what_kubectl_installed(
 ) -> None:
     kept = tmp_path / "plan.json"
     status, out, err = run("plan", "registry-proxy", "--out", str(kept))
-    assert (status, "owner → kymatui, version: 0.14.0 → 0.15.0" in out) == (0, True), err
+    assert (status, "upgrades it 0.14.0 → 0.15.0: kymatui becomes the owner" in out) == (0, True), err
     status, out, err = run("apply", str(kept), "--dry-run", "-o", "json")
     assert (status, json.loads(out)["adopt"], json.loads(out)["adoptedVersion"]) == (0, True, "0.14.0"), err
     status, out, err = run("apply", str(kept), "--yes")
     assert status == 0, err
-    assert "owner → kymatui, version: 0.14.0 → 0.15.0" in err
-    assert "only the owner. The owner before is the tool that applied the object" in err
+    assert "upgrades it 0.14.0 → 0.15.0: kymatui becomes the owner" in err
+    assert "nothing else changes.\nThe old owner is the tool that applied the object" in err
     assert "metadata.labels.applyset.kubernetes.io" not in err, "the same label on every object is said once"
     assert "\n  adopt and upgrade registry-proxy\n" in err
-    *_, (done, total) = re.findall(r"\[(\d+)/(\d+)\] ", err)
+    assert re.search(r"\n  \[1 of \d+ objects\] ", err), "a number has its unit"
+    *_, (done, total) = re.findall(r"\[(\d+) of (\d+) objects\] ", err)
     assert done == total, "what is deleted is not counted among what is written"
     assert module(run, "registry-proxy")["installed"] == "0.15.0"
     for ref in by_kubectl:
@@ -307,9 +308,9 @@ def test_an_adoption_that_was_cut_off_is_finished_by_the_same_command(
         meanwhile.setattr(applier._Application, "_apply_wave", cut_off)
         assert run("upgrade", "registry-proxy", "--yes")[0] == 3
     status, out, err = run("upgrade", "registry-proxy", "--dry-run")
-    assert (status, "owner → kymatui, version: 0.14.0 → 0.15.0" in out) == (0, True), err
+    assert (status, "upgrades it 0.14.0 → 0.15.0: kymatui becomes the owner" in out) == (0, True), err
     status, out, err = run("upgrade", "--all", "--dry-run")
-    assert "kymatui adopts registry-proxy; owner → kymatui, version: 0.14.0 → 0.15.0" in out, err
+    assert "kymatui adopts registry-proxy and upgrades it 0.14.0 → 0.15.0: kymatui becomes the owner" in out, err
     session = open_session(SessionOptions(str(kubeconfig)))
     session.start(lambda: None)
     assert session.wait_complete(20.0)
@@ -509,7 +510,7 @@ def test_a_chart_is_installed_as_a_release(run: Any, cluster: KubeCluster, tmp_p
     found = json.loads(run("upgrade", "--all", "--dry-run", "-o", "json")[1])["leftOut"]
     (left_out,) = [one for one in found if one["name"] == "shop"]
     assert (left_out["name"], left_out["version"]) == ("shop", "1.2.3")
-    assert f"it came from {chart}, a path of the machine" in left_out["reason"]
+    assert f"it came from {chart}, a path on the machine" in left_out["reason"]
     assert "; run `kymatui upgrade shop --chart" in left_out["reason"]
     labels = "owner=helm,name=shop,status=deployed"
     assert len(cluster.list(GroupVersionKind("", "v1", "Secret"), "webs", labels=labels)) == 1

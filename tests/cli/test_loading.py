@@ -75,6 +75,7 @@ def test_what_is_loaded_is_there_when_it_is_ready_and_what_is_not_is_told(tmp_pa
         kind, _, address = process.stdout.readline().rstrip("\n").partition(" ")
         assert (kind, process.stdout.readline()) == ("registry", "ready\n")
         assert urllib.request.urlopen(f"http://{address}/v2/", timeout=10).status == 200
+        assert "current-context: sandbox\n" in (tmp_path / "kubeconfig").read_text(), "one cluster is no control plane"
         assert _served(tmp_path / "kubeconfig") == {"ConfigMap shop/kept", "Widget default/first"}
         process.send_signal(2)
         out, error = process.communicate(timeout=20)

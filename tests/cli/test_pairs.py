@@ -525,10 +525,10 @@ def test_what_kubectl_installed_in_a_runtime_is_adopted_and_upgraded_by_one_plan
     eventually(lambda: "0.14.0" in run(capsys, "module", "registry-proxy", "--remote", "skr")[1])
     if is_kept:
         status, out, err = run(capsys, "plan", "registry-proxy", "--remote", "skr", "--out", kept)
-        assert (status, "owner → kymatui, version: 0.14.0 → 0.15.0" in out) == (0, True), err
+        assert (status, "upgrades it 0.14.0 → 0.15.0: kymatui becomes the owner" in out) == (0, True), err
         words = ["apply", kept]
     status, out, err = run(capsys, *words, "--remote", "skr", "--dry-run")
-    assert (status, "owner → kymatui, version: 0.14.0 → 0.15.0" in out) == (0, True), err
+    assert (status, "upgrades it 0.14.0 → 0.15.0: kymatui becomes the owner" in out) == (0, True), err
     status, out, err = run(capsys, *words, "--remote", "skr", "--yes", "--no-wait")
     assert status == 0, err
     for ref in by_kubectl:

@@ -91,7 +91,7 @@ def test_a_chart_is_upgraded_from_where_it_came_from_and_keeps_its_values(
     status, out, err = run("upgrade", "--all", "--yes")
     assert status == 0
     assert out.startswith("no directly installed module is outdated (")
-    assert f"skipped: local 1.0.0 in webs: it came from {tmp_path}/web-1.0.0.tgz, a path of the machine" in err
+    assert f"skipped: local 1.0.0 in webs: it came from {tmp_path}/web-1.0.0.tgz, a path on the machine" in err
     assert "`kymatui upgrade local --chart … -n webs`" in err
 
     offers(site, "1.0.0", "1.1.0", "2.0.0-rc.1")

@@ -35,7 +35,7 @@ def page_blocks(text: str) -> Iterator[tuple[str, str]]:
 def sandboxes() -> Iterator[dict[str, Path]]:
     """The kubeconfigs that the page names."""
     with (
-        ready_sandbox("kcp", empty=False, settled=True) as cluster,
+        ready_sandbox("sandbox", empty=False, settled=True) as cluster,
         ready_sandbox("kcp", "skr", empty=False, settled=True) as fleet,
     ):
         yield {"cluster.yaml": cluster.kubeconfig, "fleet.yaml": fleet.kubeconfig}

@@ -272,7 +272,7 @@ SITUATIONS: list[object] = [
         (Presence.DELETING, State.DELETING, "presence", "1.3.1", "1.3.1", DriftKind.IN_SYNC),
         (
             (
-                "Action needed: deletion of Mod kyma-system/default is blocked: 2 APIRules are left. Solve this; "
+                "Action needed: deletion of Mod kyma-system/default is blocked: 2 APIRules are left. Fix this; "
                 "the module's manager then removes finalizer mod/finalizer."
             ),
             Actor.YOU,
@@ -470,7 +470,7 @@ def test_rules_decide_and_differing_modes_are_a_problem() -> None:
     assert (found.state, found.state_source) == (State.READY, StateSource.RULES)
     assert [item.klm.state.value for item in found.checked] == ["Ready"]
     assert [item.strict.state.value for item in found.checked] == ["Processing"]
-    assert any("the evaluation by its documentation gives Processing" in problem.message for problem in found.problems)
+    assert any("the documented evaluation gives Processing" in problem.message for problem in found.problems)
 
 
 def test_the_gate_holds_the_rules_back() -> None:
@@ -588,7 +588,7 @@ def test_a_kyma_whose_state_does_not_add_up_is_said() -> None:
     seen = see(kymas=[managed(state="Warning")], **RUNNING)
     assert seen.kyma is not None
     assert (seen.kyma.state, seen.kyma.expected) == ("Ready", State.WARNING)
-    said = "Kyma kyma-system/default reports Ready, but its modules and conditions give Warning"
+    said = "Kyma kyma-system/default reports Ready, but its modules and conditions imply Warning"
     assert said in [problem.message for problem in seen.problems]
 
 

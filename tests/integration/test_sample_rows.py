@@ -64,7 +64,7 @@ SITUATIONS = {
         state="Deleting",
         source="presence",
         reason=f"Action needed: deletion of {own('api-gateway')} is blocked: cannot be deleted while these exist: "
-        "2 APIRule (billing/invoices, shop/orders). Solve this; the module's manager then removes finalizer "
+        "2 APIRule (billing/invoices, shop/orders). Fix this; the module's manager then removes finalizer "
         "api-gateway.operator.kyma-project.io/deletion-hook.",
     ),
     "cloud-manager": Told(

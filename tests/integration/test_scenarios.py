@@ -437,7 +437,7 @@ def test_33_where_the_kyma_disagrees_with_its_modules_it_is_said(
     client = server.cluster.server.client
     server.call(lambda: client.patch(kymas, "default", patch, namespace=NAMESPACE, subresource="status"))
     messages = [problem["message"] for problem in answer(server, capsys, "catalog")["problems"]]
-    assert any("reports Ready, but its modules and conditions give Warning" in message for message in messages)
+    assert any("reports Ready, but its modules and conditions imply Warning" in message for message in messages)
     assert any("reports Ready, but these modules are in Error: " in message for message in messages)
 
 

@@ -88,6 +88,16 @@ def test_a_fault_is_named_with_its_place(tmp_path: Path, text: str, message: str
     assert "config.toml" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [('theem = "dark"', 64), ('theme = "pink"', 64), ('columns = ["nmae"]', 64), ('ascii = "no"', 1), ("theme = ", 1)],
+)
+def test_an_unknown_name_has_the_status_of_unknown_names(tmp_path: Path, text: str, status: int) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        load(tmp_path, text)
+    assert refused.value.exit_code == status
+
+
 def test_all_faults_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as refused:
         load(tmp_path, 'theme = "pink"\nascii = "no"')

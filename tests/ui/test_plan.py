@@ -127,7 +127,7 @@ async def test_keys_that_are_off_say_why(pilot: Pilot[Any]) -> None:
         await asked.press(key)
         said += [one.message for one in app._notifications]
     assert said == [
-        "Agree is disabled: nothing to agree to",
+        "Tick is disabled: no box to tick",
         "Change options is disabled: no options",
     ]
 

@@ -352,7 +352,7 @@ async def test_the_help_lists_every_key_that_has_a_name(pilot: Pilot[Any]) -> No
     assert isinstance(app.screen, FramedScreen)
     labels = {key.label for key in key_help(app.screen, app.screen.name_in_help, app.screen.why_off)}
     assert {
-        "Only problems",
+        "Show only problems",
         "Sort by drift",
         "Compare channels",
         "Filter",

@@ -74,7 +74,9 @@ def add_layers(store: ArtifactStore, request: AddRequest) -> ExtendedImage:
     and RegistryError.
     """
     if request.base == request.target or ":" in request.target[1]:
-        raise UsageError("the target must have a tag of its own", hint="use -t HOST/REPOSITORY:TAG; the base is kept")
+        raise UsageError(
+            "the target must have a tag of its own", hint="use -t HOST/REPOSITORY:TAG; the base image stays unchanged"
+        )
     source, target = Place(store, request.base[0]), Place(store, request.target[0])
     raw, media_type = require_manifest(source, request.base[1])
     work = _Extension(source, target, request, TransferCount())

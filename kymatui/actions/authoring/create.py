@@ -52,7 +52,7 @@ class CreatedModule:
 def create_module(request: CreateRequest, sources: ModuleSources, destination: Destination | None) -> CreatedModule:
     """Build a module, publish it, then write its files. Raise ConfigurationError, RefusedError, RegistryError."""
     if request.legacy and not request.channels:
-        raise UsageError("--legacy needs a channel", hint="templates of the older generation are of one channel")
+        raise UsageError("--legacy needs a channel", hint="a legacy ModuleTemplate belongs to one channel")
     build = replace(request.build, constructor=request.build.constructor or "component-constructor.yaml")
     module = build_module(build, sources)
     publication = None

@@ -44,7 +44,7 @@ def component_templates(
     DescriptorError and SourceError.
     """
     if legacy and not channels:
-        raise UsageError("--legacy needs a channel", hint="templates of the older generation are of one channel")
+        raise UsageError("--legacy needs a channel", hint="a legacy ModuleTemplate belongs to one channel")
     found = require_component(store, location)
     template = module_template(store, found)
     if legacy:

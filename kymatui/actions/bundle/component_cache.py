@@ -29,7 +29,8 @@ class ComponentCache:
         """Return the descriptor of a version. Raise RegistryError, DescriptorError, SourceError, ConfigurationError."""
         if not self._base:
             raise ConfigurationError(
-                f"component {name}:{version} is in no known registry", hint="start the operator with --registry URL"
+                f"component {name}:{version} not found in any known registry",
+                hint="start the operator with --registry URL",
             )
         key = (name, version)
         with self._lock:

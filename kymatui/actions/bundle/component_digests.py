@@ -136,7 +136,7 @@ class ComponentDigests:
         if known is not None and known.value.lower() != found:
             raise SignatureError(
                 f"{place} has the digest {found}, but {where.name}:{where.version} refers to {known.value}",
-                hint="the referred component was changed; it was not used",
+                hint="the referenced component was changed; it was not used",
             )
         return replace(reference, digest=replace(digest, value=found) if known is None else known)
 

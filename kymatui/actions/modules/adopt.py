@@ -43,7 +43,7 @@ def adopt_intent(intent: Intent, row: ModuleRow | None, shelf: TemplateIndex, bl
             kept = {read_ref(body).key for body in (*bundle.crds, *bundle.objects)}
             refs = [read_ref(body) for body in (*old.crds, *old.objects)]
             return replace(made, outdated=tuple(ref for ref in refs if ref.key not in kept))
-    note = f"objects that only {there.installed or 'the old version'} has stay: {why}"
+    note = f"objects that are only in {there.installed or 'the old version'} are not deleted: {why}"
     return replace(made, bundle=replace(bundle, notes=(*bundle.notes, note)))
 
 

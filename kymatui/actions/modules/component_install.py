@@ -127,13 +127,13 @@ def newest_component(
 ) -> ModuleSource:
     """Return the source of `version`, or of the newest one in the place that an installation came from.
 
-    Without a newer version it is the installed one. Raise RefusedError for a folder of the machine that installed it,
+    Without a newer version it is the installed one. Raise RefusedError for a folder of the installing machine,
     RegistryError if the registry does not answer.
     """
     address = known.origin.address
     if address.startswith(_LAYOUT):
         raise RefusedError(
-            f"it came from {address}, a folder of the machine that installed it",
+            f"it came from {address}, a folder on the machine where it was installed",
             hint=f"run `kymatui upgrade {known.name} --component REFERENCE`",
         )
     try:

@@ -129,7 +129,7 @@ def _refuse_uninstalls(before: Mapping[str, Any], wanted: Mapping[str, Any]) -> 
     old, new = ((body["metadata"].get("labels") or {}) for body in (before, wanted))
     for short, label in LABELS.items():
         if old.get(label) != new.get(label):
-            hint = f"`kymatui label {short}=…` lists what that installs and uninstalls; no changes made"
+            hint = f"`kymatui label {short}=…` lists what the label installs and uninstalls; no changes made"
             raise RefusedError(f"this edit changes the label {label}", hint=hint)
 
 

@@ -84,7 +84,7 @@ class DockerCredentials:
             found = json.loads(answer)
             user, secret = str(found["Username"]), str(found["Secret"])
         except (ValueError, KeyError, TypeError):
-            raise RegistryError(f"docker-credential-{helper} answered for {key} without JSON") from None
+            raise RegistryError(f"docker-credential-{helper} did not return JSON for {key}") from None
         if user == "<token>":
             return RegistryCredentials(identity_token=secret)
         return RegistryCredentials(user, secret)

@@ -20,7 +20,7 @@ from kymatui.cli.options.fetching import add_fetching, fetch_options
 from kymatui.cli.options.unknown_names import require_namespace
 from kymatui.cli.output.printing import say
 from kymatui.cli.parser import add_cluster_options
-from kymatui.domain.kubernetes.terminal_text import sanitize
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 from kymatui.errors import CancelledError
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def add_running(parser: argparse.ArgumentParser, *, remote: bool = True) -> None
         "--wait", dest="wait", action="store_true", default=True, help="wait until the change is done (default)"
     )
     wait.add_argument("--no-wait", dest="wait", action="store_false", help="do not wait until the change is done")
-    add_duration(parser, "--timeout", "5m", "limit of each wait")
+    add_duration(parser, "--timeout", "5m", "time limit of each wait")
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
     add_fetching(parser)
     if remote:
@@ -329,7 +329,7 @@ class ProgressPrinter:
 
     def __call__(self, progress: Progress) -> None:
         counts = progress.total and progress.done and progress.waits is None
-        count = f"[{progress.done}/{progress.total}] " if counts else ""
+        count = f"[{progress.done} of {format_count(progress.total, progress.unit)}] " if counts else ""
         about = f" {progress.ref}" if progress.ref is not None and str(progress.ref) not in progress.message else ""
         line = f"  {count}{sanitize(progress.message)}{about}{waiting_note(progress.message, progress.waits)}"
         with self._lock:

@@ -41,7 +41,7 @@ def add_editing(parser: argparse.ArgumentParser, *, remote: str) -> None:
         "--wait", dest="wait", action="store_true", default=True, help="wait until the change is done (default)"
     )
     wait.add_argument("--no-wait", dest="wait", action="store_false", help="do not wait until the change is done")
-    add_duration(parser, "--timeout", "5m", "limit of the whole wait")
+    add_duration(parser, "--timeout", "5m", "time limit of the whole wait")
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="output format (default: table)")
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser, remote=remote)

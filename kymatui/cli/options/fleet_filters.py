@@ -36,7 +36,7 @@ def add_fleet_filters(group: argparse._ActionsContainer, *, has_channel: bool = 
     if not has_channel:
         group.add_argument("--channel", dest="in_channel", metavar="CHANNEL", help=argparse.SUPPRESS)
     group.add_argument(
-        "--drifting", action="store_true", help="only runtimes with a module in another version than its channel"
+        "--drifting", action="store_true", help="only runtimes with a module whose version differs from its channel"
     )
 
 
@@ -56,7 +56,7 @@ def read_selected_fleet(options: SessionOptions, selector: str) -> tuple[str, Fl
 def require_drift(fleet: Fleet, args: argparse.Namespace) -> None:
     """Raise KymatuiError where runtimes are to be chosen by a drift that is not known."""
     if args.drifting and fleet.unknown_drift is not None:
-        raise KymatuiError(f"drift is unknown: {fleet.unknown_drift}", hint="run the command without --drifting")
+        raise KymatuiError(f"drift is unknown: {fleet.unknown_drift.words}", hint="run the command without --drifting")
 
 
 def choose(fleet: Fleet, control: SessionOptions, args: argparse.Namespace) -> list[Runtime]:

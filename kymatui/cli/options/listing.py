@@ -54,7 +54,7 @@ def add_list_output(parser: argparse.ArgumentParser, *more: str, watch: bool = T
 
 
 def add_list_timeout(parser: argparse.ArgumentParser) -> None:
-    add_duration(parser, "--timeout", "30s", "limit for listing the cluster")
+    add_duration(parser, "--timeout", "30s", "time limit for listing the cluster")
 
 
 def read_again(args: argparse.Namespace, read: Callable[[], T], *, limited: bool = True) -> Iterator[T]:

@@ -23,7 +23,7 @@ def add_mapping(parser: argparse._ActionsContainer) -> None:
         "--mapping",
         choices=[str(one) for one in NameMapping],
         default=str(NameMapping.URL_PATH),
-        help="how the component's name becomes a path of the registry (default: urlPath)",
+        help="how component names map to repositories (default: urlPath)",
     )
 
 

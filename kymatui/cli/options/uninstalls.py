@@ -58,7 +58,7 @@ def uninstall_tables(found: Iterable[Uninstall], form: str) -> list[str]:
     said: list[str] = []
     for one in found:
         if one.seen is None:
-            said.append(f"objects of {one.module}: unknown: {sanitize(one.failure)}")
+            said.append(f"the objects of {one.module} are unknown: {sanitize(one.failure)}")
         else:
             said += remaining_parts(one.seen, form)
     return said

@@ -121,7 +121,7 @@ class SeveralManifests:
             raise stopped
         whole = "done" if self.args.wait else "written"
         said = "\n".join(sanitize(leg.message) for leg in legs if leg.message and leg.failure is None)
-        self.show(legs, "unfinished" if failed else whole, said or "no module is done")
+        self.show(legs, "unfinished" if failed else whole, said or "no module is complete")
         if failed:
             why = "; ".join(f"{leg.module}: {leg.failure}" for leg in failed)
             raise PartlyDoneError(

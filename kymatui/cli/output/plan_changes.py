@@ -52,12 +52,13 @@ def _adopted(plan: Plan) -> str:
     if not plan.intent.adopt or plan.changes_nothing:
         return ""
     before, after = plan.intent.adopted_version, plan.bundle.version
-    version = f", version: {before} → {after}" if before and before != after else ""
+    version = f" and upgrades it {before} → {after}" if before and before != after else ""
     same = sum(step.action.value == "change" and all(map(_is_mark, step.changes)) for step in plan.steps)
-    only = f"{format_count(same, 'object changes', 'objects change')} only the owner. " if same else ""
+    only = f"In {format_count(same, 'object')} nothing else changes.\n" if same else ""
     return (
-        f"kymatui adopts {plan.bundle.name}; owner → kymatui{version}\n{only}The owner before is the tool that applied "
-        f"the object, even if it does not manage it now. kymatui marks its objects with the label {LABEL_PART_OF}."
+        f"kymatui adopts {plan.bundle.name}{version}: kymatui becomes the owner of its objects.\n{only}"
+        "The old owner is the tool that applied the object; it may not manage the object any more.\n"
+        f"kymatui marks the objects that it owns with the label {LABEL_PART_OF}."
     )
 
 

@@ -51,7 +51,8 @@ class RuntimeKymaEdits(ClusterKymaEdits):
             return found
         if kyma is None:
             why = self._sides.runtime_kyma_unknown
-            refusal = "the runtime has no Kyma to edit" if why is None else f"the runtime's Kyma is unknown: {why}"
+            unknown = "" if why is None else f"the runtime's Kyma is unknown: {why.words}"
+            refusal = unknown or "the runtime has no Kyma to edit"
             return replace(found, edit=None, refusals=(refusal,))
         if (owner := owner_kyma(kyma)) not in ("", "/".join(self._kyma)):
             refusal = f"the runtime's Kyma belongs to {owner}: the access Secret belongs to another runtime"

@@ -37,8 +37,8 @@ FOREIGN = AuditRule(
     "drift.foreign",
     "an object of a module was not written by the module's installer",
     Severity.WARNING,
-    "Another client recreated or adopted it; upgrades stop with a conflict, and deletions may leave it.",
-    "Find its owner. Installed by kymatui: `kymatui install MODULE --force` takes it back. "
+    "Another client recreated or adopted it; upgrades stop with a conflict, and a deletion may leave it behind.",
+    "Find its owner. Installed by kymatui: `kymatui install MODULE --force` adopts it again. "
     "Managed by lifecycle-manager: delete the object, and lifecycle-manager creates it again.",
 )
 UNSEEN = AuditRule(

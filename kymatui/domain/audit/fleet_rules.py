@@ -50,7 +50,7 @@ DIFFERS = AuditRule(
     "runtime.differs",
     "a runtime differs from its control plane",
     Severity.WARNING,
-    "Each side alone gives a wrong picture.",
+    "Either side alone is misleading.",
     "Run `kymatui compare RUNTIME` to see both sides and the reason.",
 )
 RULES = (UNREACHED, ACCESS, ORPHAN_SECRET, CHAIN, CHAIN_UNKNOWN, DIFFERS)

@@ -23,13 +23,13 @@ DELETING = AuditRule(
     "the Kyma is being deleted",
     Severity.WARNING,
     "All its modules are uninstalled with it.",
-    "Find out who deleted it; finalizers hold what is left.",
+    "Find out who deleted it; finalizers block the deletion of what is left.",
 )
 UNTRUE = AuditRule(
     "kyma.state",
     "the Kyma's state does not match its modules",
     Severity.INFO,
-    "The Kyma alone gives a wrong picture.",
+    "The Kyma alone is misleading.",
     "Wait a minute; if it stays, check lifecycle-manager.",
 )
 UNREAD = AuditRule(
@@ -54,7 +54,7 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
             path = "metadata.deletionTimestamp"
             yield AuditFinding(DELETING, f"{name} is being deleted", "", name, path, since=since, actor=Actor.KLM)
         elif kyma.state and kyma.state != kyma.expected and kyma.expected is not State.UNKNOWN:
-            words = f"{name} reports {kyma.state}; its modules and conditions give {kyma.expected}"
+            words = f"{name} reports {kyma.state}, but its modules and conditions imply {kyma.expected}"
             yield AuditFinding(UNTRUE, words, "", name, "status.state", kyma.state, actor=Actor.KLM)
     yield from unread_findings(case.snapshot.feeds)
 

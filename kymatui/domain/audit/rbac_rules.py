@@ -24,13 +24,13 @@ ESCALATION = AuditRule(
     "a module can give itself more rights",
     Severity.WARNING,
     "With escalate, bind, impersonate, tokens or webhooks, the module can gain any right.",
-    "Ask the module's owner to list the roles that it binds, or to do without.",
+    "Ask the module's owner to list the roles that it binds, or to give up these rights.",
 )
 BROAD = AuditRule(
     "rights.broad",
     "a module reads Secrets or accesses pods",
     Severity.WARNING,
-    "These belong to others: passwords, tokens, running programs.",
+    "Secrets and pods of other workloads hold passwords, tokens and running programs.",
     "Ask the module's owner to list the Secrets, or to use only its own namespace.",
 )
 LACKING = AuditRule(

@@ -51,7 +51,7 @@ DISAGREE = AuditRule(
     "state.disagree",
     "Kyma, Manifest and module CR report different states",
     Severity.INFO,
-    "Each of them alone gives a wrong picture.",
+    "Each of them alone is misleading.",
     "Wait a minute; if it stays, check which controller no longer runs.",
 )
 ZERO = AuditRule(

@@ -62,14 +62,14 @@ UNSIGNED = AuditRule(
     "template.unsigned",
     "a module's descriptor has no signature",
     Severity.WARNING,
-    "It cannot be verified that the installed objects are what the owner released.",
+    "kymatui cannot verify that the installed objects are what the owner released.",
     "Sign the component version when it is released.",
 )
 CHECKS_DEPRECATED = AuditRule(
     "checks.deprecated",
     "a template has a customStateCheck",
     Severity.INFO,
-    "Current lifecycle-manager does not evaluate it; it reports the state of the manager's workload.",
+    "Current versions of lifecycle-manager do not evaluate it: they report the state of the manager's workload.",
     "Report the state in the module's own status.",
 )
 CHECKS_INVALID = AuditRule(
@@ -189,5 +189,5 @@ def _readings(case: AuditInput) -> Iterator[AuditFinding]:
     for row in case.catalog.rows:
         for item in row.checked:
             if item.differs:
-                words = f"lifecycle-manager reports {item.klm.state}; by its documentation it is {item.strict.state}"
+                words = f"lifecycle-manager reports {item.klm.state}; its documentation gives {item.strict.state}"
                 yield AuditFinding(CHECKS_DIFFER, words, row.name, str(item.resource), "", actor=Actor.CATALOG)

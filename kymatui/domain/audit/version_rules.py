@@ -34,7 +34,7 @@ WINDOW = AuditRule(
     "drift.window",
     "an upgrade awaits its maintenance window",
     Severity.INFO,
-    "The upgrade needs a downtime, which this runtime allows only in maintenance windows.",
+    "The upgrade needs downtime, which this runtime allows only in maintenance windows.",
     "Wait, or let the Kyma skip maintenance windows.",
 )
 UNKNOWN = AuditRule(

@@ -73,7 +73,7 @@ def _row_problems(
         if item.differs:
             message = (
                 f"{item.resource}: lifecycle-manager's evaluation of customStateCheck gives {item.klm.state}, "
-                f"the evaluation by its documentation gives {item.strict.state}"
+                f"the documented evaluation gives {item.strict.state}"
             )
             yield Problem(Severity.WARNING, message, Actor.CATALOG, module, item.resource)
     if ready is not None and ready.scaled_to_zero:
@@ -204,7 +204,7 @@ def _orphaned(kyma: Kyma, world: ClusterIndex) -> Iterator[Problem]:
 def _disagreements(kyma: Kyma, rows: Sequence[ModuleRow]) -> Iterator[Problem]:
     expected = kyma_state((r.state for r in kyma.reports), (c.status for c in kyma.conditions))
     if kyma.state and kyma.state != expected and not kyma.meta.deleting:
-        message = f"{kyma.ref} reports {kyma.state}, but its modules and conditions give {expected}"
+        message = f"{kyma.ref} reports {kyma.state}, but its modules and conditions imply {expected}"
         yield Problem(Severity.INFO, message, Actor.KLM, "", kyma.ref)
     worse = [row.name for row in rows if row.managed and row.state is State.ERROR]
     if kyma.state == State.READY and worse:

@@ -83,7 +83,7 @@ def _held(case: ReasonInputs, item: CheckedResource) -> Reason:
         # a manager that can continue by itself reports no Error or Warning
         text = (
             f"deletion of {item.resource} is blocked: {item.message.removesuffix('.')}. "
-            f"Solve this; the module's manager then removes {names}."
+            f"Fix this; the module's manager then removes {names}."
         )
         return action_needed(text, Severity.WARNING, item.resource)
     said = f": {item.message}" if item.message else ""

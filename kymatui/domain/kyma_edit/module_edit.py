@@ -131,7 +131,7 @@ def _skipped_manifest(snapshot: Snapshot, row: ModuleRow | None) -> ObjectRef | 
 def explain_no_kyma(seen: Catalog) -> str:
     """Return why there is no Kyma to edit: none exists, or the list of Kymas is missing."""
     why = seen.kyma_unknown
-    return "this cluster has no Kyma to edit" if why is None else f"which Kyma to edit is unknown: {why}"
+    return "this cluster has no Kyma to edit" if why is None else f"which Kyma to edit is unknown: {why.words}"
 
 
 def _is_gone(case: _Case) -> bool:
@@ -202,7 +202,7 @@ def _refusals(case: _Case) -> Iterator[str]:
         return
     why = case.catalog_unknown
     if case.toggle.verb in (EditVerb.ENABLE, EditVerb.CHANNEL) and why is not None:
-        yield f"the offered versions of {case.asked} are unknown: {why}"
+        yield f"the offered versions of {case.asked} are unknown: {why.words}"
         return
     if case.toggle.verb is EditVerb.ENABLE:
         yield from _not_to_be_enabled(case)
@@ -228,7 +228,7 @@ def _not_to_be_enabled(case: _Case) -> Iterator[str]:
     yield from _not_in_channel(case)
     yield from _unresolved(case)
     if case.edit.before is None and (why := row.unknown.get(RowFact.STATE)) is not None:
-        yield f"whether {case.asked} is installed directly is unknown: {why}"
+        yield f"whether {case.asked} is installed directly is unknown: {why.words}"
     elif case.edit.before is None:
         yield from _not_to_be_taken_over(case)
 
@@ -312,7 +312,7 @@ def _of_enabling(row: ModuleRow | None) -> Iterator[str]:
     if row is None:
         return
     if row.beta:
-        yield f"{row.name} is a beta module: without service level, not for production"
+        yield f"{row.name} is a beta module: no SLA, not for production"
     if row.internal:
         yield f"{row.name} is an internal module"
     if row.presence is Presence.ORPHAN:

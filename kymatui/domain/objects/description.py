@@ -26,7 +26,7 @@ class Description:
     events: Sequence[Event] = ()
     events_unknown: str = ""
     left_out: int = field(default=0)
-    """References that were not looked up because there are too many."""
+    """References that were not checked because there are too many."""
 
     @property
     def ref(self) -> ObjectRef:

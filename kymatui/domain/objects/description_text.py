@@ -135,7 +135,7 @@ def _references(found: Description) -> Iterator[str]:
         key = f" key {one.reference.key}" if one.reference.key else ""
         yield f"{one.reference.ref}{key}: {_resolution_words(one)} ({one.reference.where}{optional})"
     if found.left_out:
-        yield f"{format_count(found.left_out, 'more object')} not looked up"
+        yield f"{format_count(found.left_out, 'more object')} not checked"
 
 
 def _events(found: Description, now: float) -> Iterator[str]:

@@ -73,7 +73,7 @@ class KymaPair:
             return LineVerdict.WRONG, why, Actor.YOU
         if self.is_fresh:
             return LineVerdict.UNDER_WAY, "changed in the control plane within the last minute", Actor.KLM
-        why = "lifecycle-manager copies the status at every reconciliation, but not this time; check its logs"
+        why = "lifecycle-manager copies the status at every reconciliation, but not this value; check its logs"
         return LineVerdict.WRONG, why, Actor.KLM
 
 

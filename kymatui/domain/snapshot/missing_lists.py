@@ -69,14 +69,28 @@ class UnknownFact:
     message: str = ""
 
     def __str__(self) -> str:
+        why = ", ".join(self.lists) if self.gap is ListGap.LOADING else self._why
+        return f"{self.gap} ({why})" if why else str(self.gap)
+
+    @property
+    def words(self) -> str:
+        """Return the reason alone, for a sentence that already says what is unknown."""
+        names = ", ".join(self.lists) or "lists"
+        return {
+            ListGap.LOADING: f"{names} still loading",
+            ListGap.FORBIDDEN: self._why or "you may not list it",
+            ListGap.UNKNOWN: self._why or "the server did not return the list",
+        }[self.gap]
+
+    @property
+    def _why(self) -> str:
         names = ", ".join(self.lists)
         said = f": {self.message}" if self.message else ""
-        why = {
-            ListGap.LOADING: names,
+        return {
+            ListGap.LOADING: "",
             ListGap.FORBIDDEN: f"you may not list {names}" if names else "",
             ListGap.UNKNOWN: f"could not list {names}{said}" if names else self.message,
         }[self.gap]
-        return f"{self.gap} ({why})" if why else str(self.gap)
 
 
 def explain_missing(feeds: Mapping[str, Feed], names: Iterable[str]) -> UnknownFact | None:

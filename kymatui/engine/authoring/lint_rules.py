@@ -74,7 +74,7 @@ def lint_config(config: ModuleConfig, problems: Problems) -> None:
     """Report what the config may say, but lifecycle-manager or Kubernetes does not accept."""
     for name in config.lines:
         if name in OLD_FIELDS:
-            problems.warning("config.old", f"{name} is a field of an older generation; only --legacy uses it", at=name)
+            problems.warning("config.old", f"{name} is a legacy field; only --legacy uses it", at=name)
         elif name not in FIELDS:
             near = did_you_mean(nearest_names(name, (*FIELDS, *OLD_FIELDS)))
             problems.warning("config.unknown", f"unknown field {name}{near}", at=name)
@@ -200,7 +200,7 @@ def lint_default_cr(custom_resource: Object, objects: Sequence[Object], problems
     crd = crd_of(objects, custom_resource)
     kind = custom_resource["kind"]
     if crd is None:
-        problems.warning("default-cr", f"the manifest has no CRD of {kind}; it counts as namespaced")
+        problems.warning("default-cr", f"the manifest has no CRD of {kind}; kymatui assumes that it is namespaced")
         return
     if check.definition(crd):
         return  # reported at the manifest

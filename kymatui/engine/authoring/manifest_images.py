@@ -137,7 +137,7 @@ def _read(text: str, where: str) -> ManifestImage | ImageProblemError:
         )
     if parsed.tag.lower() in MOVING:
         return ImageProblemError(
-            f"{where}: image {text!r} has the tag {parsed.tag}, which moves", hint="name its version or its digest"
+            f"{where}: image {text!r} has the tag {parsed.tag}, which is mutable", hint="name its version or its digest"
         )
     return ManifestImage(text, where, parsed)
 

@@ -34,7 +34,7 @@ def chart_location(origin: Origin) -> ChartLocation | str:
     if origin.repository and address.startswith(f"{origin.repository}/"):
         return ChartLocation(address.removeprefix(f"{origin.repository}/"), origin.repository)
     if "://" not in address:
-        return f"it came from {address}, a path of the machine that installed it"
+        return f"it came from {address}, a path on the machine where it was installed"
     if address.endswith((".tgz", ".tar.gz")):
         return f"it came from {address}, a single archive without other versions"
     return f"it came from {address}, and the repository is not recorded"

@@ -81,5 +81,7 @@ def unplanned_error(name: str, found: Iterable[UnplannedDeletions]) -> PartlyDon
         f"{name}: {summarize_names(refs)} {'were' if len(refs) > 1 else 'was'} created after the plan was displayed, "
         f"and deleted with {'their' if len(refs) > 1 else 'its'} CRD; "
         f"{'saved in the backup' if saved else 'no backup was made'}",
-        hint="restore from the backup with `kymatui restore`" if saved else "create what is still needed again",
+        hint="restore from the backup with `kymatui restore`"
+        if saved
+        else "create the objects that you still need again",
     )

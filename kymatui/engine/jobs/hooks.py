@@ -42,7 +42,7 @@ def run_hooks(
     for number, one in enumerate(ordered):
         if hook_key(event, one) in inventory.done:
             continue
-        run.report(Progress(f"{event} hook {one.hook.name}", read_ref(one.body), number, len(ordered)))
+        run.report(Progress(f"{event} hook {one.hook.name}", read_ref(one.body), number, len(ordered), unit="hook"))
         try:
             with run.step(f"hook {event}", read_ref(one.body)):
                 _run(run, one, f"{inventory.digest[:16]}-{inventory.revision}")

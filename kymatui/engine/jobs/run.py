@@ -22,7 +22,7 @@ from kymatui.engine.jobs.lease import Lease, LeaseTerms
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The current activity: `words` for people, an object or None, and `done` of `total` steps.
+    """The current activity: `words` for people, an object or None, and `done` of `total` steps, counted in `unit`s.
 
     `waits` is who has to act (NOBODY: the cluster), None while working; `waits_for` is the awaited thing if `words`
     is a sentence about the wait.
@@ -34,6 +34,7 @@ class Progress:
     total: int = 0
     waits: Actor | None = None
     waits_for: str = ""
+    unit: str = "object"
 
 
 USER_ACTION_SECONDS: Final = 30.0

@@ -71,7 +71,7 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
         yield ScreenCommand(kind, text, partial(_place, app, kind), aliases=(alias,))
     yield ScreenCommand(
         CONTEXTS,
-        "list the contexts of the kubeconfig, or switch to one; - is the one before",
+        "list the contexts of the kubeconfig, or switch to one; - switches back",
         lambda words: _context(app, words),
         aliases=("context", "contexts"),
         usage=CONTEXT_USAGE,
@@ -79,7 +79,7 @@ def _places(app: FlowApp) -> Iterator[ScreenCommand]:
     )
     yield ScreenCommand(
         "ns",
-        "use one namespace, as --namespace does: lists narrow to it, plans do not; all for every namespace",
+        "limit lists to one namespace, as --namespace does; all removes the limit; plans cover every namespace",
         lambda words: app.jobs.run_flow(app.contexts.narrow(words[0] if words else "")),
         aliases=("namespace",),
         usage=f"ns [NAMESPACE|{ALL_NAMESPACES}]",

@@ -45,14 +45,14 @@ def commands(app: FlowApp) -> Iterator[ScreenCommand]:
         yield ScreenCommand(verb.value, text, partial(_toggle, app, verb), usage=usage, arguments=names)
     yield ScreenCommand(
         "label",
-        "allow beta or internal modules in the Kyma, or stop it",
+        "allow or forbid beta or internal modules in the Kyma",
         lambda words: app.jobs.run_flow(run_label_command(app, words)),
         usage=f"label {'|'.join(LABELS)} on|off",
         arguments=lambda: [f"{name} {word}" for name in LABELS for word in ("on", "off")],
     )
     yield ScreenCommand(
         "install",
-        "install a module directly, or a chart under a name",
+        "install a module directly, or a chart as a release",
         partial(_install, app),
         usage="install NAME…, install NAME CHART [NAMESPACE]",
         arguments=partial(_names, app),

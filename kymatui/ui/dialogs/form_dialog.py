@@ -29,7 +29,7 @@ class FormScreen(FirstPaintModal[Json | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+g", "take", "Continue", id="form.take"),
-        Binding("ctrl+y", "turn", "Switch form or YAML", id="form.turn", priority=True),
+        Binding("ctrl+y", "turn", "Switch between form and YAML", id="form.turn", priority=True),
         Binding("tab", "app.focus_next", "Next field", id="form.next"),
         Binding("shift+tab", "app.focus_previous", "Previous field", id="form.before"),
         Binding("escape", "dismiss(None)", "Back", id="form.cancel", priority=True),
@@ -45,8 +45,6 @@ class FormScreen(FirstPaintModal[Json | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="form") as box:
             box.border_title = sanitize(self._title)
-            ways = "tab next field · ctrl-y form or YAML · " if self._fields else ""
-            box.border_subtitle = f"{ways}ctrl-g continue · esc back"
             with VerticalScroll(id="form-fields", can_focus=False):
                 for field in self._fields.values():
                     with Horizontal(classes="form-row"):
@@ -64,12 +62,18 @@ class FormScreen(FirstPaintModal[Json | None]):
     def on_mount(self) -> None:
         self._show()
 
+    def _keys(self) -> str:
+        """Return the keys in the order of their use; all of them fit in 60 columns."""
+        other = ("tab next · ctrl-y YAML · " if self._shows_form else "ctrl-y form · ") if self._fields else ""
+        return f"{other}ctrl-g continue · esc back"
+
     def _yaml(self) -> str:
         return dump_yaml(self._document)
 
     def _show(self) -> None:
         self.query_one("#form-fields").display = self._shows_form
         self.query_one("#form-yaml").display = not self._shows_form
+        self.query_one("#form").border_subtitle = self._keys()
         target = self.query(Input).first() if self._shows_form else self.query_one(TextArea)
         target.focus()
         self._tell()

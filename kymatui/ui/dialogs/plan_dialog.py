@@ -49,7 +49,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         Binding("o", "only_changes", "Show only changes", id="plan.only-changes"),
         Binding("tab", "pane(1)", "Next pane", id="plan.pane", priority=True),
         Binding("shift+tab", "pane(-1)", "Previous pane", show=False, id="plan.pane-before", priority=True),
-        Binding("space", "agree", "Agree", id="plan.agree"),
+        Binding("space", "agree", "Tick", id="plan.agree"),
         Binding("e", "edit", "Change options", id="plan.edit"),
         Binding("ctrl+s", "save", "Save plan", id="plan.save", priority=True),
         Binding("question_mark", "help", "Help", id="plan.help", key_display="?"),
@@ -155,7 +155,7 @@ class PlanScreen(FirstPaintModal[PreviewAnswer], DisabledKeysScreen[PreviewAnswe
         if action == "edit" and not self.preview.editable:
             return "no options"
         if action == "agree" and not self.query(Tick):
-            return "nothing to agree to"
+            return "no box to tick"
         if action == "save" and self.preview.document is None:
             return "cannot save this plan"
         return ""

@@ -40,7 +40,7 @@ class LogsPane(Vertical):
         Binding("p", "previous", "Previous", id="logs.previous"),
         Binding("s", "since", "Since", id="logs.since"),
         Binding("w", "wrap", "Wrap", id="logs.wrap"),
-        Binding("t", "times", "Times", id="logs.times"),
+        Binding("t", "times", "Timestamps", id="logs.times"),
         Binding("c", "copy", "Copy the lines on the screen", show=False, id="logs.copy"),
     ]
 

@@ -32,7 +32,7 @@ class ChecksPane(Pane):
     LISTS_OBJECTS: ClassVar[bool] = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s", "mode", "Mode: klm or strict", id="module.mode"),
+        Binding("s", "mode", "Switch klm/strict", id="module.mode"),
         Binding("full_stop", "other", "Next module CR", show=False, id="module.other-resource"),
         Binding("enter", "try_rule", "Evaluate this path", id="module.try-rule"),
         Binding("w", "try_path", "Evaluate a path", id="module.try"),

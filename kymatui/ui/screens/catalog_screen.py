@@ -30,7 +30,7 @@ class CatalogScreen(ModuleActionScreen):
         Binding("y", "detail('yaml')", "YAML", show=False, id="catalog.yaml"),
         Binding("l", "detail('logs')", "Logs of the manager", show=False, id="catalog.logs"),
         Binding("h", "detail('history')", "History", show=False, id="catalog.history"),
-        Binding("ctrl+z", "problems", "Only problems", id="catalog.problems"),
+        Binding("ctrl+z", "problems", "Show only problems", id="catalog.problems"),
         Binding("f", "pin", "Pin the module to the top, or unpin it", show=False, id="catalog.pin"),
     ]
 

@@ -38,10 +38,10 @@ class DeletionScreen(FramedScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+d", "go_on", "Review plan", id="delete.go-on"),
-        Binding("f", "finalizer", "Finalizers…", id="delete.finalizer"),
+        Binding("f", "finalizer", "Remove finalizer…", id="delete.finalizer"),
         Binding("l", "open('logs')", "Logs of the manager", show=False, id="delete.logs"),
         Binding("w", "choose('way')", "Next option", id="delete.way"),
-        Binding("b", "choose('backup')", "Backup on or off", id="delete.backup"),
+        Binding("b", "choose('backup')", "Turn backup on or off", id="delete.backup"),
         Binding("ctrl+x", "cancel_job", "Cancel job", id="delete.cancel"),
         Binding(
             "u", "choose('unknown')", "Assume that unlisted kinds have no objects", show=False, id="delete.unknown"

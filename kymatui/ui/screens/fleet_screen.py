@@ -31,7 +31,7 @@ class FleetScreen(FramedScreen):
         Binding("h", "open('recent')", "Last hour", id="fleet.recent"),
         Binding("equals_sign", "compare", "Compare", key_display="=", id="fleet.compare"),
         Binding("a,p", "edit_runtimes", "Edit marked runtimes", id="fleet.edit"),
-        Binding("ctrl+z", "problems", "Only problems", id="fleet.problems"),
+        Binding("ctrl+z", "problems", "Show only problems", id="fleet.problems"),
     ]
 
     name_in_help: ClassVar[str] = "Fleet"

@@ -288,7 +288,7 @@ def test_what_may_be_listed_but_not_watched_is_listed_again_and_again(bench: Ben
     bench.cluster.refused_verbs[NAME] = ("watch",)
     store = bench.watch()
     eventually(lambda: store.feed.state is FeedState.LIVE)
-    assert "may not be watched" in store.feed.message
+    assert "you may not watch it" in store.feed.message
     bench.cluster.put(NAME, thing("a"))
     eventually(lambda: bench.names(store) == ["a"])
 

@@ -28,7 +28,7 @@ def test_registries_and_repositories_can_be_asked(address: str, repository: str,
     [
         ("", "its source is not recorded"),
         ("revision 3", "its source is not recorded"),
-        ("./charts/web", "a path of the machine"),
+        ("./charts/web", "a path on the machine"),
         ("https://x.io/web-1.2.3.tgz", "a single archive"),
         ("https://x.io/charts/web", "the repository is not recorded"),  # as it was before that was noted
         (f"oci://reg.io/charts/web@{DIGEST}", "pinned to the digest"),

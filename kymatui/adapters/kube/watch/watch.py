@@ -140,7 +140,7 @@ class Watch:
 
     def _polled(self) -> float:
         self._reader.version, self._attempt = "", 0
-        message = f"may not be watched; listed again every {self._timing.poll:.0f} s"
+        message = f"you may not watch it; kymatui lists it every {self._timing.poll:.0f} s"
         self.store.publish(Feed(FeedState.LIVE, self._timing.now(), self._where(message)))
         return self._timing.poll
 

@@ -57,7 +57,7 @@ def _found_rules(home: KubeCluster, namespace: str, options: SessionOptions, giv
     except ClusterError as error:
         return given, (*notes, f"lifecycle-manager's configuration is unknown: {error}")
     if flags is None:
-        told = f"lifecycle-manager's configuration is unknown: {namespace} has no Deployment of it"
+        told = f"lifecycle-manager's configuration is unknown: found no Deployment of lifecycle-manager in {namespace}"
         return given, (*notes, told)
     windows = given.windows
     if windows is None:

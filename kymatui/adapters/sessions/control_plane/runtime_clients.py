@@ -160,8 +160,8 @@ def read_access_secret(
         case AccessSecretAmbiguous(_, found):
             names = ", ".join(f"{ref.namespace}/{ref.name}" for ref in found)
             hint = (
-                "lifecycle-manager uses none of several either, but keeps the one that it has read until it restarts: "
-                "delete the old ones, then restart it"
+                "delete the old Secrets, then restart lifecycle-manager: it refuses several Secrets, too, but uses the "
+                "one that it read before until it restarts"
             )
             raise ConfigurationError(f"more than one secret found for {kyma}: {names}", hint=hint)
         case KubeconfigUnreadable(secret, reason):

@@ -27,12 +27,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target", metavar="TARGET", help="HOST[/PATH], layout:DIR or tar:FILE for the same name, or with another one"
     )
-    parser.add_argument("--recursive", action="store_true", help="also copy the components that it refers to")
+    parser.add_argument("--recursive", action="store_true", help="also copy referenced components")
     parser.add_argument(
-        "--exact", action="store_true", help="keep every byte; the descriptor then names the former registry"
+        "--exact", action="store_true", help="copy the descriptor unchanged: it still names the old registry"
     )
     parser.add_argument("--signatures", action="store_true", help="also copy signatures of cosign and other referrers")
-    parser.add_argument("--overwrite", action="store_true", help="replace what has the same tag")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace an existing component or image with the same tag"
+    )
     add_mapping(parser)
     add_fetching(parser)
 
@@ -73,7 +75,7 @@ def _copy(
             )
         where = target.component or replace(source.component, base=base, mapping=NameMapping(args.mapping))
         if (where.name, where.version) != (source.component.name, source.component.version):
-            raise UsageError("a component keeps its name and version", hint="leave them away from the target")
+            raise UsageError("a component keeps its name and version", hint="leave them out of the target")
         return copy_component(here, source.component, there, where, how)
     if target.component is not None or source.image is None:
         raise UsageError(

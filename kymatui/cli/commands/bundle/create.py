@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--legacy",
         action="store_true",
-        help="write templates of the older generation, one for each channel, with the whole descriptor",
+        help="write legacy ModuleTemplates, one for each channel, with the whole descriptor",
     )
 
 

@@ -1,4 +1,4 @@
-"""`kymatui bundle dev DIR`: publish and install a module again at each save, on a sandbox or the current context."""
+"""`kymatui bundle dev DIR`: publish and reinstall a module on every save, on a sandbox or the current context."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--current-context", action="store_true", help="install in the current context (or --context); asks first"
     )
-    group.add_argument("--keep", action="store_true", help="leave the module installed at the end")
+    group.add_argument("--keep", action="store_true", help="keep the module installed at the end")
     group.add_argument(
         "--direct", action="store_true", help="install even if lifecycle-manager could manage the module"
     )
@@ -89,7 +89,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--overwrite", action="store_true", help="replace a version of --registry that this command did not push"
     )
-    add_duration(parser, "--timeout", "2m", "limit of each wait")
+    add_duration(parser, "--timeout", "2m", "time limit of each wait")
     add_fetching(group)
     add_clusters(parser)
     # the options of install and delete that an author's loop decides itself
@@ -144,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
         if is_sandbox:
             space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": KYMA_NAMESPACE}}
             place.cluster.apply(space)
-        question = f"Install the module of {args.folder} again at each save"
+        question = f"Reinstall the module of {args.folder} on every save"
         ending = "It stays installed" if args.keep else "It is deleted at the end"
         confirm(place.target, question, ending, yes=args.yes or is_sandbox)
         args.yes = True

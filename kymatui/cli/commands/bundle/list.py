@@ -52,5 +52,5 @@ def _listed(args: argparse.Namespace) -> tuple[str, list[str]]:
         return "versions", list_versions(store, ComponentLocation(base, name, "", NameMapping(args.mapping)))
     image = parse_image(plain)
     if image is None or image.tag or image.digest or "/" not in plain:
-        raise UsageError(f"{args.place!r} is not a place that has versions", hint="write HOST//COMPONENT or HOST/IMAGE")
+        raise UsageError(f"{args.place!r} has no versions to list", hint="write HOST//COMPONENT or HOST/IMAGE")
     return "tags", list_tags(store, f"{image.registry}/{image.repository}")

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--algorithm",
         choices=SIGNATURE_ALGORITHMS,
         default=SIGNATURE_ALGORITHMS[0],
-        help=f"how the digest is signed (default: {SIGNATURE_ALGORITHMS[0]})",
+        help=f"signature algorithm (default: {SIGNATURE_ALGORITHMS[0]})",
     )
     parser.add_argument("--hash", choices=HASH_ALGORITHMS, default=HASH_ALGORITHMS[0], help="default: SHA-256")
     parser.add_argument(
@@ -42,7 +42,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--certificate", default="", metavar="FILE", help="PEM certificates of the key, to store with the signature"
     )
-    parser.add_argument("--ca-cert", default="", metavar="FILE", help="PEM roots that --certificate must lead to")
+    parser.add_argument(
+        "--ca-cert", default="", metavar="FILE", help="PEM root certificates that --certificate must chain to"
+    )
     parser.add_argument("--issuer", default="", metavar="NAME", help="required name in --certificate")
     parser.add_argument("--skip-images", action="store_true", help="do not fetch images to compare their digests")
     parser.add_argument("--overwrite", action="store_true", help="replace a signature of the same name")
@@ -86,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _sign_image(args: argparse.Namespace) -> int:
     if args.signature or args.certificate:
-        raise UsageError("--cosign signs with a key only", hint="leave --signature and --certificate away")
+        raise UsageError("--cosign signs with a key only", hint="remove --signature and --certificate")
     image = image_location(args.reference, args.mapping)
     key = private_key(args.private_key)
     form = SignatureForm.LEGACY if args.legacy else SignatureForm.BUNDLE

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--legacy",
         action="store_true",
-        help="print templates of the older generation, one for each channel, with the whole descriptor",
+        help="print legacy ModuleTemplates, one for each channel, with the whole descriptor",
     )
     add_mapping(parser)
     add_fetching(parser)

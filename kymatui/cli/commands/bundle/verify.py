@@ -32,7 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="signature to verify (default: all of them); repeatable",
     )
     parser.add_argument("--public-key", default="", metavar="FILE", help="PEM key or certificate of the signer")
-    parser.add_argument("--ca-cert", default="", metavar="FILE", help="PEM certificates that the signer's must lead to")
+    parser.add_argument(
+        "--ca-cert",
+        default="",
+        metavar="FILE",
+        help="PEM root certificates that the signer's certificate must chain to",
+    )
     parser.add_argument(
         "--issuer",
         default="",
@@ -49,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     key = read_signer_file(args.public_key, "--public-key") if args.public_key else b""
     if args.cosign:
         if args.ca_cert or args.issuer or args.signatures:
-            raise UsageError("--cosign verifies with --public-key only", hint="leave the other options away")
+            raise UsageError("--cosign verifies with --public-key only", hint="remove the other options")
         print_image(verify_image(store, image_location(args.reference, args.mapping), key))
         return 0
     roots = read_signer_file(args.ca_cert, "--ca-cert") if args.ca_cert else b""
@@ -66,7 +71,7 @@ def print_component(verified: VerifiedComponent) -> None:
         say(f"verified  signature {one.name} ({one.algorithm}, {one.digest.normalisation_algorithm}{issuer})")
     say(f"verified  {format_count(len(content.resources), 'resource')} against signed digests")
     if len(content.components) > 1:
-        say(f"verified  {format_count(len(content.components) - 1, 'referred component')}")
+        say(f"verified  {format_count(len(content.components) - 1, 'referenced component')}")
     if content.skipped:
         say(f"skipped   {format_count(len(content.skipped), 'image')} (--skip-images)")
     say(f"digest    {verified.component.location}@{verified.component.digest}")

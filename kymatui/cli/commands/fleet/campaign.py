@@ -126,7 +126,7 @@ def _pace(legs: Sequence[CampaignStep], args: argparse.Namespace) -> str:
     begun = [leg.name for leg in legs if leg.outcome is CampaignOutcome.UNDER_WAY]
     planned = [leg.name for leg in legs if leg.outcome is CampaignOutcome.PLANNED]
     canaries, rest = planned[: args.canaries], len(planned) - args.canaries
-    fewer = f" (of {args.canaries} possible)" if len(planned) < args.canaries else ""
+    fewer = f" (--canaries {args.canaries}, but no more runtimes)" if len(planned) < args.canaries else ""
     first = "canary" if len(canaries) == 1 else "canaries, one by one"
     said = [f"first wait for runtimes that an earlier run edited: {', '.join(begun)}"] if begun else []
     said += [f"{first}: {', '.join(canaries)}{fewer}"] if canaries else []
@@ -144,7 +144,7 @@ def _raise_left_out(legs: Sequence[CampaignStep]) -> int:
     kind = RefusedError if len(out) == len(legs) else PartlyDoneError
     raise kind(
         f"{len(out)} of {format_count(len(legs), 'runtime')} cannot be edited: {reasons}{more}",
-        hint="solve that and run the command again; completed runtimes are skipped",
+        hint="fix this and run the command again; completed runtimes are skipped",
     )
 
 

@@ -55,7 +55,7 @@ class FleetCommand:
                 "what",
                 nargs="?",
                 choices=("export",),
-                help="export: write what decides about modules to FILE, for `kymatui whatif --fleet FILE`",
+                help="export: write to FILE what decides which modules each runtime gets, for `kymatui whatif`",
             )
             parser.add_argument("file", nargs="?", metavar="FILE", help="with export: FILE.json or FILE.json.gz")
             parser.add_argument(

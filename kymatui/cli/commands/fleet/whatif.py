@@ -59,23 +59,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="KEY=VALUE",
         default=[],
-        help="label that the Kymas of these runtimes get; KEY- removes it; repeatable",
+        help="set this label on the Kymas of the selected runtimes; KEY- removes it; repeatable",
     )
-    change.add_argument("--policy", metavar="FILE", default="", help="another maintenance policy")
+    change.add_argument(
+        "--policy", metavar="FILE", default="", help="maintenance policy to use instead of the current one"
+    )
     change.add_argument(
         "--restricted",
         action="append",
         metavar="MODULE",
-        help='all modules that are restricted then; repeatable; "" for none',
+        help='all modules that are restricted after the change; repeatable; "" for none',
     )
-    answer = parser.add_argument_group("the answer")
-    answer.add_argument("--group", choices=GROUPS, default="", help="count runtimes by this")
-    answer.add_argument("--each", action="store_true", help="list runtimes, as --module and --runtime do")
+    answer = parser.add_argument_group("output")
+    answer.add_argument("--group", choices=GROUPS, default="", help="count runtimes by this property")
+    answer.add_argument("--each", action="store_true", help="list each runtime (--module and --runtime do so, too)")
     answer.add_argument("--canaries", action="store_true", help="list the runtimes to try the change on first")
     answer.add_argument(
         "--manifests",
         action="store_true",
-        help="compare the versions of upgrades, too: images, rights, CRDs; fetches both",
+        help="also compare both versions of each upgrade: images, rights, CRDs (fetches them)",
     )
     answer.add_argument(
         "--fail-on",
@@ -89,7 +91,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_fetching(answer)
     add_fleet_filters(parser.add_argument_group("the runtimes"))
     parser.add_argument(
-        "--fleet", dest="fleet_file", metavar="FILE", default="", help="fleet of `kymatui fleet export`, not a cluster"
+        "--fleet",
+        dest="fleet_file",
+        metavar="FILE",
+        default="",
+        help="read a file of `kymatui fleet export`, not a cluster",
     )
     add_cluster_options(parser, default=argparse.SUPPRESS)
     add_remote_options(parser)

@@ -143,9 +143,9 @@ def _entry_row(forecast: Forecast, entry: ModuleForecast) -> Sequence[str]:
 def _canaries(forecast: Forecast) -> Listing[Canary]:
     found = propose_canaries(forecast)
     words = " ".join(f"--runtime {one.runtime.name}" for one in found)
-    hint = f"to edit or label these first: --fleet {words}"
+    hint = f"To limit an edit (`kymatui channel`, `enable`, `label` …) to these runtimes, add: --fleet {words}"
     return Listing(
-        header=("RUNTIME", "PLAN", "REGION", "CHANNEL", "STANDS FOR", "CHANGES"),
+        header=("RUNTIME", "PLAN", "REGION", "CHANNEL", "REPRESENTS", "CHANGES"),
         entries=found,
         lines=lambda one: (_canary_row(one),),
         document=lambda listed: {**_head(forecast), "canaries": [_canary_json(one) for one in listed]},

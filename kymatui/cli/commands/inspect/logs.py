@@ -50,7 +50,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="name of the module")
     parser.add_argument("-f", "--follow", action="store_true", help="print new lines until interrupted")
     parser.add_argument(
-        "-p", "--previous", action="store_true", help="the instance before the last restart of each container"
+        "-p",
+        "--previous",
+        action="store_true",
+        help="print the previous instance of each container, before its last restart",
     )
     parser.add_argument(
         "-c", "--container", metavar="NAME", help="container to read (default: the default container of each Pod)"
@@ -59,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pod", metavar="NAME", help="only this Pod")
     parser.add_argument("--all", action="store_true", help="every Pod of the module, not only those of its manager")
     parser.add_argument(
-        "--since", type=read_duration, metavar="DURATION", help="only lines of this time, such as 5m (default: all)"
+        "--since", type=read_duration, metavar="DURATION", help="only lines newer than this, such as 5m (default: all)"
     )
     parser.add_argument(
         "--tail", type=int, metavar="N", help="only the last N lines of each container (default: all lines)"

@@ -68,7 +68,7 @@ def facts(row: ModuleRow) -> Iterator[tuple[str, str]]:
         yield "module CR", f"{checked.resource}: {_said(checked.klm.state.value, checked.message)}"
     for item in row.evidence:
         yield (
-            f"version by {item.source.value}",
+            f"version from {item.source.value}",
             f"{item.version or item.text}{f' ({item.where})' if item.where else ''}",
         )
     if row.refusal is not None:

@@ -46,8 +46,8 @@ class DeleteCommand:
             "--way",
             choices=("let", "ignore", "unmanage"),
             default="let",
-            help="if lifecycle-manager manages the module: let it delete the module CR, set the policy to Ignore and "
-            "delete the module CR with kymatui, or unmanage the module instead of deleting it (default: let)",
+            help="who deletes the default CR of a managed module: lifecycle-manager (let), or kymatui after it set the "
+            "policy to Ignore (ignore); unmanage keeps the module and stops its updates (default: let)",
         )
         parser.add_argument(
             "--backup", metavar="FILE", help="file for the backup (default: a new file, see `kymatui restore`)"

@@ -104,7 +104,7 @@ def _warning(one: BlockedObject, finalizer: str) -> str:
     return (
         f"Finalizer {finalizer} blocks the deletion of {one.ref}. "
         f"{sanitize(one.expected[:1].upper() + one.expected[1:])}.\n"
-        "Without it the object is deleted immediately, and its cleanup is skipped: what it created outside of the "
+        "Without it the object is deleted immediately, and the cleanup is skipped: resources outside of the "
         "cluster can be left behind."
     )
 

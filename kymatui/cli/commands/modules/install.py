@@ -49,7 +49,7 @@ class InstallCommand:
                 "use either module names or --all", hint="run `kymatui upgrade NAME` or `kymatui upgrade --all`"
             )
         if not names and not every:
-            raise UsageError("no module or release is named", hint="run `kymatui install NAME`")
+            raise UsageError("no module or release given", hint="run `kymatui install NAME`")
         refuse_words_for_one(args, names)
         refuse_versions(names, f"run `kymatui {'upgrade' if self.upgrade else 'install'} NAME --version VERSION`")
         with open_context(args, once=args.dry_run) as place:

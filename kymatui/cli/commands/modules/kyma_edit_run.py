@@ -204,7 +204,7 @@ class EditRun:
         ended = [f"{leg.module}: {sanitize(leg.message)}" for leg in legs if leg.message and leg.error is None]
         alone = len(legs) == 1
         if not alone or not failed or self._args.output != "table":
-            self._answer(legs, "unfinished" if failed else whole, "\n".join(ended) or "no change is done yet")
+            self._answer(legs, "unfinished" if failed else whole, "\n".join(ended) or "no change is complete yet")
         if failed and alone:
             assert failed[0].error is not None
             raise failed[0].error

@@ -94,7 +94,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _clusters(args: argparse.Namespace) -> tuple[str, ...]:
     """The contexts of the embedded clusters; the first is the one that the header, plans and backups name."""
-    return ("kcp", "skr") if _is_fleet(args) else ("kcp",)
+    return ("kcp", "skr") if _is_fleet(args) else ("sandbox",)
 
 
 def _on(options: SessionOptions, kubeconfig: Path) -> SessionOptions:

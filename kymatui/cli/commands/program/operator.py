@@ -42,7 +42,7 @@ class ReconcileCommand:
             metavar="NAME",
             help="name of the Manifest; -n sets its namespace (default: the context's, else kcp-system)",
         )
-        add_duration(parser, "--timeout", "5m", "limit of the whole wait")
+        add_duration(parser, "--timeout", "5m", "time limit of the whole wait")
         configure_fetching(parser)
 
     def run(self, args: argparse.Namespace) -> int:

@@ -43,7 +43,7 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
         type=int,
         default=0 if upgrade else 2,
         metavar="N",
-        help=f"Pods; without --shards, one works and the others wait (default: {replicas})",
+        help=f"number of Pods; without --shards one is active, the others stand by (default: {replicas})",
     )
     for option, metavar, text in (
         ("--controllers", "NAMES", "controllers to run, separated by commas (default: all)"),

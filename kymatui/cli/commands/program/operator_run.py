@@ -229,12 +229,12 @@ def _configure_listener(parser: argparse.ArgumentParser) -> None:
             "ADDRESS",
             "receive events of runtimes' agents on [HOST]:PORT, e.g. :8082 (default: not served)",
         ),
-        ("--listener-gateways", "CIDRS", "networks of the gateways whose forwarded client certificates are believed"),
+        ("--listener-gateways", "CIDRS", "networks of the gateways whose forwarded client certificates are trusted"),
         ("--watcher-image", "REFERENCE", "install this image of the runtime watcher's agent on runtimes"),
         ("--watcher-address", "HOST:PORT", "gateway of the control plane, to which the agents post events"),
         ("--listener-cert", "FILE", "serve TLS with this certificate (PEM)"),
         ("--listener-key", "FILE", "key of --listener-cert (PEM)"),
-        ("--listener-ca", "FILE", "authorities that issue the certificates of runtimes (PEM)"),
+        ("--listener-ca", "FILE", "CA certificates that issue the certificates of runtimes (PEM)"),
     ):
         group.add_argument(option, default="", metavar=metavar, help=text)
 

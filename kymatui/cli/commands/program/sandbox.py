@@ -35,7 +35,9 @@ def _configure_up(parser: argparse.ArgumentParser) -> None:
         "--viewer-token", default="", metavar="T", help="token of a user in group viewers without permissions"
     )
     parser.add_argument(
-        "--clusters", default="kcp", metavar="NAMES", help="names of the clusters, e.g. kcp,skr (default: kcp)"
+        "--clusters",
+        metavar="NAMES",
+        help="names of the clusters, e.g. kcp,skr (default: sandbox; with --fleet: kcp)",
     )
     parser.add_argument("--empty", action="store_true", help="start without sample objects")
     parser.add_argument(
@@ -48,7 +50,9 @@ def _configure_up(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fleet", type=int, metavar="N", help="make the first cluster a control plane with N Kymas (default: 13)"
     )
-    parser.add_argument("--settled", action="store_true", help="wait until all sample modules are settled")
+    parser.add_argument(
+        "--settled", action="store_true", help="wait until all sample modules have reached their final state"
+    )
     parser.set_defaults(perform=_up)
 
 
@@ -133,7 +137,8 @@ def run(args: argparse.Namespace) -> int:
 def _up(args: argparse.Namespace) -> int:
     if not 0 <= args.port <= _HIGHEST_PORT:
         raise UsageError(f"--port must be between 0 and {_HIGHEST_PORT}, not {args.port}", hint="0 takes a free port")
-    names = [name.strip() for name in args.clusters.split(",") if name.strip()]
+    given = args.clusters if args.clusters is not None else "sandbox" if args.fleet is None else "kcp"
+    names = [name.strip() for name in given.split(",") if name.strip()]
     if not names or len(set(names)) != len(names):
         raise UsageError(
             f"--clusters needs different names, not {args.clusters!r}", hint="for example: --clusters kcp,skr"

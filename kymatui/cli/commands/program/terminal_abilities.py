@@ -21,7 +21,7 @@ def require_screen(environment: Mapping[str, str] = os.environ) -> None:
     if (name := environment.get("TERM", "")) in _WITHOUT_SCREEN:
         raise UsageError(
             f"the terminal cannot display a screen (TERM={name})",
-            hint="`kymatui catalog` prints the modules; set TERM if the terminal is a better one",
+            hint="`kymatui catalog` prints the modules; or set TERM as your terminal needs it, such as xterm-256color",
         )
 
 
