@@ -116,7 +116,7 @@ def test_permissions_name_every_verb_and_secrets_only_at_home() -> None:
     found = rules()
     assert not [one for one in found if "*" in one]
     assert {scope for scope, _, resource, _ in found if resource == "secrets"} == {"kcp-system"}
-    assert {verb for _, _, resource, verb in found if resource == "secrets"} == {"get", "list", "watch"}
+    assert {verb for _, _, resource, verb in found if resource == "secrets"} == {"list", "watch"}
     assert ("", "operator.kyma-project.io", "watchers", "delete") not in found
 
 

@@ -11,7 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,7 +19,9 @@ from typing import Any
 import yaml
 
 from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
+from kymatui.sandbox.fault_client import FaultClient
 from kymatui.sandbox.world.modules.sample_crds import kyma_definitions
+from tests.integration.used_permissions import UsedPermission, used_permissions
 from tests.sandboxes.starting import ready_sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,18 +59,24 @@ class RecordedPair:
     operator: Any
     scenarios: dict[str, Any]
     log: Path
+    faults: FaultClient
+    used: set[UsedPermission] = field(default_factory=set)
+    played: set[str] = field(default_factory=set)
 
     def play(self, name: str) -> None:
         """Play a scenario; fail at the first step in which a cluster does not get into the recorded state."""
         self.player.scenario = self.scenarios[name]
         self.operator.stop()
         self.replay.reset(self.player.kcp, self.player.skr)
+        self.faults.requests(forget=True)
         try:
             self.player.act({"do": "start"})
             for step in self.player.scenario["steps"]:
                 self._play(step)
         finally:
             self.operator.stop()
+            self.used.update(used_permissions(self.faults.requests(forget=True)))
+        self.played.add(name)
 
     def events(self) -> list[dict[str, Any]]:
         """Return the Events of the control plane about Kymas and Manifests."""
@@ -124,7 +132,14 @@ def recorded_pair(folder: Path) -> Iterator[RecordedPair]:
         player.patience = PATIENCE
         scenarios = {one["name"]: one for one in replay.load(KLM / "recordings.json.gz")["scenarios"]}
         try:
-            yield RecordedPair(replay, player, operator, scenarios, folder / "operator.log")
+            yield RecordedPair(
+                replay,
+                player,
+                operator,
+                scenarios,
+                folder / "operator.log",
+                FaultClient.for_kubeconfig(sandbox.kubeconfig, "kcp"),
+            )
         finally:
             operator.stop()
             for cluster in (kcp, skr):

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.recorded import KLM, RecordedPair, recorded_pair
+from kymatui.actions.operator.deployment import DeploymentOptions, operator_objects
+from tests.integration.recorded import HOME, KLM, RecordedPair, recorded_pair
+from tests.integration.used_permissions import granted_permissions
 
 SCENARIOS = (
     "first-sync",
@@ -73,3 +75,45 @@ def test_what_it_does_is_written_as_events_of_kyma_and_manifest(
         ("Manifest", "Warning", "ReconcileFailed"),
     } <= found
     assert {one["source"]["component"] for one in pair.events()} == {"kymatui-operator"}
+
+
+NOT_SEEN = {
+    f"{HOME}: update kymas/finalizers.operator.kyma-project.io": "asked by the admission plugin "
+    "OwnerReferencesPermissionEnforcement when a Manifest gets its owner",
+    "cluster: update watchers/finalizers.operator.kyma-project.io": "asked by the same plugin for a VirtualService",
+    f"{HOME}: update manifests.operator.kyma-project.io": "a disabled module whose template was repaired",
+    f"{HOME}: watch secrets": "access Secrets of Manifests that people create",
+    "cluster: list virtualservices.networking.istio.io": "watches of a server without streaming lists begin with it",
+    f"{HOME}: list kymas.operator.kyma-project.io": "watches of a server without streaming lists begin with it",
+    "kube-system: list leases.coordination.k8s.io": "replicas that share the work (--shards)",
+    "kube-system: get leases.coordination.k8s.io": "another replica has the Lease; a renewal after 5 s",
+    "kube-system: update leases.coordination.k8s.io": "a renewal after 5 s, and an expired Lease of another replica",
+}
+"""What the scenarios do not need, and what needs it."""
+ANY_NAMESPACE = {
+    "events": "of Manifests and Watchers in any namespace",
+    "kymas": "the Kyma that a Manifest in another namespace names, to tell whether it is orphaned",
+    "manifests": "people create them in any namespace",
+    "manifests/status": "people create them in any namespace",
+    "virtualservices": "each is in the namespace of its Watcher",
+    "watchers": "of all software that receives events, in any namespace",
+    "watchers/status": "of all software that receives events, in any namespace",
+}
+"""Resources whose permissions are for the whole cluster, though the scenarios have all objects in one namespace."""
+
+
+def test_the_printed_permissions_are_enough_and_not_more(
+    pair: RecordedPair, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in SCENARIOS:
+        if name not in pair.played:
+            pair.play(name)
+    granted = set(granted_permissions(operator_objects(DeploymentOptions("k:1", HOME))))
+    assert [str(one) for one in pair.used if not one.is_granted(granted)] == []
+    unused = {str(one) for one in granted if not one.is_used(pair.used)}
+    assert unused <= set(NOT_SEEN)
+    assert set(NOT_SEEN) <= {str(one) for one in granted}, "an exception of a permission that is not granted any more"
+    narrow = {one for one in pair.used if one.namespace == HOME}
+    wide = {one for one in granted - narrow if not one.namespace and not one.is_used(pair.used - narrow)}
+    assert {one.resource for one in wide if str(one) not in NOT_SEEN} == set(ANY_NAMESPACE)

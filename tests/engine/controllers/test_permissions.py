@@ -10,19 +10,26 @@ from kymatui.actions.operator.deployment import DeploymentOptions, operator_obje
 from kymatui.adapters.kube.objects.decoder import read_object
 from kymatui.adapters.kube.transport.transport import Request
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
-from kymatui.domain.kubernetes.refs import GroupVersionKind
+from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.engine.controllers.kyma.kyma_context import KYMA
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
 from kymatui.engine.controllers.monitoring.state_metrics import StateMetrics
 from kymatui.engine.controllers.runtime.controller import OperatorController
 from kymatui.engine.controllers.runtime.controller_group import ControllerGroup
+from kymatui.engine.controllers.runtime.permissions import LISTENER_PERMISSIONS, PermissionScope
 from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.engine.controllers.watcher.event_targets import RUNTIME_ID, EventTargets
+from kymatui.engine.controllers.watcher.runtime_events import RuntimeEvent
 from kymatui.engine.controllers.watcher.watcher_controller import WatcherController
 from kymatui.engine.jobs.run import SystemClock
 from kymatui.errors import ForbiddenError
+from tests.domain import builders
+from tests.engine.controllers.desks import Desk
 from tests.engine.controllers.test_watchers import WatcherDesk
 from tests.engine.places import Place, eventually
+from tests.integration.used_permissions import used_permissions
 
 SECRET = GroupVersionKind("", "v1", "Secret")
 ACCESS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
@@ -89,3 +96,20 @@ def test_secrets_are_read_only_at_home(place: Place, controller: str, namespace:
             home.list(SECRET, where)
     finally:
         home.client.transport.close()
+
+
+def test_the_listener_needs_what_is_granted_for_it_and_not_more(desk: Desk) -> None:
+    place = desk.place
+    kyma = builders.kyma(name="one", namespace=place.namespace, labelled={RUNTIME_ID: "r-1"})
+    place.kubectl({**kyma, "apiVersion": KYMA.api_version})
+    targets, cancel = EventTargets(place.cluster, place.namespace), threading.Event()
+    place.faults.requests(forget=True)
+    found = targets.kyma("r-1", cancel)
+    assert found == ObjectRef(KYMA, place.namespace, "one")
+    assert list(targets.of(found, RuntimeEvent("", "v1", "ConfigMap", "n", "c"), cancel)) == []
+    used = {one for one in used_permissions(place.faults.requests()) if one.namespace == place.namespace}
+    (granted,) = LISTENER_PERMISSIONS
+    assert granted.scope is PermissionScope.HOME
+    assert {one[1:] for one in used} == {
+        (granted.group, resource, verb) for resource in granted.resources for verb in granted.verbs
+    }

@@ -119,7 +119,8 @@ class PurgeDesk:
 
     def hold(self, kind: GroupVersionKind, name: str, *finalizers: str) -> ObjectRef:
         metadata = {"name": name, "namespace": "kyma-system", "finalizers": list(finalizers)}
-        spec: dict[str, Any] = {KYMA: {"channel": "regular"}, TEMPLATE: {"descriptor": {}}}.get(kind, {})
+        specs: dict[GroupVersionKind, dict[str, Any]] = {KYMA: {"channel": "regular"}, TEMPLATE: {"descriptor": {}}}
+        spec = specs.get(kind, {})
         self.skr.create({"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec})
         return ObjectRef(kind, "kyma-system", name)
 

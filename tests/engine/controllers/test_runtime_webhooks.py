@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,13 +13,16 @@ from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.remote.watcher_agent import AgentOptions
 from kymatui.domain.remote.watcher_chains import ControlPlaneObjects, LinkHealth, RuntimeObjects, build_chains
+from kymatui.engine.controllers.runtime.permissions import AGENT_PERMISSIONS, PermissionScope
 from kymatui.engine.controllers.watcher.runtime_webhook import CERTIFICATE, DEPLOYMENT, SECRET, RuntimeWebhook
 from kymatui.engine.controllers.watcher.watcher_controller import WATCHER
 from kymatui.errors import ConfigurationError, NotFoundError
+from kymatui.sandbox.fault_client import FaultClient
 from tests.domain import builders
 from tests.engine.controllers.test_runtime_catalogs import CANCEL, Pair
 from tests.engine.objects import definition
 from tests.engine.places import Json, eventually
+from tests.integration.used_permissions import UsedPermission, used_permissions
 from tests.sandboxes.starting import ReadySandbox
 
 CONFIGURATION = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration")
@@ -99,6 +102,29 @@ def pair(engine_sandbox: ReadySandbox, tmp_path: Path) -> Iterator[WebhookPair]:
         yield found
     finally:
         found.close()
+
+
+def test_the_agent_needs_what_is_granted_for_it_and_not_more(pair: WebhookPair, engine_sandbox: ReadySandbox) -> None:
+    faults = FaultClient.for_kubeconfig(engine_sandbox.kubeconfig, "old")
+    used: set[UsedPermission] = set()
+
+    def needed(act: Callable[[], object]) -> None:
+        faults.requests(forget=True)
+        act()
+        used.update(used_permissions(faults.requests()))
+
+    needed(pair.turn)
+    pair.issue()
+    needed(pair.turn)
+    needed(lambda: pair.webhook.remove_webhook(kyma(), pair.runtime, CANCEL))
+    places = {PermissionScope.CERTIFICATES: "istio-system", PermissionScope.CLUSTER: ""}
+    granted = {
+        UsedPermission(places[one.scope], one.group, resource, verb)
+        for one in AGENT_PERMISSIONS
+        for resource in one.resources
+        for verb in one.verbs
+    }
+    assert used == granted
 
 
 def test_the_agent_comes_once_its_certificate_is_issued(pair: WebhookPair) -> None:

@@ -35,12 +35,14 @@ class Permission:
     names: tuple[str, ...] = ()
 
 
+HOME: Final = PermissionScope.HOME
 _READ: Final = ("get", "list", "watch")
-_CATALOG: Final = Permission(OPERATOR, ("modulereleasemetas", "moduletemplates"), _READ)
-_KYMAS: Final = Permission(OPERATOR, ("kymas",), _READ)
-_SECRETS: Final = Permission("", ("secrets",), _READ, PermissionScope.HOME)
-_MANIFEST_WRITES: Final = Permission(OPERATOR, ("manifests",), (*_READ, "create", "update", "patch", "delete"))
-_OWN_KYMAS: Final = Permission(OPERATOR, ("kymas/finalizers",), ("update",))
+_FOLLOW: Final = ("list", "watch")
+_CATALOG: Final = Permission(OPERATOR, ("modulereleasemetas", "moduletemplates"), _FOLLOW, HOME)
+_KYMAS: Final = Permission(OPERATOR, ("kymas",), _READ, HOME)
+_SECRETS: Final = Permission("", ("secrets",), ("list",), HOME)
+_KYMA_MANIFESTS: Final = Permission(OPERATOR, ("manifests",), (*_READ, "create", "update", "patch", "delete"), HOME)
+_OWN_KYMAS: Final = Permission(OPERATOR, ("kymas/finalizers",), ("update",), HOME)
 """What OwnerReferencesPermissionEnforcement asks of the creator of an object that a Kyma owns."""
 _CRDS: Final = Permission(
     "apiextensions.k8s.io",
@@ -51,57 +53,54 @@ _CRDS: Final = Permission(
 
 GROUP_PERMISSIONS: Final = (
     Permission(
-        "coordination.k8s.io",
-        ("leases",),
-        ("get", "list", "create", "update", "patch", "delete"),
-        PermissionScope.LEASE,
+        "coordination.k8s.io", ("leases",), ("get", "list", "create", "update", "delete"), PermissionScope.LEASE
     ),
-    Permission("coordination.k8s.io", ("leases",), ("get",), PermissionScope.HOME),
-    Permission("apps", ("deployments",), ("list",), PermissionScope.HOME),
-    Permission("", ("events",), ("create", "patch"), PermissionScope.HOME),
+    Permission("coordination.k8s.io", ("leases",), ("get",), HOME),
+    Permission("apps", ("deployments",), ("list",), HOME),
+    Permission("", ("events",), ("create", "patch")),
 )
-"""The Lease of the operator, what shows whether a lifecycle-manager works there, and its Events."""
+"""The Lease of the operator, what shows whether a lifecycle-manager works there, and Events in any namespace."""
 
 CONTROLLER_PERMISSIONS: Final[Mapping[str, tuple[Permission, ...]]] = {
     "kyma": (
         _KYMAS,
-        Permission(OPERATOR, ("kymas",), ("update", "patch")),
-        Permission(OPERATOR, ("kymas/status",), ("get", "update", "patch")),
+        Permission(OPERATOR, ("kymas", "kymas/status"), ("patch",), HOME),
         _OWN_KYMAS,
         _CATALOG,
         _CRDS,
-        _MANIFEST_WRITES,
+        _KYMA_MANIFESTS,
         _SECRETS,
     ),
     "mandatory": (
         _KYMAS,
         _CATALOG,
-        Permission(OPERATOR, ("modulereleasemetas",), ("update", "patch")),
+        Permission(OPERATOR, ("modulereleasemetas",), ("get", "patch"), HOME),
         _OWN_KYMAS,
-        _MANIFEST_WRITES,
+        _KYMA_MANIFESTS,
         _SECRETS,
     ),
-    "manifest": (
-        _KYMAS,
-        _MANIFEST_WRITES,
-        Permission(OPERATOR, ("manifests/status",), ("get", "update", "patch")),
-        _SECRETS,
+    "manifest": (  # people create Manifests in any namespace
+        Permission(OPERATOR, ("kymas",), ("get",)),
+        Permission(OPERATOR, ("manifests",), (*_READ, "patch")),
+        Permission(OPERATOR, ("manifests/status",), ("patch",)),
+        Permission(OPERATOR, ("manifests",), ("delete",), HOME),
+        Permission("", ("secrets",), _FOLLOW, HOME),
     ),
     "watcher": (
-        Permission(OPERATOR, ("watchers",), (*_READ, "update", "patch")),
-        Permission(OPERATOR, ("watchers/status",), ("get", "update", "patch")),
+        Permission(OPERATOR, ("watchers",), (*_READ, "patch")),
+        Permission(OPERATOR, ("watchers/status",), ("patch",)),
         Permission(OPERATOR, ("watchers/finalizers",), ("update",)),
         Permission(ISTIO, ("virtualservices",), (*_READ, "create", "update", "delete")),
-        Permission(ISTIO, ("gateways",), _READ),
+        Permission(ISTIO, ("gateways",), _FOLLOW, HOME),
     ),
 }
-METRICS_PERMISSIONS: Final = (_KYMAS, _CATALOG, Permission(OPERATOR, ("manifests",), _READ))
-LISTENER_PERMISSIONS: Final = (_KYMAS, Permission(OPERATOR, ("manifests",), _READ))
+METRICS_PERMISSIONS: Final = (_KYMAS, _CATALOG, Permission(OPERATOR, ("manifests",), ("list",), HOME))
+LISTENER_PERMISSIONS: Final = (Permission(OPERATOR, ("kymas", "manifests"), ("list",), HOME),)
 
 AGENT_PERMISSIONS: Final = (
     Permission(CERT_MANAGER, ("certificates",), ("get", "create", "patch", "delete"), PermissionScope.CERTIFICATES),
     Permission("", ("secrets",), ("get", "delete"), PermissionScope.CERTIFICATES),
-    Permission(OPERATOR, ("watchers",), _READ),
+    Permission(OPERATOR, ("watchers",), ("list",)),
 )
 
 
