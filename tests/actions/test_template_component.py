@@ -45,14 +45,14 @@ def test_manifests_name_the_registry(manifests: list[b.Json], expected: str) -> 
 
 def test_a_person_has_precedence_and_what_is_unknown_is_named() -> None:
     template = b.a_template(b.template("keda", "1.0.0"))
-    shelf = b.shelf(template.raw, b.meta("keda", {"regular": "1.0.0"}))
+    shelf = b.shelf(dict(template.raw), b.meta("keda", {"regular": "1.0.0"}))
     manifests = [installed("keda", IN_ONE)]
     assert str(template_location(template, shelf, manifests)) == f"reg.io/prod//{KEDA}:1.0.0"
     assert str(template_location(template, shelf, manifests, "https://own.io/x/")) == f"own.io/x//{KEDA}:1.0.0"
     with pytest.raises(ConfigurationError, match=f"the registry of {KEDA} is unknown"):
         template_location(template, shelf, [])
     with pytest.raises(ConfigurationError, match="names no component, and the ModuleReleaseMeta of keda has no"):
-        template_location(template, b.shelf(template.raw), manifests)
-    nameless = b.shelf(template.raw, b.meta("keda", {"regular": "1.0.0"}, ocmComponentName="../../etc"))
+        template_location(template, b.shelf(dict(template.raw)), manifests)
+    nameless = b.shelf(dict(template.raw), b.meta("keda", {"regular": "1.0.0"}, ocmComponentName="../../etc"))
     with pytest.raises(DescriptorError, match="is not a component name"):
         template_location(template, nameless, manifests)

@@ -18,7 +18,7 @@ from kymatui.actions.bundle.template_component import component_name, embedded_d
 from kymatui.actions.modules.adopt import adopt_intent
 from kymatui.actions.modules.component_install import read_component, signed_catalog_module
 from kymatui.actions.modules.module_sources import ModuleSource, catalog_bundle, load_bundle
-from kymatui.actions.modules.signatures import SignatureOptions, refuse_unsigned_kind, signed_module
+from kymatui.actions.modules.signatures import SignatureOptions, read_trust, refuse_unsigned_kind, signed_module
 from kymatui.actions.unknown_names import unknown_module
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.rows import Catalog
@@ -227,6 +227,7 @@ def _signed(port: InstallPort, shelf: TemplateIndex, choice: InstallChoice, sign
     """Return a module as its component was signed; templates without a descriptor have it in a registry."""
     if embedded_descriptor(choice.template) is not None:
         return signed_module(choice, signers, port.blobs, port.insecure)
+    read_trust(signers)  # a missing key is said before what is not signed
     if not component_name(choice.template, shelf):
         raise SignatureError(f"{choice.template.ref} is not signed: it names no component", hint="not installed")
     location = template_location(choice.template, shelf, port.snapshot().manifests, port.registry)
