@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,10 @@ from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.adapters.sessions.cluster.cluster_access import open_cluster
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
 from kymatui.cli.main import main
+from kymatui.domain.kubernetes.object_meta import read_ref
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
 from kymatui.engine.cluster.ports import NAMESPACE, PatchKind
+from kymatui.engine.controllers.runtime.lifecycle_manager import ELECTION
 from tests.cli.test_tasks import page_blocks
 from tests.engine.places import eventually
 from tests.sandboxes.starting import ready_sandbox
@@ -97,6 +100,8 @@ def test_an_installation_is_a_plan_and_is_done_once(cluster: KubeCluster, capsys
     done = json.loads(capsys.readouterr().out)
     assert done["outcome"] == "done"
     assert [one["name"] for one in done["plans"]] == ["kymatui-operator-crds", NAME]
+    made = [step["name"] for one in done["plans"] for step in one["steps"] if step["kind"] == "Namespace"]
+    assert made == [SPACE]
     assert {one["version"] for one in done["plans"]} == {kymatui.__version__}
     assert container(cluster)["image"] == IMAGE
     assert cluster.get(KYMAS) is not None
@@ -168,7 +173,9 @@ def test_shards_that_cannot_be_are_refused(
 
 def test_monitoring_needs_its_crds(cluster: KubeCluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert install("--yes", "--service-monitor", "--prometheus-rule") == 2
-    assert "does not serve ServiceMonitor" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "does not serve ServiceMonitor" in said
+    assert "leave out --service-monitor" in said
     assert cluster.get(OPERATOR) is None
     for kind in ("ServiceMonitor", "PrometheusRule"):
         put_monitoring_crd(cluster, kind)
@@ -213,6 +220,15 @@ def test_a_cluster_of_lifecycle_manager_is_refused(cluster: KubeCluster, capsys:
     assert "klm-controller-manager runs it" in said
     assert cluster.get(KYMAS) is None
     cluster.patch(ref, {"spec": {"replicas": 0}}, PatchKind.MERGE)
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+    lease = {"holderIdentity": "klm-7d9f", "leaseDurationSeconds": 15, "renewTime": now}
+    metadata = {"name": ELECTION, "namespace": SPACE}
+    made = cluster.create(
+        {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": lease}
+    )
+    assert install("--yes") == 2
+    assert f"klm-7d9f holds the Lease {SPACE}/{ELECTION}" in capsys.readouterr().err
+    cluster.delete(read_ref(made))
     assert install("--yes") == 0
 
 

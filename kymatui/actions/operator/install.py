@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from kymatui.actions.modules.install import InstallLeg
 from kymatui.actions.operator.deployment import NAME, DeploymentOptions, operator_objects
+from kymatui.actions.operator.monitoring import MONITORING
 from kymatui.domain.kubernetes.object_meta import read_ref
+from kymatui.domain.kubernetes.refs import GroupVersionKind
 from kymatui.engine.apply import planner
 from kymatui.engine.bundles.bundle import OPERATOR, Bundle, Origin
 from kymatui.engine.cluster.ports import Cluster, Object
 from kymatui.engine.controllers.runtime.lifecycle_manager import require_no_lifecycle_manager, require_own_kymas
 from kymatui.engine.inventory.ownership_marks import bundle_owner, read_owner
 from kymatui.engine.jobs.run import SystemClock
-from kymatui.engine.plans.plan import Intent
-from kymatui.errors import CancelledError, KymatuiError
+from kymatui.engine.plans.plan import Action, BundlePart, Intent, Plan
+from kymatui.errors import CancelledError, KymatuiError, RefusedError
 
 CRDS_NAME: Final = f"{NAME}-crds"
 CRD_NOTE: Final = "the operator's CRDs stay when the operator is deleted; a CRD that another tool owns is not changed"
@@ -39,8 +42,30 @@ def plan_operator(
     `namespaces` are those in which a lifecycle-manager may run. Raise RefusedError if one does.
     """
     refuse_other_operator(cluster, options, namespaces)
-    bundles = (_crd_bundle(cluster, options.namespace, crds, version), _operator_bundle(options, version))
-    return tuple(_leg(cluster, bundle, force=force) for bundle in bundles)
+    refuse_missing_monitoring(cluster, options)
+    first = _leg(cluster, _crd_bundle(cluster, options.namespace, crds, version), force=force)
+    second = _leg(cluster, _operator_bundle(options, version), force=force)
+    if first.plan is not None and second.plan is not None and _makes_namespace(first.plan):
+        steps = tuple(one for one in second.plan.steps if one.part is not BundlePart.NAMESPACE)
+        second = replace(second, plan=replace(second.plan, steps=steps))
+    return (first, second)
+
+
+def _makes_namespace(plan: Plan) -> bool:
+    return any(one.part is BundlePart.NAMESPACE and one.action is Action.CREATE for one in plan.steps)
+
+
+def refuse_missing_monitoring(cluster: Cluster, options: DeploymentOptions) -> None:
+    """Raise RefusedError for objects of a Prometheus Operator in a cluster without its CRDs."""
+    for kind, option, wanted in (
+        ("ServiceMonitor", "--service-monitor", options.monitor),
+        ("PrometheusRule", "--prometheus-rule", options.alerts),
+    ):
+        if wanted and cluster.kind(GroupVersionKind.of(MONITORING, kind)) is None:
+            raise RefusedError(
+                f"{cluster.name} does not serve {kind} of {MONITORING}",
+                hint=f"install the Prometheus Operator first, or leave out {option}; no changes made",
+            )
 
 
 def refuse_other_operator(cluster: Cluster, options: DeploymentOptions, namespaces: Iterable[str]) -> None:
