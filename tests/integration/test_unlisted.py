@@ -10,6 +10,7 @@ import pytest
 
 from kymatui.adapters.sessions.cluster.catalog_session import open_session
 from kymatui.adapters.sessions.cluster.session_options import SessionOptions
+from kymatui.adapters.sessions.feeds.watched_kinds import DEFINITIONS
 from kymatui.cli.main import main
 from kymatui.domain.snapshot.missing_lists import ListGap
 from kymatui.domain.snapshot.snapshots import FeedState
@@ -117,3 +118,17 @@ def test_no_command_states_what_a_missing_list_would_tell(
     assert (status, "no module drifts" in out) == ((0, True) if known else (1, False))
     status, out, _ = run(cluster, capsys, "checks", "alpha")
     assert (f"module CRs {gap}" in out) is (name in (ALPHAS, TEMPLATES))  # a template names the kind
+
+
+@pytest.mark.parametrize("verb", ["delete", "disable"])
+def test_what_takes_a_module_away_names_the_kinds_that_nobody_could_look_for(
+    cluster: Embedded, hide: Callable[[str], ListGap], verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without CRDs nobody knows which kinds the module manages, so nobody knows that no object is in the way."""
+    cluster.grant("test-view", *EVERYTHING)
+    whole = run(cluster, capsys, verb, "alpha", "--dry-run")
+    assert DEFINITIONS not in "".join(map(str, whole))
+    gap = hide(DEFINITIONS)
+    status, out, err = run(cluster, capsys, verb, "alpha", "--dry-run")
+    why = ListGap.FORBIDDEN if gap is ListGap.FORBIDDEN else ListGap.UNKNOWN  # a list that hangs fails after a while
+    assert (status, f"{DEFINITIONS} ({why}" in out + err) == (2, True), (out, err)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kymatui.adapters.sessions.feeds.watched_kinds import DEFINITIONS
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.module_inputs import CatalogOptions, gather_inputs
 from kymatui.domain.catalog.rows import ModuleRow
@@ -26,6 +27,7 @@ from kymatui.domain.modules.risks import effective_policies, unreleased_words
 from kymatui.domain.plans.direct_install import unknown_lists
 from kymatui.domain.plans.managed_resources import associated_kinds
 from kymatui.domain.snapshot.cluster_index import ClusterIndex, index_cluster
+from kymatui.domain.snapshot.missing_lists import gap_of
 from kymatui.domain.snapshot.read_cache import ReadCache
 from kymatui.engine.deletion.deletion_state import DeletionState, ManagedBy, ModuleCRHandling, requested
 from kymatui.errors import UnreachableError
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from kymatui.actions.session import Session
     from kymatui.adapters.files.backups import DeletionBackup
     from kymatui.composition.sessions.kyma_edit import ClusterKymaEdits
-    from kymatui.domain.snapshot.snapshots import Snapshot
+    from kymatui.domain.snapshot.snapshots import Feed, Snapshot
     from kymatui.engine.cluster.ports import Cluster
     from kymatui.engine.inventory.inventory import Inventory
     from kymatui.engine.inventory.managed_resources import GroupKind, ManagedObjects
@@ -117,6 +119,8 @@ class SessionDeletions:
         kinds = {(gvk.group, gvk.kind) for template in templates for gvk in associated_kinds(template)}
         definitions = tuple(read_ref(raw) for raw in world.snapshot.definitions if _defines(raw) in kinds)
         remaining = self._count(templates, definitions, None)
+        unread = tuple(_unread_definitions(world.snapshot.feeds))
+        remaining = replace(remaining, unknown=(*remaining.unknown, *unread))
         return replace(made, managed_by=ManagedBy.NOBODY, remaining=remaining, definitions=definitions)
 
     def _through_manager(self, made: DeletionState, row: ModuleRow, world: ClusterIndex) -> DeletionState:
@@ -126,6 +130,8 @@ class SessionDeletions:
         default = _default(templates, row.name)
         definitions = self._definitions(row, world)
         counted = self._count(templates, definitions, default, _owner(row, world))
+        unread = tuple(_unread_definitions(world.snapshot.feeds))
+        counted = replace(counted, unknown=(*counted.unknown, *unread))
         refusal = "mandatory: every runtime has this module, so it cannot be disabled" if row.mandatory else ""
         return replace(
             made,
@@ -226,6 +232,13 @@ def _with_unseen(made: DeletionState, unseen: Iterable[str]) -> DeletionState:
     """Add the unknown resources: lifecycle-manager might create the module again."""
     reasons = [(name, why.removesuffix(")")) for name, _, why in (one.partition(" (") for one in unseen)]
     return replace(made, remaining=replace(made.remaining, unknown=(*made.remaining.unknown, *reasons)))
+
+
+def _unread_definitions(feeds: Mapping[str, Feed]) -> Iterator[tuple[str, str]]:
+    """Yield the CRDs, whose kinds a module manages, if they are not listed."""
+    gap = gap_of(feeds.get(DEFINITIONS))
+    if gap is not None:
+        yield DEFINITIONS, f"{gap}; kinds of the module may be missing here"
 
 
 def _is_left_behind(row: ModuleRow, world: ClusterIndex) -> bool:
