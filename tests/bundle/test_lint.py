@@ -224,7 +224,7 @@ def test_a_file_that_is_no_yaml_does_not_hide_other_problems(
 
 def test_a_config_that_does_not_exist_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bundle", "lint", "-c", str(tmp_path / "gone.yaml")]) == 1
-    assert "gone.yaml cannot be read: No such file" in capsys.readouterr().err
+    assert "gone.yaml does not exist" in capsys.readouterr().err
 
 
 def test_what_lint_accepts_is_created_and_its_errors_of_the_config_are_refused(

@@ -16,13 +16,12 @@ def scaffold(folder: Path, *more: str) -> int:
 
 
 def test_a_scaffold_becomes_a_module_when_it_is_filled_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    name = "example.org/module/shop"
+    name, config = "example.org/module/shop", tmp_path / "scaffold-module-config.yaml"
     assert scaffold(tmp_path, "--module-name", name, "--gen-default-cr", "--gen-security-config") == 0
     assert capsys.readouterr().out.splitlines() == [
         f"written   {tmp_path}/{file}"
         for file in ("manifest.yaml", "default-cr.yaml", "sec-scanners-config.yaml", "scaffold-module-config.yaml")
-    ]
-    config = tmp_path / "scaffold-module-config.yaml"
+    ] + [f"next      fill in the files until `kymatui bundle lint -c {config}` finds no errors"]
     assert main(["bundle", "lint", "-c", str(config)]) == 2
     said = capsys.readouterr().out
     for field in ("repository", "documentation", "icons"):
@@ -84,3 +83,23 @@ def test_words_that_make_no_sense(
     assert scaffold(tmp_path, *more) == 64
     assert words in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_config_that_is_missing_says_how_to_get_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """scaffold writes another name than lint and create read, as modulectl does."""
+    monkeypatch.chdir(tmp_path)
+    for command in ("lint", "create"):
+        assert main(["bundle", command]) == 1
+        err = capsys.readouterr().err
+        assert "module config module-config.yaml does not exist" in err
+        assert "`kymatui bundle scaffold --module-team kyma/TEAM` writes a config" in err
+    assert scaffold(Path()) == 0
+    assert "`kymatui bundle lint -c scaffold-module-config.yaml`" in capsys.readouterr().out
+    assert main(["bundle", "lint"]) == 1
+    assert "rename scaffold-module-config.yaml to module-config.yaml" in capsys.readouterr().err
+    (tmp_path / "scaffold-module-config.yaml").unlink()
+    assert scaffold(Path(), "-c", "module-config.yaml") == 0
+    assert "`kymatui bundle lint` finds no errors" in capsys.readouterr().out
+    assert main(["bundle", "lint"]) == 2

@@ -226,6 +226,29 @@ def test_images_are_compared_by_their_manifest_unless_they_are_skipped(host: str
     assert check(host, skip_images=True).content.skipped == [f"{NAME}:{VERSION} manager"]
 
 
+def test_an_image_that_is_named_by_digest_is_signed_without_access(host: str) -> None:
+    """The digest in the reference is that of the manifest, which is the content that is signed."""
+    named = image("registry.invalid", f"img:1@sha256:{'a' * 64}")
+    put(host, document(resources=[local("raw-manifest", MANIFEST), named]))
+    with pytest.raises(
+        RegistryError, match=r"manager: image registry\.invalid/img:1@sha256:a+ cannot be read"
+    ) as caught:
+        add(host)
+    assert "--skip-images leaves images out that are named by digest" in caught.value.hint
+    signed = add(host, skip_images=True)
+    assert signed.content.skipped == [f"{NAME}:{VERSION} manager"]
+    digest = stored(host).document["component"]["resources"][1]["digest"]
+    assert digest == {
+        "hashAlgorithm": "SHA-256",
+        "normalisationAlgorithm": "ociArtifactDigest/v1",
+        "value": "a" * 64,
+    }
+    assert check(host, skip_images=True).signatures
+    put(host, document(resources=[local("raw-manifest", MANIFEST), named]))
+    with pytest.raises(RegistryError, match="cannot be read"):
+        add(host, "sha512", hash_algorithm="SHA-512", skip_images=True)
+
+
 def test_an_image_without_a_digest_is_never_signed_unseen(host: str) -> None:
     put(host, document(resources=[image(host, "img:1")]))
     with pytest.raises(RegistryError, match="does not exist"):

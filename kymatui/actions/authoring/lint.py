@@ -14,6 +14,7 @@ from kymatui.actions.authoring.module_build import (
     read_source,
     security_path,
 )
+from kymatui.actions.authoring.scaffold import read_module_config
 from kymatui.actions.bundle.ports import ModuleSources
 from kymatui.engine.authoring import lint_rules
 from kymatui.engine.authoring.lint_rules import CrdCheck, Problems
@@ -33,7 +34,7 @@ T = TypeVar("T")
 
 def lint_module(config_file: str, sources: ModuleSources, check: CrdCheck) -> list[SourceProblem]:
     """Return every problem, by file and line. Raise ConfigurationError only if the config cannot be read."""
-    config, problems = read_config(sources.read(config_file, "module config", LARGEST_CONFIG), config_file)
+    config, problems = read_config(read_module_config(sources, config_file), config_file)
     return _Linter(config, config_file, sources, check, problems).run()
 
 

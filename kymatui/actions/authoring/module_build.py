@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from kymatui.actions.authoring.scaffold import read_module_config
 from kymatui.actions.bundle.ports import ModuleSources
 from kymatui.engine.authoring import module_component
 from kymatui.engine.authoring.component_artifact import blob_digest
@@ -88,7 +89,7 @@ class BuiltModule:
 
 def build_module(request: BuildRequest, sources: ModuleSources) -> BuiltModule:
     """Return a module built from its sources. Raise ConfigurationError that names file and problem."""
-    config, problems = read_config(sources.read(request.config, "module config", LARGEST_CONFIG), request.config)
+    config, problems = read_config(read_module_config(sources, request.config), request.config)
     require_no_errors(problems)
     if config.security and not sources.exists(security_path(request.config, config.security, sources)):
         raise ConfigurationError(

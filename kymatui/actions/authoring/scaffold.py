@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import dataclass
+from typing import Final
 
 from kymatui.actions.bundle.ports import ModuleSources
+from kymatui.engine.authoring.config_reader import LARGEST_CONFIG
 from kymatui.engine.authoring.module_config import module_name_problem, module_version_problem
 from kymatui.errors import ConfigurationError, UsageError
 from kymatui.helm.yaml.writing import dump_yaml
+
+SCAFFOLDED_CONFIG: Final = "scaffold-module-config.yaml"
+"""The name of modulectl, which reads another one by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,17 @@ def scaffold_module(request: ScaffoldRequest, sources: ModuleSources) -> Scaffol
     for path, text in written.items():
         sources.write(path, text)
     return ScaffoldedFiles(tuple(written), kept)
+
+
+def read_module_config(sources: ModuleSources, path: str) -> bytes:
+    """Return the content of a module config. Raise ConfigurationError with what to do if it does not exist."""
+    if not sources.exists(path):
+        other = posixpath.join(posixpath.dirname(path), SCAFFOLDED_CONFIG)
+        hint = "`kymatui bundle scaffold --module-team kyma/TEAM` writes a config; -c names another one"
+        if sources.exists(other):
+            hint = f"rename {other} to {path}, or name it with -c"
+        raise ConfigurationError(f"module config {path} does not exist", hint=hint)
+    return sources.read(path, "module config", LARGEST_CONFIG)
 
 
 def _check(request: ScaffoldRequest, sources: ModuleSources) -> None:

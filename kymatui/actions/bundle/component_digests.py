@@ -7,6 +7,7 @@ the same registry and digested with their own content and references.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -14,7 +15,7 @@ from typing import Final
 from kymatui.actions.bundle.ports import ArtifactStore
 from kymatui.actions.bundle.stored_components import StoredComponent, require_component
 from kymatui.domain.kubernetes.image_references import parse_image
-from kymatui.errors import RegistryError
+from kymatui.errors import RegistryError, RegistryUnreachableError
 from kymatui.ocm import (
     ComponentDescriptor,
     ComponentReference,
@@ -36,6 +37,8 @@ MOST_COMPONENTS: Final = 100
 MOST_RESOURCES: Final = 2000
 DEEPEST: Final = 16
 
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+
 
 @dataclass(slots=True)
 class CheckedContent:
@@ -49,7 +52,7 @@ class CheckedContent:
 class ComponentDigests:
     """Computes digests of a component, of its references too; each component is read once.
 
-    skip_images     do not fetch images; those without a digest are then an error
+    skip_images     do not fetch images; those without a digest, also in their reference, are fetched all the same
     hash_algorithm  of digests that the descriptor does not have yet, and of references
     """
 
@@ -97,6 +100,9 @@ class ComponentDigests:
         if image and self._skip_images and resource.digest is not None:
             self.checked.skipped.append(what)
             return resource
+        if image and self._skip_images and (named := self._named_digest(image)) is not None:
+            self.checked.skipped.append(what)
+            return replace(resource, digest=named)
         content = self._image(image, what) if image else self._blob(resource, where, what)
         self.checked.resources.append(what)
         if resource.digest is not None:
@@ -116,11 +122,26 @@ class ComponentDigests:
         self._left -= len(content)
         return content
 
+    def _named_digest(self, text: str) -> Digest | None:
+        """Return the digest in an image's reference, which is that of its manifest, the content that is signed."""
+        parsed = parse_image(text)
+        algorithm, _, value = (parsed.digest or "" if parsed is not None else "").partition(":")
+        if (algorithm, HASHES[self._hash]) != ("sha256", "sha256") or not _SHA256.fullmatch(value):
+            return None
+        return Digest(self._hash, ARTIFACT_DIGEST, value)
+
     def _image(self, text: str, what: str) -> bytes:
         parsed = parse_image(text)
         if parsed is None:
             raise SignatureError(f"{what}: {text!r} is not an image reference")
-        found = self._store.manifest(f"{parsed.registry}/{parsed.repository}", parsed.digest or parsed.tag or "latest")
+        pointer = parsed.digest or parsed.tag or "latest"
+        try:
+            found = self._store.manifest(f"{parsed.registry}/{parsed.repository}", pointer)
+        except RegistryUnreachableError as error:
+            raise RegistryUnreachableError(
+                f"{what}: image {text} cannot be read: {error}",
+                hint="--skip-images leaves images out that are named by digest (image:1.2.3@sha256:…)",
+            ) from error
         if found is None:
             raise RegistryError(f"{what}: image {text} does not exist", hint="--skip-images leaves images unchecked")
         return found[0]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import posixpath
+import shlex
 
-from kymatui.actions.authoring.scaffold import ScaffoldRequest, scaffold_module
+from kymatui.actions.authoring.scaffold import SCAFFOLDED_CONFIG, ScaffoldRequest, scaffold_module
+from kymatui.cli.commands.bundle.create import CONFIG as CREATED_CONFIG
 from kymatui.cli.output.printing import say
 from kymatui.composition.bundles import open_sources
 from kymatui.composition.manifest_controller import FetchOptions
 
-CONFIG = "scaffold-module-config.yaml"
 MANIFEST = "manifest.yaml"
 DEFAULT_CR = "default-cr.yaml"
 SECURITY = "sec-scanners-config.yaml"
@@ -27,7 +29,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-d", "--directory", default=".", metavar="DIR", help="folder to write to (default: .)")
     parser.add_argument(
-        "-c", "--config-file", default=CONFIG, metavar="NAME", help=f"module config (default: {CONFIG})"
+        "-c",
+        "--config-file",
+        default=SCAFFOLDED_CONFIG,
+        metavar="NAME",
+        help=f"module config (default: {SCAFFOLDED_CONFIG})",
     )
     parser.add_argument("-o", "--overwrite", action="store_true", help="replace an existing module config")
     parser.add_argument(
@@ -67,4 +73,7 @@ def run(args: argparse.Namespace) -> int:
     for outcome, paths in (("kept", files.kept), ("written", files.written)):
         for path in paths:
             say(f"{outcome:<10}{path}")
+    config = posixpath.normpath(files.written[-1])
+    option = "" if config == CREATED_CONFIG else f" -c {shlex.quote(config)}"
+    say(f"next      fill in the files until `kymatui bundle lint{option}` finds no errors")
     return 0
