@@ -226,7 +226,7 @@ COMMANDS: tuple[CommandEntry, ...] = (
     ),
     CommandEntry(
         "operator",
-        "install what Kymas and Manifests request, until interrupted",
+        "run the operator, which installs what Kymas and Manifests request",
         "kymatui.cli.commands.program.operator_run:OPERATOR",
         _operates,
     ),
@@ -258,7 +258,9 @@ COMMANDS: tuple[CommandEntry, ...] = (
         reads,
     ),
     CommandEntry("help", "print the help of a command or a topic", "kymatui.cli.commands.program.help:HELP", reads),
-    CommandEntry("bundle", "publish modules to registries and read them", "kymatui.cli.commands.bundle", _publishes),
+    CommandEntry(
+        "bundle", "publish modules to registries, inspect and verify them", "kymatui.cli.commands.bundle", _publishes
+    ),
     CommandEntry("helm", "render, lint, show and pull charts without helm", "kymatui.cli.commands.helm", reads),
 )
 

@@ -191,5 +191,5 @@ def _given_key(signature: Signature, trust: _Trust, what: str) -> RSAPublicKey:
     subject = certificates[0].subject
     for wanted in (trust.issuer, signature.issuer):
         if wanted and not names_match(wanted, subject):
-            raise SignatureError(f"{what}: the certificate is of {subject.rfc4514_string()}, not of {wanted}")
+            raise SignatureError(f"{what}: the certificate was issued to {subject.rfc4514_string()}, not to {wanted}")
     return key

@@ -280,7 +280,7 @@ def test_a_kept_plan_adopts_and_upgrades_what_kubectl_installed(
     status, out, err = run("apply", str(kept), "--yes")
     assert status == 0, err
     assert "upgrades it 0.14.0 → 0.15.0: kymatui becomes the owner" in err
-    assert "nothing else changes.\nThe old owner is the tool that applied the object" in err
+    assert "only the owner changes.\nThe old owner is the tool that applied the object" in err
     assert "metadata.labels.applyset.kubernetes.io" not in err, "the same label on every object is said once"
     assert "\n  adopt and upgrade registry-proxy\n" in err
     assert re.search(r"\n  \[1 of \d+ objects\] ", err), "a number has its unit"

@@ -275,7 +275,7 @@ def test_no_change_and_no_file_are_usage_errors(fleet: Fleet) -> None:
     assert re.search("no change given", fleet.failure("whatif", status=64))
     assert re.search("missing FILE", fleet.failure("fleet", "export", status=64))
     assert re.search(
-        "needs a cluster",
+        "cannot be combined with --fleet FILE",
         fleet.failure("whatif", "--label", "beta=true", "--fleet", str(fleet.file), "-l", "a=b", status=64),
     )
 
@@ -295,7 +295,7 @@ def test_the_versions_of_an_upgrade_are_compared_on_request(fleet: Fleet) -> Non
         assert status == 0
         assert ["MODULE", "FROM", "TO", "SECTION", "CHANGE", "WHAT", "VALUE"] in lines
         assert ["istio", "1.11.0", "1.12.0", "images"] in [line[:4] for line in lines]
-    assert "no SARIF" in fleet.failure("whatif", "-f", path, "--manifests", "-o", "sarif", status=64)
+    assert "cannot print SARIF" in fleet.failure("whatif", "-f", path, "--manifests", "-o", "sarif", status=64)
 
 
 def test_a_version_without_a_template_is_named_and_not_compared(fleet: Fleet) -> None:

@@ -75,8 +75,7 @@ SITUATIONS = {
     ),
     "btp-operator": Told(
         state="Warning",
-        reason=f"Action needed: {own('btp-operator')} reports Warning: Secret sap-btp-manager is not there; create "
-        "it to go on",
+        reason=f"Action needed: {own('btp-operator')} reports Warning: Secret sap-btp-manager not found",
     ),
     "eventing": Told(
         state="Error",

@@ -310,7 +310,7 @@ async def test_a_module_cr_is_edited_in_an_editor(
     await person.press("E")
     await person.until(lambda: bool(person.app.problems))
     assert person.app.problems == [
-        "this terminal cannot be left to an editor. run `kymatui edit serverless` for this cluster in another terminal"
+        "this terminal cannot run an editor. run `kymatui edit serverless` for this cluster in another terminal"
     ]
     leave_terminal(monkeypatch)
     seen = editor(tmp_path, monkeypatch, "\nmetadata:\n", "\nnonsense: 1\nmetadata:\n  annotations:\n    team: blue\n")

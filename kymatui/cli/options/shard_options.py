@@ -17,7 +17,7 @@ def add_shards(parser: argparse.ArgumentParser, default: Any) -> None:
         type=int,
         default=default,
         metavar="N",
-        help="parts into which Kymas are divided; above 1, all replicas work (default: 1)",
+        help="number of shards of the Kymas; above 1, all replicas are active (default: 1)",
     )
 
 

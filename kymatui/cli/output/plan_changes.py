@@ -54,7 +54,7 @@ def _adopted(plan: Plan) -> str:
     before, after = plan.intent.adopted_version, plan.bundle.version
     version = f" and upgrades it {before} → {after}" if before and before != after else ""
     same = sum(step.action.value == "change" and all(map(_is_mark, step.changes)) for step in plan.steps)
-    only = f"In {format_count(same, 'object')} nothing else changes.\n" if same else ""
+    only = f"In {format_count(same, 'object')} only the owner changes.\n" if same else ""
     return (
         f"kymatui adopts {plan.bundle.name}{version}: kymatui becomes the owner of its objects.\n{only}"
         "The old owner is the tool that applied the object; it may not manage the object any more.\n"

@@ -35,7 +35,7 @@ BROAD = AuditRule(
 )
 LACKING = AuditRule(
     "access.lacking",
-    "you lack a right for work on modules",
+    "you lack a permission that actions on modules need",
     Severity.INFO,
     "Actions that need it are refused.",
     "Ask for the right if you need it.",

@@ -98,7 +98,7 @@ def _rule(row: ModuleRow, since: float | None, now: float) -> AuditRule | None:
 
 def _besides(row: ModuleRow) -> Iterator[AuditFinding]:
     if row.managed and row.reports.disagree:
-        said = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "resource": row.reports.resource}
+        said = {"Kyma": row.reports.kyma, "Manifest": row.reports.manifest, "module CR": row.reports.resource}
         words = ", ".join(f"{who}={word}" for who, word in said.items() if word)
         yield AuditFinding(DISAGREE, words, row.name, str(row.manifest) if row.manifest else "", "status.state")
     if row.readiness is not None and row.readiness.scaled_to_zero:

@@ -165,7 +165,7 @@ def _is_safe(address: str) -> bool:
 
 def _rules(template: ModuleTemplate) -> Iterator[AuditFinding]:
     if template.rules:
-        words = format_count(len(template.rules), "rule")
+        words = f"customStateCheck has {format_count(len(template.rules), 'rule')}"
         yield AuditFinding(
             CHECKS_DEPRECATED, words, template.module, str(template.ref), "spec.customStateCheck", actor=Actor.CATALOG
         )
@@ -189,5 +189,5 @@ def _readings(case: AuditInput) -> Iterator[AuditFinding]:
     for row in case.catalog.rows:
         for item in row.checked:
             if item.differs:
-                words = f"lifecycle-manager reports {item.klm.state}; its documentation gives {item.strict.state}"
+                words = f"lifecycle-manager reports {item.klm.state}; evaluated as documented: {item.strict.state}"
                 yield AuditFinding(CHECKS_DIFFER, words, row.name, str(item.resource), "", actor=Actor.CATALOG)

@@ -36,7 +36,7 @@ FIELD: Final = RedactionRule(
     "field", "values of fields, keys and arguments whose name ends in password, token, secret, key and the like"
 )
 VARIABLE: Final = RedactionRule(
-    "variable", "values of environment variables whose name has such a word anywhere; others are kept"
+    "variable", "values of environment variables whose name has such a word anywhere; all others are printed"
 )
 _TEXTS: Final = (
     RedactionRule(

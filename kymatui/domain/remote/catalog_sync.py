@@ -193,7 +193,7 @@ def _template_wanted(
         return False, reason
     if template.generation is TemplateGeneration.OLD:
         if template.channel:
-            return True, f"old style, in channel {template.channel}: only older lifecycle-managers sync it"
+            return True, f"old format, in channel {template.channel}: only older lifecycle-managers sync it"
         return False, "template has neither version nor channel"
     channels = kept.get((template.spec_module, template.spec_version), ())
     if channels:

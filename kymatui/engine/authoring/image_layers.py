@@ -146,7 +146,7 @@ def extended_image(
         hint = "build a component with `kymatui bundle create`" if kind == CONFIG_TYPE else ""
         raise RefusedError(f"{base} is not an image: its config is {kind or 'missing'}", hint=hint)
     if body.get("os") == "windows" and any(not one.media_type for one in layers):
-        raise RefusedError(f"{base} is an image for Windows, whose layers have a form of their own")
+        raise RefusedError(f"{base} is an image for Windows, whose layers have another format")
     _add_layers(made, body, media_type, layers, base)
     _set_metadata(body, metadata)
     content = _encoded(_without_empty(body))

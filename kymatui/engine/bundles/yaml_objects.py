@@ -53,7 +53,7 @@ def each_object(
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if len(data) > LARGEST_TEXT:
-        raise SourceError(f"{source} has {format_count(len(data), 'byte')}; {LARGEST_TEXT} is the most")
+        raise SourceError(f"{source} has {format_count(len(data), 'byte')}; {LARGEST_TEXT} is the limit")
     number = count = 0
     try:
         for number, document in enumerate(documents(data, whole=True, old_words=old_words), 1):

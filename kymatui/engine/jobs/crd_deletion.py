@@ -83,5 +83,5 @@ def unplanned_error(name: str, found: Iterable[UnplannedDeletions]) -> PartlyDon
         f"{'saved in the backup' if saved else 'no backup was made'}",
         hint="restore from the backup with `kymatui restore`"
         if saved
-        else "create the objects that you still need again",
+        else "create again the objects that you still need",
     )

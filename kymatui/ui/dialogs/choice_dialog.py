@@ -41,7 +41,7 @@ class ChoiceScreen(FirstPaintModal[dict[str, str] | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="choice") as box:
             box.border_title = sanitize(self._title)
-            several = " · tab next question" if len(self._questions) > 1 else ""
+            several = " · tab next" if len(self._questions) > 1 else ""
             box.border_subtitle = f"j k select{several} · enter continue · esc back"
             for question in self._questions:
                 yield PlanTable(_columns(question), id=f"choice-{question.id}")

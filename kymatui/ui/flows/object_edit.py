@@ -109,7 +109,7 @@ def _in_editor(app: FlowApp, cluster: Cluster, body: Mapping[str, Any], ref: Obj
             return edit_in_editor(editable_fields(body), ref.name, lambda wanted: plan_edit(cluster, body, wanted))
     except SuspendNotSupported:
         hint = f"run `kymatui edit {word}` for this cluster in another terminal"
-        raise ConfigurationError("this terminal cannot be left to an editor", hint=hint) from None
+        raise ConfigurationError("this terminal cannot run an editor", hint=hint) from None
 
 
 def _outdated(app: FlowApp, edit: ObjectEdit) -> str:

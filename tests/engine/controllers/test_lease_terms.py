@@ -35,7 +35,7 @@ def test_writes_begin_in_two_thirds_of_the_duration_and_end_before_it_is_over(te
         with term.writing() as seconds:
             assert seconds == pytest.approx(left)
     clock.now = 106.0
-    with pytest.raises(CancelledError, match="shard 3 is not held"), term.writing():
+    with pytest.raises(CancelledError, match="no longer holds shard 3"), term.writing():
         pass
 
 

@@ -140,5 +140,5 @@ class RuntimeConnector:
             )
         raise ConfigurationError(
             f"{self._source} leads to the runtime of {owner}, not of {'/'.join(self._key)}",
-            hint=f"create the access Secret again; kymatui read only the name of {owner}",
+            hint=f"create the access Secret again; kymatui read nothing else in the runtime of {owner}",
         )

@@ -25,7 +25,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "source", metavar="SOURCE", help="HOST[/PATH]//COMPONENT:VERSION, IMAGE, layout:DIR//… or tar:FILE//…"
     )
     parser.add_argument(
-        "target", metavar="TARGET", help="HOST[/PATH], layout:DIR or tar:FILE for the same name, or with another one"
+        "target",
+        metavar="TARGET",
+        help="HOST[/PATH], layout:DIR or tar:FILE to keep the name, or a whole reference with another name",
     )
     parser.add_argument("--recursive", action="store_true", help="also copy referenced components")
     parser.add_argument(

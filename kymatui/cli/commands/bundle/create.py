@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         dest="sources",
         default=".",
         metavar="DIR",
-        help="git repository of the module, whose commit the component names (default: .)",
+        help="git repository of the module; the component records its commit (default: .)",
     )
     parser.add_argument(
         "--skip-version-validation",

@@ -74,6 +74,6 @@ def run(args: argparse.Namespace) -> int:
         for path in paths:
             say(f"{outcome:<10}{path}")
     config = posixpath.normpath(files.written[-1])
-    option = "" if config == CREATED_CONFIG else f" -c {shlex.quote(config)}"
-    say(f"next      fill in the files until `kymatui bundle lint{option}` finds no errors")
+    lint = "kymatui bundle lint" + ("" if config == CREATED_CONFIG else f" -c {shlex.quote(config)}")
+    say(f"next      fill in the files until `{lint}` finds no errors")
     return 0

@@ -108,9 +108,9 @@ def run(args: argparse.Namespace) -> int:
     if request.empty:
         raise UsageError("no change given", hint="use -f FILE, --delete, --label, --policy or --restricted")
     if args.fleet_file and args.selector:
-        raise UsageError("--selector needs a cluster, which applies it", hint="use --plan, --region or --runtime")
+        raise UsageError("--selector cannot be combined with --fleet FILE", hint="use --plan, --region or --runtime")
     if args.manifests and args.output == "sarif":
-        raise UsageError("--manifests has no SARIF", hint="use -o table, md, json or yaml")
+        raise UsageError("--manifests cannot print SARIF", hint="use -o table, md, json or yaml")
     control = remote_options_of(args, read_only=True)[0].control
     now = time.time()
     args.watch = False

@@ -181,4 +181,4 @@ def _report(path: Path, found: Diagnosis, redactor: Redactor) -> None:
         say(f"  {rule.name:22} {redactor.hits[rule.name]:5}  {rule.explanation}")
     for one in found.unread:
         say(f"not read: {one}", sys.stderr)
-    say("Read index.html in it before you send it: rules cannot know every secret.")
+    say("Read its index.html before you send it: the redaction rules may miss a secret.")

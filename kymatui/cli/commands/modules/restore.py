@@ -192,7 +192,7 @@ class _Restoration:
             found = {"file": str(self._path), "objects": objects, "outcome": outcome}
             say(plan_document(self._place.target, found, form))
         else:
-            say(plan_text(self._place.target, summary, _table(rows, form), form))
+            say(plan_text(self._place.target, summary, _table(_displayed(rows), form), form))
 
 
 def _summary(plan: Sequence[RestoreStep]) -> str:
@@ -201,6 +201,11 @@ def _summary(plan: Sequence[RestoreStep]) -> str:
 
 def _planned(plan: Sequence[RestoreStep]) -> list[tuple[str, str, str]]:
     return [(str(one.ref), one.fate.value, one.reason) for one in plan]
+
+
+def _displayed(rows: Sequence[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+    """Return the rows for people: `there` is a value of the JSON only."""
+    return [(ref, "exists" if word == "there" else word, reason) for ref, word, reason in rows]
 
 
 def _table(rows: Sequence[tuple[str, str, str]], form: str) -> str:

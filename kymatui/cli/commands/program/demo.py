@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--audit",
         action="store_true",
         default=argparse.SUPPRESS,
-        help="open the screen read-only and count the requests sent",
+        help="open the terminal UI read-only and count the requests sent",
     )
 
 

@@ -50,7 +50,11 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
         ("--registry", "URL", "registry of the modules' components"),
         ("--restricted-modules", "NAMES", "modules that only Kymas with a matching kymaSelector get"),
         ("--listener-gateways", "CIDRS", "networks of the gateways that forward events; opens port 8082"),
-        ("--watcher-image", "REFERENCE", "image of the runtime watcher's agent; grants certificates in istio-system"),
+        (
+            "--watcher-image",
+            "REFERENCE",
+            "image of the runtime watcher's agent; the operator then may write certificates in istio-system",
+        ),
         ("--watcher-address", "HOST:PORT", "gateway of the control plane, to which the agents post events"),
     ):
         parser.add_argument(option, default=argparse.SUPPRESS, metavar=metavar, help=text)
@@ -59,7 +63,7 @@ def configure_deployment(parser: argparse.ArgumentParser, *, upgrade: bool = Fal
         "--single-cluster",
         action="store_true",
         default=argparse.SUPPRESS,
-        help="the control plane is also the only runtime; grants cluster-admin",
+        help="the control plane is also the only runtime; the operator then is cluster-admin",
     )
     configure_purge(parser, shared=True)
     parser.add_argument(

@@ -171,7 +171,7 @@ class RunningController:
         term = self._term_of(self._shards, ref)
         if term is None:
             self._controller.leave(ref)
-            raise CancelledError(f"{ref} is of a shard that this replica does not hold")
+            raise CancelledError(f"{ref} belongs to a shard that this replica does not hold")
         return RequestScope(until, term, {})
 
     # reconciliation

@@ -57,7 +57,7 @@ class LeaseTerm:
         """Enter a write; yield the seconds that it may take. Raises CancelledError once the term has ended."""
         with self._condition:
             if not self.is_held:
-                raise CancelledError(f"shard {self.shard} is not held (any more); nothing was sent")
+                raise CancelledError(f"this replica no longer holds shard {self.shard}; nothing was sent")
             self._writes += 1
             left = self._began + _ANSWERED * self._duration - self._clock()
         try:

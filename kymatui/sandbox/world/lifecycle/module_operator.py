@@ -85,7 +85,7 @@ class ModuleOperator:
     def _work(self, resource: Obj, version: str) -> float | None:
         module = self._module
         if module.needs_secret and not self._secret_is_there():
-            message = f"Secret {module.needs_secret} is not there; create it to go on"
+            message = f"Secret {module.needs_secret} not found"
             self._report(resource, "Warning", "MissingSecret", message)
             return None
         for workload in module.workloads:
