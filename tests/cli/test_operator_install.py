@@ -38,8 +38,6 @@ FINALIZER = "operator.kyma-project.io/Kyma"
 OPERATOR = ObjectRef(DEPLOYMENT, SPACE, NAME)
 KYMAS = ObjectRef(CRD, "", "kymas.operator.kyma-project.io")
 
-pytestmark = pytest.mark.xdist_group("operator-install")
-
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[KubeCluster]:

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
+from kymatui.domain.kyma.kymas import Kyma, read_kyma
+from kymatui.domain.kyma.states import State
 from kymatui.engine.controllers.kyma.kyma_events import status_events
+from kymatui.engine.controllers.kyma.kyma_status import KymaStatusDraft
 from kymatui.engine.controllers.monitoring.event_correlation import (
     BURST,
     COMBINED,
@@ -27,7 +30,8 @@ from kymatui.engine.controllers.monitoring.event_correlation import (
 from kymatui.engine.controllers.monitoring.event_writer import EVENT, EventWriter
 from kymatui.engine.controllers.runtime.reconcile_reports import ReconcileOutcome, Reconciliation
 from kymatui.engine.jobs.run import SystemClock
-from kymatui.errors import ConfigurationError, ConflictError
+from kymatui.errors import ConfigurationError, ConflictError, NotFoundError, ServerError
+from tests.domain import builders
 from tests.engine.objects import config_map
 from tests.engine.places import Place, eventually
 
@@ -202,6 +206,33 @@ def test_failures_are_recorded_but_no_conflicts_and_nothing_of_deleted_objects(p
         eventually(lambda: "ReconcileFailed: no access" in events(place), "it is written")
     assert list(events(place)) == ["ReconcileFailed: no access"]
     assert events(place)["ReconcileFailed: no access"]["type"] == "Warning"
+
+
+def test_a_failure_with_a_reason_of_its_own_is_recorded_once(place: Place) -> None:
+    place.make_namespace()
+    about = place.kubectl(config_map("a", place.namespace))
+    own = ObjectEvent(EventType.WARNING, "StatusSynchronization", "no answer")
+    with writing(place) as writer:
+        for _ in range(2):
+            writer.record(about, own)
+            writer.finished(failure(place, "a", ServerError("no answer")))
+        writer.finished(failure(place, "a", ServerError("another")))
+        eventually(lambda: "ReconcileFailed: another" in events(place), "all are written")
+    assert {name: one["count"] for name, one in events(place).items()} == {
+        "StatusSynchronization: no answer": 2,
+        "ReconcileFailed: another": 1,
+    }
+
+
+def test_a_status_that_cannot_be_written_has_lifecycle_managers_reason(place: Place) -> None:
+    found = read_kyma({**builders.kyma(), "metadata": {"name": "gone", "namespace": place.namespace}})
+    assert isinstance(found, Kyma)
+    recorded: list[ObjectEvent] = []
+    draft = KymaStatusDraft(found, NOW, webhook=False, events=lambda about, event: recorded.append(event))
+    draft.say(State.READY, "kyma is ready")
+    with pytest.raises(NotFoundError):
+        draft.write(place.cluster)
+    assert [one.reason for one in recorded] == ["PatchStatus"]
 
 
 def test_an_answer_that_is_lost_makes_no_second_event(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

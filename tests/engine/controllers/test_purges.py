@@ -42,8 +42,6 @@ REF = ObjectRef(KYMA, SPACE, "one")
 GRACE = 300.0
 CANCEL = threading.Event()
 
-pytestmark = pytest.mark.xdist_group("purges")
-
 
 class Clock:
     now_at = 0.0

@@ -12,7 +12,9 @@ from kymatui.domain.kyma.kymas import Kyma
 from kymatui.domain.kyma.states import State, kyma_state
 from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchKind
 from kymatui.engine.controllers.kyma.kyma_events import status_events
-from kymatui.engine.controllers.monitoring.event_writer import Record, no_events
+from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent
+from kymatui.engine.controllers.monitoring.event_writer import PATCH_STATUS, Record, no_events
+from kymatui.errors import CancelledError, ConflictError, KymatuiError
 
 Json = dict[str, Any]
 _LONGEST = 32_000
@@ -99,13 +101,16 @@ class KymaStatusDraft:
             key: value for key, value in made.items() if self._before.get(key, [] if value == [] else None) != value
         }
         if changed:
-            home.patch(
-                read_ref(self._kyma.raw),
-                {"status": changed},
-                PatchKind.MERGE,
-                manager=OPERATOR_FIELD_MANAGER,
-                subresource="status",
-            )
+            self._patch(home, changed)
             for event in status_events(self._told, made, failed=failed):
                 self._events(self._kyma.raw, event)
             self._told = made
+
+    def _patch(self, home: Cluster, changed: Mapping[str, Any]) -> None:
+        ref = read_ref(self._kyma.raw)
+        try:
+            home.patch(ref, {"status": changed}, PatchKind.MERGE, manager=OPERATOR_FIELD_MANAGER, subresource="status")
+        except KymatuiError as error:
+            if not isinstance(error, CancelledError | ConflictError):
+                self._events(self._kyma.raw, ObjectEvent(EventType.WARNING, PATCH_STATUS, str(error)))
+            raise

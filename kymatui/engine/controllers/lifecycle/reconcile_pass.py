@@ -14,10 +14,18 @@ from kymatui.engine.cluster.ports import OPERATOR_FIELD_MANAGER, Cluster, PatchK
 from kymatui.engine.controllers.lifecycle.module_status import ModuleStatus
 from kymatui.engine.controllers.lifecycle.resource_rendering import ModuleRenderer
 from kymatui.engine.controllers.manifest.reconcile_context import FINALIZER, ReconcileContext
-from kymatui.engine.controllers.monitoring.event_correlation import state_event
+from kymatui.engine.controllers.monitoring.event_correlation import EventType, ObjectEvent, state_event
+from kymatui.engine.controllers.monitoring.event_writer import PATCH_OBJECT, PATCH_STATUS
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
 from kymatui.engine.controllers.runtime.runtime_cache import KymaKey, RuntimeCache, is_connection_failure
-from kymatui.errors import CancelledError, ConfigurationError, ConflictError, KymatuiError, NotFoundError
+from kymatui.errors import (
+    CancelledError,
+    ClusterError,
+    ConfigurationError,
+    ConflictError,
+    KymatuiError,
+    NotFoundError,
+)
 
 LABEL_FINALIZER: Final = "label-removal-finalizer"
 RESOURCE_FINALIZER: Final = "resource.kyma-project.io/finalizer"
@@ -128,6 +136,10 @@ class ReconcilePass:
             return
         except ConflictError as error:
             raise ManifestChangedError(f"{self.manifest.ref} changed meanwhile") from error
+        except ClusterError as error:
+            event = ObjectEvent(EventType.WARNING, PATCH_STATUS if subresource else PATCH_OBJECT, str(error))
+            self.context.site.events(self.manifest.raw, event)
+            raise
         fresh = read_manifest(made)
         if isinstance(fresh, Manifest):
             self.manifest = fresh

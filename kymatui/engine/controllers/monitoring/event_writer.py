@@ -25,6 +25,8 @@ from kymatui.errors import ClusterError, ConflictError, KymatuiError, NotFoundEr
 
 EVENT: Final = GroupVersionKind("", "v1", "Event")
 RECONCILE_FAILED: Final = "ReconcileFailed"
+PATCH_STATUS: Final = "PatchStatus"
+PATCH_OBJECT: Final = "PatchObject"
 _WAITING: Final = 1000  # events; more are dropped
 _LONGEST: Final = 1024  # characters of a message, by the API server
 _TRIES: Final = 12
@@ -48,6 +50,7 @@ class EventWriter:
         self._correlator = EventCorrelator()
         self._uids: dict[ObjectRef, str] = {}
         self._queue: queue.Queue[tuple[EventSubject, ObjectEvent] | None] = queue.Queue(_WAITING)
+        self._here = threading.local()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -69,12 +72,19 @@ class EventWriter:
     def record(self, about: Mapping[str, Any], event: ObjectEvent) -> None:
         """Queue an event about an object of the control plane; drop it if too many wait."""
         uid = str((about.get("metadata") or {}).get("uid") or "")
+        self._here.last = (read_ref(about), event.message)
         self._put(EventSubject(read_ref(about), uid), event)
 
     def finished(self, one: Reconciliation) -> None:
-        """Record the error of a failed reconciliation; a conflict is none, because the next one repairs it."""
-        if one.error is not None and not isinstance(one.error, ConflictError):
-            self._put(EventSubject(one.ref, ""), ObjectEvent(EventType.WARNING, RECONCILE_FAILED, str(one.error)))
+        """Record the error of a reconciliation of this thread, unless that was done with a reason of its own.
+
+        A conflict is no failure, because the next reconciliation repairs it.
+        """
+        last: tuple[ObjectRef, str] | None = getattr(self._here, "last", None)
+        self._here.last = None
+        if one.error is None or isinstance(one.error, ConflictError) or last == (one.ref, str(one.error)):
+            return
+        self._put(EventSubject(one.ref, ""), ObjectEvent(EventType.WARNING, RECONCILE_FAILED, str(one.error)))
 
     def _put(self, subject: EventSubject, event: ObjectEvent) -> None:
         if self._thread is None:
