@@ -174,7 +174,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "kymatui whatif -f catalog/                  # ModuleReleaseMetas, ModuleTemplates and Kymas",
         "kymatui whatif -f keda.yaml --module keda   # the runtimes behind a number, each with its reason",
         "kymatui whatif --delete ModuleTemplate/keda-1.5.0 --fail-on never",
-        "kymatui whatif --fleet fleet.json.gz -f catalog/ -o md",
+        "kymatui whatif --fleet fleet.json.gz --git origin/main...HEAD catalog/ -o html",
     ),
     "watchers": ("kymatui watchers", "kymatui watchers RUNTIME -o json"),
     "operator": (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,14 @@ import yaml
 
 from kymatui.adapters.content import change_files
 from kymatui.cli.main import main
+from tests.adapters.test_git_commits import git
 from tests.documents import DOCUMENTS
 
 pytestmark = pytest.mark.xdist_group("fleet")  # one sandbox for all tests of this group
 
 Json = dict[str, Any]
 API = "operator.kyma-project.io/v1beta2"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 class Fleet:
@@ -315,11 +319,22 @@ def guide_commands() -> list[str]:
     return [line.partition("  #")[0].strip() for block in found for line in block.splitlines()]
 
 
+def commit_catalog(folder: Path) -> None:
+    git(folder, "add", "catalog")
+    git(folder, "commit", "-q", "-m", "catalog")
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="the guide uses git")
 def test_the_commands_of_the_guide_work_as_written(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(fleet.folder)
     (fleet.folder / "catalog").mkdir()
     fleet.write(fleet.with_channels("keda", "9.9.9"), name="keda.yaml")
+    fleet.write(fleet.meta("keda"), name="catalog/keda.yaml")
+    git(fleet.folder, "init", "-q")
+    commit_catalog(fleet.folder)
+    git(fleet.folder, "update-ref", "refs/remotes/origin/main", "HEAD")
     fleet.write(fleet.with_channels("keda", "9.9.9"), name="catalog/keda.yaml")
+    commit_catalog(fleet.folder)
     (fleet.folder / "maintenance.json").write_text('{"rules": [], "default": {"days": ["Sun"], "begin": "04:00:00Z"}}')
     commands = guide_commands()
     exports = [line for line in commands if " export " in line]
@@ -332,3 +347,79 @@ def test_the_commands_of_the_guide_work_as_written(fleet: Fleet, monkeypatch: py
         assert (status in (0, 2), bool(out)) == (True, True), f"{line}: {err}"
         broken = ("keda.yaml" in line or "catalog/" in line) and "never" not in words
         assert (status == 2) == (broken or "--delete" in words or "--restricted" in words), line
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_two_revisions_of_a_folder_are_a_change(fleet: Fleet) -> None:
+    repository = fleet.folder / "repository"
+    catalog = repository / "catalog"
+    catalog.mkdir(parents=True)
+    git(repository, "init", "-q")
+    (catalog / "keda.yaml").write_text(yaml.safe_dump(fleet.meta("keda")))
+    (catalog / "istio.yaml").write_text(yaml.safe_dump(fleet.meta("istio")))
+    (catalog / "kustomization.yaml").write_text("resources: [keda.yaml]\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "one")
+    (catalog / "keda.yaml").write_text(yaml.safe_dump(fleet.with_channels("keda", "9.9.9")))
+    (catalog / "istio.yaml").unlink()
+    git(repository, "add", "-A")
+    git(repository, "commit", "-q", "-m", "two")
+    words = ("--git", "HEAD~1..HEAD", str(catalog))
+    found = fleet.answer(*words)["changes"]
+    reasons = {(one["module"], one["then"]["reason"]) for one in found}
+    assert reasons == {("keda", "template-missing"), ("istio", "no-release-meta")}
+    status, _, err = fleet.run("whatif", *words)
+    assert status == 2
+    assert "HEAD:kustomization.yaml is not rendered" in err
+    assert fleet.answer("--git", "HEAD..HEAD", str(catalog))["changes"] == []
+    clash = fleet.failure("whatif", *words, "-f", str(catalog / "keda.yaml"), status=64)
+    assert "ModuleReleaseMeta/kcp-system/keda is in -f and in --git" in clash
+    assert "invalid --git" in fleet.failure("whatif", "--git", "HEAD", str(catalog), status=64)
+
+
+def test_a_page_opens_the_runtimes_behind_each_number(fleet: Fleet) -> None:
+    path = fleet.write(fleet.with_channels("keda", "9.9.9"))
+    status, page, _ = fleet.run("whatif", "-f", path, "-o", "html")
+    found = fleet.answer("-f", path)
+    assert status == 2
+    assert page.count("<details>") == len(found["groups"])
+    assert all(f"<td>{one['runtime']}</td>" in page for one in found["changes"])
+    assert "default-src 'none'" in page
+    assert "prefers-color-scheme: dark" in page
+    assert "keda-9.9.9 is missing" in page
+    assert not re.search(r"<script|<link|<img|src=|href=|@import|url\(", page)
+    compared = fleet.write(fleet.with_channels("istio", "1.12.0"), name="istio.yaml")
+    assert "<h2>Versions</h2>" in fleet.run("whatif", "-f", compared, "-o", "html", "--manifests")[1]
+    assert "<h2>plan" in fleet.run("whatif", "-f", path, "-o", "html", "--group", "plan")[1].lower()
+
+
+def test_a_page_without_a_change_says_so_and_names_run_nothing(fleet: Fleet) -> None:
+    path = fleet.write(*fleet.document["catalog"])
+    status, page, _ = fleet.run("whatif", "-f", path, "-o", "html")
+    assert (status, "nothing changes" in page, "<details>" in page) == (0, True, False)
+    evil = "</td><script>alert(1)</script>\x1b[31m&amp;"
+    document = json.loads(json.dumps(fleet.document))
+    for one in document["kymas"]:
+        one["metadata"]["labels"]["kyma-project.io/region"] = evil
+    fleet.file.write_text(json.dumps({**document, "cluster": evil}))
+    broken = fleet.write(fleet.with_channels("keda", "9.9.9"))
+    page = fleet.run("whatif", "-f", broken, "-o", "html", "--fleet", str(fleet.file), "--group", "region")[1]
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<script" not in page
+    assert "\x1b" not in page
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_the_page_opens_in_a_browser_without_messages(fleet: Fleet) -> None:
+    path = fleet.folder / "page.html"
+    path.write_text(fleet.run("whatif", "-f", fleet.write(fleet.with_channels("keda", "9.9.9")), "-o", "html")[1])
+    words = [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"]
+    done = subprocess.run(
+        [*words, f"--user-data-dir={fleet.folder / 'profile'}", path.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=True,
+    )
+    assert "<details>" in done.stdout
+    assert "CONSOLE" not in done.stderr

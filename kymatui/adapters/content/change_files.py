@@ -1,18 +1,23 @@
-"""Files with ModuleReleaseMetas, ModuleTemplates and Kymas: a change of a catalog that is not made yet."""
+"""Files with ModuleReleaseMetas, ModuleTemplates and Kymas: a change of a catalog that is not made yet.
+
+A folder as it is, or the difference of two git revisions of it.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from kymatui.adapters.content.git_revisions import Revision, list_files, open_revisions, read_files
 from kymatui.domain.kubernetes.object_meta import OPERATOR, MalformedObject
 from kymatui.domain.kyma.kymas import Kyma, read_kyma
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.kyma.release_metas import ReleaseMeta, read_release_meta
-from kymatui.domain.whatif.fleet_objects import KYMA, RELEASE_META, TEMPLATE
+from kymatui.domain.whatif.fleet_objects import KYMA, RELEASE_META, TEMPLATE, CatalogKey
 from kymatui.engine.bundles.yaml_objects import LARGEST_TEXT, each_object
 from kymatui.errors import ConfigurationError
 
@@ -21,30 +26,116 @@ MOST_FILES: Final = 5000
 DEEPEST_FOLDERS: Final = 32
 _READERS: Final[Mapping[str, _Reader]] = {KYMA: read_kyma, TEMPLATE: read_template, RELEASE_META: read_release_meta}
 _ENDINGS: Final = (".yaml", ".yml", ".json")
+_KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "kustomization")
 _WANTED: Final = f"{RELEASE_META}, {TEMPLATE} or {KYMA}"
 Json = dict[str, Any]
 
 
-def read_change_files(paths: Sequence[str], namespace: str) -> tuple[Json, ...]:
+@dataclass(frozen=True, slots=True)
+class ChangedFiles:
+    """What files change.
+
+    objects         new or changed objects, each with its namespace
+    deleted         objects of the catalog that only the older revision has
+    deleted_kymas   Kymas that only the older revision has, as `namespace/name`
+    kustomizations  files of kustomize, which nothing renders
+    """
+
+    objects: tuple[Json, ...] = ()
+    deleted: frozenset[CatalogKey] = frozenset()
+    deleted_kymas: tuple[str, ...] = ()
+    kustomizations: tuple[str, ...] = ()
+
+
+def read_change_files(paths: Sequence[str], namespace: str) -> ChangedFiles:
     """Return the objects of files and folders; other kinds are skipped.
 
     A folder is read with its subfolders, and no link is followed; "-" is standard input. `namespace` is that of objects
     without one. Raises ConfigurationError, which names file and document, for what cannot be read, for a file without
     such an object, and for an object that two files have.
     """
-    found: dict[tuple[str, str, str], tuple[str, Json]] = {}
+    found: dict[CatalogKey, tuple[str, Json]] = {}
+    kustomizations: list[str] = []
     for path in paths:
         count = len(found)
-        for source, content in _contents(path):
-            for raw in _objects(content, source, namespace):
-                key = raw["kind"], raw["metadata"]["namespace"], raw["metadata"]["name"]
-                if key in found:
-                    places = " and ".join(dict.fromkeys((found[key][0], source)))
-                    raise ConfigurationError(f"{key[0]} {key[1]}/{key[2]} is more than once in {places}")
-                found[key] = source, raw
+        _collect(_contents(path), namespace, found, kustomizations)
         if len(found) == count:
             raise ConfigurationError(f"{path} has no {_WANTED}")
-    return tuple(raw for _, raw in found.values())
+    return ChangedFiles(tuple(raw for _, raw in found.values()), kustomizations=tuple(kustomizations))
+
+
+def read_git_change(revisions: str, folder: str, namespace: str) -> ChangedFiles:
+    """Return what differs between two revisions of a folder, `BASE..HEAD`, whatever the files are called.
+
+    Raises UsageError for a revision, ConfigurationError for what `read_change_files` refuses, and if neither revision
+    has an object.
+    """
+    kustomizations: list[str] = []
+    before: dict[CatalogKey, tuple[str, Json]] = {}
+    after: dict[CatalogKey, tuple[str, Json]] = {}
+    for revision, found in zip(open_revisions(revisions, folder), (before, after), strict=True):
+        kustomizations.clear()  # those of the newer revision count
+        _collect(_revision_contents(revision), namespace, found, kustomizations)
+    if not (before or after):
+        raise ConfigurationError(f"neither revision of {folder} has a {_WANTED}")
+    changed = [
+        _without_lost_labels(raw, before[key][1]) if key in before else raw
+        for key, (_, raw) in after.items()
+        if key not in before or before[key][1] != raw
+    ]
+    gone = before.keys() - after.keys()
+    return ChangedFiles(
+        tuple(changed),
+        frozenset(key for key in gone if key[0] != KYMA),
+        tuple(sorted(f"{key[1]}/{key[2]}" for key in gone if key[0] == KYMA)),
+        tuple(kustomizations),
+    )
+
+
+def _without_lost_labels(raw: Json, before: Json) -> Json:
+    """Return a Kyma whose labels of before are None: a document removes no label by not having it."""
+    old, new = (one["metadata"].get("labels") for one in (before, raw))
+    if raw["kind"] != KYMA or not isinstance(old, dict):
+        return raw
+    kept = new if isinstance(new, dict) else {}
+    labels = {**{name: None for name in old if name not in kept}, **kept}
+    return {**raw, "metadata": {**raw["metadata"], "labels": labels}}
+
+
+def _collect(
+    contents: Iterable[tuple[str, bytes]],
+    namespace: str,
+    found: dict[CatalogKey, tuple[str, Json]],
+    kustomizations: list[str],
+) -> None:
+    for source, content in contents:
+        if PurePosixPath(source.rpartition(":")[2]).name.lower() in _KUSTOMIZATIONS:
+            kustomizations.append(source)
+            continue
+        for raw in _objects(content, source, namespace):
+            key = raw["kind"], raw["metadata"]["namespace"], raw["metadata"]["name"]
+            if key in found:
+                places = " and ".join(dict.fromkeys((found[key][0], source)))
+                raise ConfigurationError(f"{key[0]} {key[1]}/{key[2]} is more than once in {places}")
+            found[key] = source, raw
+
+
+def _revision_contents(revision: Revision) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of what a folder on the disk would give: no hidden files, endings of manifests."""
+    files = [
+        one
+        for one in list_files(revision)
+        if _is_manifest(PurePosixPath(one.path)) and not any(part.startswith(".") for part in one.path.split("/"))
+    ]
+    deepest = max((one.path.count("/") for one in files), default=0)
+    if deepest > DEEPEST_FOLDERS:
+        raise ConfigurationError(f"{revision.name} has files more than {DEEPEST_FOLDERS} folders deep")
+    for one, content in read_files(revision, files):
+        yield f"{revision.name}:{one.path}", content
+
+
+def _is_manifest(path: Path | PurePosixPath) -> bool:
+    return path.suffix.lower() in _ENDINGS or path.name.lower() in _KUSTOMIZATIONS
 
 
 def _objects(content: bytes, source: str, namespace: str) -> Iterator[Json]:
@@ -73,7 +164,7 @@ def _contents(path: str) -> Iterator[tuple[str, bytes]]:
     if not place.is_dir():
         yield path, _content(place)
         return
-    files = list(islice((one for one in _files(place, 0) if one.suffix.lower() in _ENDINGS), MOST_FILES + 1))
+    files = list(islice((one for one in _files(place, 0) if _is_manifest(one)), MOST_FILES + 1))
     if len(files) > MOST_FILES:
         raise ConfigurationError(f"{path} has more than {MOST_FILES} files")
     size = 0

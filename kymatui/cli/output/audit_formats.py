@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from kymatui import __version__
+from kymatui.cli.output.html_page import html_page, html_text
 from kymatui.domain.catalog.catalog_json import unknown_json
 from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
 
@@ -20,7 +21,8 @@ Json = dict[str, Any]
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _SARIF_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_COLOURS = {"error": "#b3261e", "warning": "#8a5a00", "info": "#3a5a78"}
+_COLOURS = {"error": "#b3261e, #ff8a80", "warning": "#8a5a00, #ffcc66", "info": "#3a5a78, #9ecbff"}
+"""Colours on a light and on a dark page."""
 
 
 def stamp(seconds: float | None) -> str | None:
@@ -141,29 +143,14 @@ def _line(item: AuditFinding) -> str:
 def as_html(report: AuditReport) -> str:
     """A page that needs nothing else, for people who are sent one."""
     rows = "\n".join(map(_row, report.findings)) or '<tr><td colspan="6">no findings</td></tr>'
-    title = escape(f"Audit of {report.cluster}")
-    ignored = f"<p>{format_count(len(report.ignored), 'finding')} ignored.</p>" if report.ignored else ""
-    return f"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>{title}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }}
-td {{ overflow-wrap: anywhere; }}
-table {{ border-collapse: collapse; width: 100%; }}
-th, td {{ text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid #ddd; }}
-small {{ color: #555; }}
-</style>
-<h1>{title}</h1>
-<p>{escape(report.kyma or report.no_kyma)}, {stamp(report.taken_at)}</p>
-<table>
-<thead><tr><th>Severity</th><th>Rule</th><th>Module</th><th>Finding</th><th>Since</th><th>What to do</th></tr></thead>
-<tbody>
-{rows}
-</tbody>
-</table>
-{ignored}
-</html>"""
+    head = "".join(f"<th>{name}</th>" for name in ("Severity", "Rule", "Module", "Finding", "Since", "What to do"))
+    parts = [
+        f"<p>{html_text(report.kyma or report.no_kyma)}, {stamp(report.taken_at)}</p>",
+        f"<table><thead><tr>{head}</tr></thead><tbody>\n{rows}\n</tbody></table>",
+    ]
+    if report.ignored:
+        parts.append(f"<p>{format_count(len(report.ignored), 'finding')} ignored.</p>")
+    return html_page(f"Audit of {report.cluster}", parts)
 
 
 def _row(item: AuditFinding) -> str:
@@ -173,7 +160,7 @@ def _row(item: AuditFinding) -> str:
         f"<br><small>{escape(sanitize(' '.join(filter(None, (item.runtime, item.object, item.path, value)))))}</small>"
     )
     cells = (
-        f'<strong style="color:{colour}">{item.severity.value}</strong>',
+        f'<strong style="color:light-dark({colour})">{item.severity.value}</strong>',
         f"<code>{escape(item.rule.id)}</code>",
         escape(sanitize(item.module)),
         escape(sanitize(item.message)) + (place if item.object or item.path or value else ""),

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kymatui.adapters.content.change_files import read_change_files
+from kymatui.adapters.content.change_files import ChangedFiles, read_change_files, read_git_change
 from kymatui.adapters.content.fleet_files import read_fleet_file, write_fleet_file
 from kymatui.adapters.sessions.cluster.configured_rules import read_configured_rules
 from kymatui.composition.reports.fleet_objects import read_fleet_objects
 from kymatui.domain.whatif.catalog_change import CatalogChange
-from kymatui.domain.whatif.fleet_objects import CATALOG_KINDS, CatalogKey, FleetObjects
+from kymatui.domain.whatif.fleet_objects import CATALOG_KINDS, CatalogKey, FleetObjects, catalog_key
 from kymatui.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -21,17 +21,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRequest:
-    """A change as a command line has it: files and folders, `KIND/NAME`, labels, a policy file, restricted modules."""
+    """A change as a command line has it: files and folders, `KIND/NAME`, labels, a policy file, restricted modules.
+
+    `git` is `BASE..HEAD` and a folder, or None.
+    """
 
     files: Sequence[str] = ()
     deleted: Sequence[str] = ()
     labels: Mapping[str, str | None] = field(default_factory=dict)
     policy: str = ""
     restricted: Sequence[str] | None = None
+    git: tuple[str, str] | None = None
 
     @property
     def empty(self) -> bool:
-        return not (self.files or self.deleted or self.labels or self.policy) and self.restricted is None
+        return not (self.files or self.deleted or self.labels or self.policy or self.git) and self.restricted is None
 
 
 def read_fleet_of(
@@ -48,17 +52,30 @@ def export_fleet(path: str, options: SessionOptions, labels: str, now: float, ke
     return fleet
 
 
-def read_change(request: ChangeRequest, fleet: FleetObjects) -> CatalogChange:
-    """Return the change of a fleet. Raises ConfigurationError for a file, UsageError for a name."""
+def read_change(request: ChangeRequest, fleet: FleetObjects) -> tuple[CatalogChange, tuple[str, ...]]:
+    """Return the change of a fleet, and in sentences what it leaves out.
+
+    Raises ConfigurationError for a file, UsageError for a name or a revision.
+    """
     policy = read_configured_rules(request.policy, ())
-    objects = read_change_files(request.files, _only_namespace(fleet)) if request.files else ()
-    return CatalogChange(
-        objects,
-        frozenset(_deleted(word, fleet) for word in request.deleted),
+    namespace = _only_namespace(fleet)
+    files = read_change_files(request.files, namespace) if request.files else ChangedFiles()
+    moved = read_git_change(*request.git, namespace) if request.git else ChangedFiles()
+    twice = sorted(set(map(catalog_key, files.objects)) & ({*map(catalog_key, moved.objects)} | moved.deleted))
+    if twice:
+        raise UsageError(f"{'/'.join(twice[0])} is in -f and in --git", hint="leave it out of one of them")
+    change = CatalogChange(
+        files.objects + moved.objects,
+        frozenset(_deleted(word, fleet) for word in request.deleted) | moved.deleted,
         request.labels,
         policy.windows if policy is not None else None,
         None if request.restricted is None else frozenset(filter(None, request.restricted)),
     )
+    notes = [f"{name} is not rendered: kustomize is not run" for name in files.kustomizations + moved.kustomizations]
+    notes += [
+        f"Kyma {name} is deleted by the change; its modules are not in the forecast" for name in moved.deleted_kymas
+    ]
+    return change, tuple(notes)
 
 
 def _only_namespace(fleet: FleetObjects) -> str:

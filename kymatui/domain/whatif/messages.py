@@ -38,6 +38,11 @@ def kind_label(kind: ResultKind) -> str:
     return _LABELS[kind]
 
 
+def result_words(result: ModuleResult) -> str:
+    """Return a result with its version: `upgrade 1.2.0`, `keep 1.1.0`."""
+    return " ".join(filter(None, (kind_label(result.kind), result.version)))
+
+
 def reason_words(entry: ModuleForecast, window: MaintenanceWindow | None = None) -> str:
     """Return why a module gets its outcome; `window` is the first of several runtimes that wait."""
     then = entry.then

@@ -47,6 +47,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="file or folder with new or changed ModuleReleaseMetas, ModuleTemplates and Kymas; repeatable; - is stdin",
     )
     change.add_argument(
+        "--git",
+        nargs=2,
+        metavar=("BASE..HEAD", "DIR"),
+        help="what differs between two git revisions of a folder; what only BASE has is deleted",
+    )
+    change.add_argument(
         "--delete",
         dest="deleted",
         action="append",
@@ -86,7 +92,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="OUTCOME",
         help=f"outcome that sets exit status 2; repeatable: {', '.join(_FAIL_ON)} (default: {', '.join(_FAILING)})",
     )
-    add_list_output(parser, "sarif", watch=False)
+    add_list_output(parser, "html", "sarif", watch=False)
     add_list_timeout(parser)
     add_fetching(answer)
     add_fleet_filters(parser.add_argument_group("the runtimes"))
@@ -104,9 +110,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from kymatui.composition.reports.what_if import ChangeRequest, read_change, read_fleet_of
 
-    request = ChangeRequest(args.files, args.deleted, read_labels(args.label), args.policy, args.restricted)
+    request = ChangeRequest(
+        args.files, args.deleted, read_labels(args.label), args.policy, args.restricted, tuple(args.git or ()) or None
+    )
     if request.empty:
-        raise UsageError("no change given", hint="use -f FILE, --delete, --label, --policy or --restricted")
+        raise UsageError("no change given", hint="use -f FILE, --git, --delete, --label, --policy or --restricted")
     if args.fleet_file and args.selector:
         raise UsageError("--selector cannot be combined with --fleet FILE", hint="use --plan, --region or --runtime")
     if args.manifests and args.output == "sarif":
@@ -120,8 +128,8 @@ def run(args: argparse.Namespace) -> int:
         if not fleet.kymas:
             raise UsageError(f"{fleet.cluster} has no Kyma that matches", hint="`kymatui fleet` lists the runtimes")
         narrowed = _narrowed(fleet, args)
-        change = read_change(request, fleet)
-        printer.note(*_notes_of_change(change, fleet))
+        change, left_out = read_change(request, fleet)
+        printer.note(*left_out, *_notes_of_change(change, fleet))
         if narrowed is not fleet or args.selector:
             change = without_other_kymas(change, narrowed)
         forecast = _of_module(foresee(narrowed, change, now), args.module)

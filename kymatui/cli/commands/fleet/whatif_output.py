@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from kymatui.cli.commands.fleet.whatif_page import Table, forecast_page
 from kymatui.cli.output.audit_formats import sarif_log, stamp
 from kymatui.cli.output.differences import change_json
 from kymatui.cli.output.listing import Listing, render
@@ -59,6 +60,8 @@ def forecast_text(forecast: Forecast, args: argparse.Namespace, moves: Sequence[
     """Return the forecast in the format of `-o`; `moves` are the compared versions."""
     if args.output == "sarif":
         return document(_sarif(forecast), "json")
+    if args.output == "html":
+        return forecast_page(forecast, summary(forecast), args.group, _tables(moves))
     listing = _listing(forecast, args)
     return render(_with_moves(listing, moves, args.output) if args.manifests else listing, args)
 
@@ -71,14 +74,18 @@ def _listing(forecast: Forecast, args: argparse.Namespace) -> Listing[Any]:
 
 def _with_moves(listing: Listing[Any], moves: Sequence[MoveReport], form: str) -> Listing[Any]:
     draw = markdown if form == "md" else table
-    rows = [row for one in moves for row in _move_rows(one)]
-    below = (draw(("MODULE", "FROM", "TO", "SECTION", "CHANGE", "WHAT", "VALUE"), rows),) if rows else ()
     compared = [_move_json(one) for one in moves]
     return replace(
         listing,
-        below=(*below, *listing.below),
+        below=(*(draw(header, rows) for _, header, rows in _tables(moves)), *listing.below),
         document=lambda listed: {**listing.document(listed), "versions": compared},
     )
+
+
+def _tables(moves: Sequence[MoveReport]) -> list[Table]:
+    """Return what the versions of the moves differ in, without empty tables."""
+    rows = [row for one in moves for row in _move_rows(one)]
+    return [("Versions", ("MODULE", "FROM", "TO", "SECTION", "CHANGE", "WHAT", "VALUE"), rows)] if rows else []
 
 
 def summary(forecast: Forecast) -> str:

@@ -21,10 +21,10 @@ from kymatui.actions.diagnose import Diagnosis, diagnose
 from kymatui.adapters.files.user_files import write_private_file
 from kymatui.adapters.files.yaml_output import dump_yaml
 from kymatui.cli.commands.inspect.checks import checks_json
+from kymatui.cli.commands.inspect.diagnosis_page import PageFacts, diagnosis_page
 from kymatui.cli.commands.inspect.events import event_json
 from kymatui.cli.commands.inspect.module import module_json
 from kymatui.cli.options.reading import configure_listing, listed_session, row_of
-from kymatui.cli.output.diagnosis_page import PageFacts, diagnosis_page
 from kymatui.cli.output.printing import say
 from kymatui.domain.catalog.catalog import build_catalog
 from kymatui.domain.catalog.catalog_json import catalog_to_json

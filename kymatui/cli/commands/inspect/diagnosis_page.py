@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from kymatui.cli.output.audit_formats import stamp
+from kymatui.cli.output.html_page import html_page, html_table
 from kymatui.domain.kubernetes.terminal_text import sanitize
 from kymatui.domain.objects.redaction import RULES
 
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
     from kymatui.actions.diagnose import Diagnosis
 
 _EVENTS = 200
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
-td { overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #ddd; }
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +32,16 @@ class PageFacts:
 
 def diagnosis_page(found: Diagnosis, facts: PageFacts) -> str:
     """Return the page; every value is escaped."""
-    title = escape(facts.title)
     parts = [
-        _table(("", ""), facts.facts),
+        html_table(("", ""), facts.facts),
         "<h2>Modules</h2>",
-        _table(("Module", "State", "Reason", "Installed", "Desired", "Drift"), map(_module, facts.modules)),
+        html_table(("Module", "State", "Reason", "Installed", "Desired", "Drift"), map(_module, facts.modules)),
         "<h2>Problems</h2>",
-        _table(("Module", "Severity", "Problem"), _problems(facts.modules)),
+        html_table(("Module", "Severity", "Problem"), _problems(facts.modules)),
         "<h2>Not read</h2>",
-        _table(("",), [(one,) for one in found.unread]),
+        html_table(("",), [(one,) for one in found.unread]),
         "<h2>Events</h2>",
-        _table(
+        html_table(
             ("Last seen", "Type", "Reason", "Object", "Count", "Message"),
             [
                 (
@@ -69,31 +63,13 @@ def diagnosis_page(found: Diagnosis, facts: PageFacts) -> str:
         ),
         "</ul>",
         "<h2>Your rights</h2>",
-        _table(("Kind", *(next(iter(found.rights.values()), {}))), _rights(found)),
+        html_table(("Kind", *(next(iter(found.rights.values()), {}))), _rights(found)),
         "<h2>Redacted</h2>",
-        _table(
+        html_table(
             ("Rule", "What is hidden", "Hits"), [(r.name, r.explanation, str(facts.hits.get(r.name, 0))) for r in RULES]
         ),
     ]
-    body = "\n".join(parts)
-    return f"""<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{_STYLE}</style>
-<h1>{title}</h1>
-{body}
-</html>
-"""
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = ["<tr>" + "".join(f"<td>{escape(sanitize(str(cell)))}</td>" for cell in row) + "</tr>" for row in rows]
-    if not lines:
-        return "<p>none</p>"
-    head = "".join(f"<th>{escape(name)}</th>" for name in header) if any(header) else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>\n" + "\n".join(lines) + "\n</tbody></table>"
+    return html_page(facts.title, parts)
 
 
 def _module(one: dict[str, Any]) -> tuple[str, ...]:

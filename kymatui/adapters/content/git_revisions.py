@@ -1,0 +1,160 @@
+"""The files of a folder at a revision of a git repository, read with git's plumbing; the work tree is not touched.
+
+git runs without network, pager, hooks and filters: a repository that someone else wrote starts no command.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kymatui.domain.kubernetes.terminal_text import format_count, sanitize
+from kymatui.engine.bundles.yaml_objects import LARGEST_TEXT
+from kymatui.errors import ConfigurationError, UsageError
+
+MOST_FILES: Final = 5000
+LARGEST_TREE: Final = 64 * 1024 * 1024
+"""The most bytes of a listing: about 500,000 files."""
+GIT_SECONDS: Final = 60.0
+_RANGE: Final = re.compile(r"(?P<base>[^-\s.][^\s]*?)?(?P<dots>\.{2,3})(?P<head>[^-\s.][^\s]*)?")
+_REGULAR: Final = ("100644", "100755")
+_FOREIGN: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_CONFIG_PARAMETERS", "GIT_TRACE")
+"""Variables of a hook or of another repository, which would name other files than the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A commit of a repository, and a folder in it: `path` from `root`, "" for all of `root`."""
+
+    name: str
+    commit: str
+    root: Path
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionFile:
+    """A file at a revision; `path` is below the folder."""
+
+    path: str
+    hash: str
+    size: int
+
+
+def open_revisions(revisions: str, folder: str) -> tuple[Revision, Revision]:
+    """Return both revisions of `BASE..HEAD`; `BASE...HEAD` starts where both part, an empty side is HEAD.
+
+    Raises UsageError for a malformed or unknown revision, ConfigurationError without git or a repository.
+    """
+    found = _RANGE.fullmatch(revisions)
+    if found is None or not (found["base"] or found["head"]) or ".." in (found["head"] or ""):
+        raise UsageError(f"invalid --git {sanitize(revisions)!r}", hint="use BASE..HEAD, such as origin/main..HEAD")
+    root, path = _place(Path(folder))
+    if _git(root, "rev-parse", "--git-dir") is None:
+        raise ConfigurationError(f"{folder} is not in a git repository", hint="use -f for files without history")
+    names = found["base"] or "HEAD", found["head"] or "HEAD"
+    base, head = (Revision(name, _commit(root, name), root, path) for name in names)
+    if found["dots"] == "...":
+        parted = _git(root, "merge-base", base.commit, head.commit)
+        if parted is None:
+            raise UsageError(f"{names[0]} and {names[1]} have no common commit", hint="fetch the whole history")
+        base = Revision(base.name, parted.decode().strip(), root, path)
+    return base, head
+
+
+def list_files(revision: Revision) -> tuple[RevisionFile, ...]:
+    """Return the regular files of the folder, without links and submodules; none if the revision lacks the folder."""
+    words = ("--", f"{revision.path}/") if revision.path else ()
+    listed = _git(revision.root, "ls-tree", "-r", "-z", "-l", revision.commit, *words, largest=LARGEST_TREE)
+    if listed is None:
+        raise ConfigurationError(f"git ls-tree {revision.name} failed", hint="`git fsck` checks the repository")
+    found = []
+    for entry in listed.split(b"\0"):
+        head, _, raw = entry.partition(b"\t")
+        fields = head.decode("ascii", "replace").split()
+        if len(fields) == 4 and fields[0] in _REGULAR and fields[3].isdigit():
+            path = raw.decode("utf-8", "replace")
+            below = path.removeprefix(f"{revision.path}/") if revision.path else path
+            found.append(RevisionFile(below, fields[2], int(fields[3])))
+    return tuple(found)
+
+
+def read_files(revision: Revision, files: Sequence[RevisionFile]) -> Iterator[tuple[RevisionFile, bytes]]:
+    """Yield files with their contents. Raises ConfigurationError for too many, too large or damaged ones."""
+    if len(files) > MOST_FILES:
+        raise ConfigurationError(f"{revision.name} has more than {format_count(MOST_FILES, 'file')}")
+    size = sum(one.size for one in files)
+    if size > LARGEST_TEXT:
+        raise ConfigurationError(f"the files of {revision.name} are larger than {format_count(LARGEST_TEXT, 'byte')}")
+    hashes = "".join(f"{one.hash}\n" for one in files).encode()
+    found = _git(revision.root, "cat-file", "--batch", stdin=hashes, largest=size + 200 * (len(files) + 1))
+    at = 0
+    for one in files:
+        line, _, _ = (found or b"")[at : at + 200].partition(b"\n")
+        if found is None or line != f"{one.hash} blob {one.size}".encode():
+            message = f"git cannot read {revision.name}:{sanitize(one.path)}"
+            raise ConfigurationError(message, hint="a partial or shallow clone lacks objects: fetch them first")
+        at += len(line) + 1
+        yield one, found[at : at + one.size]
+        at += one.size + 1
+
+
+def _place(folder: Path) -> tuple[Path, str]:
+    """Return the nearest folder that exists, and the rest of the path: the work tree may lack the folder."""
+    whole = folder.resolve()
+    root = next(one for one in (whole, *whole.parents) if one.is_dir())
+    return root, whole.relative_to(root).as_posix() if whole != root else ""
+
+
+def _commit(root: Path, name: str) -> str:
+    found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    if found is None:
+        hint = "fetch it first: CI often clones one commit only (actions/checkout: fetch-depth: 0)"
+        raise UsageError(f"git knows no revision {sanitize(name)!r}", hint=hint)
+    return found.decode("ascii", "replace").strip()
+
+
+def _environment() -> Mapping[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    return {
+        **kept,
+        "LC_ALL": "C",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",  # a partial clone would fetch objects by the commands of its configuration
+        "GIT_ALLOW_PROTOCOL": "none",  # the same for git before 2.45
+        "GIT_NO_REPLACE_OBJECTS": "1",
+    }
+
+
+def _git(root: Path, *words: str, stdin: bytes = b"", largest: int = 1024 * 1024) -> bytes | None:
+    """Return what git prints, None if it fails or prints more than `largest` bytes. Raises ConfigurationError."""
+    command = ["git", "--no-pager", "-c", "core.fsmonitor=false", "-C", str(root), *words]
+    with tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
+        try:
+            process = subprocess.Popen(  # noqa: S603 no shell; revisions follow --end-of-options
+                command, env=_environment(), stdin=given, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        except OSError as error:
+            hint = "install git, or use -f with the files"
+            raise ConfigurationError("git is not installed", hint=hint) from error
+        timer = threading.Timer(GIT_SECONDS, process.kill)
+        timer.start()
+        try:
+            assert process.stdout is not None  # a pipe
+            found = process.stdout.read(largest + 1)
+            if len(found) > largest:
+                process.kill()
+        finally:
+            timer.cancel()
+            process.communicate()
+    return found if process.returncode == 0 and len(found) <= largest else None
