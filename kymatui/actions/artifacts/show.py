@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -95,7 +96,10 @@ def component_facts(shown: ShownComponent, verdict: str = "not verified") -> lis
         ("created", descriptor.creation_time or "unknown"),
         ("stored as", place),
         *([("digest", stored.digest)] if is_stored else [("layers in", shown.repository or "unknown")]),
-        *(("label", f"{one.name}={one.value}{' (signed)' if one.signing else ''}") for one in descriptor.labels),
+        *(
+            ("label", f"{one.name}={_label_text(one.value)}{' (signed)' if one.signing else ''}")
+            for one in descriptor.labels
+        ),
         *(("source", f"{one.name} {(one.access or {}).get('repoUrl', '')}") for one in descriptor.sources),
         *(("refers to", f"{one.component}:{one.version}") for one in descriptor.references),
         *(("template", one) for one in shown.templates if is_stored),
@@ -181,6 +185,13 @@ def _resource(resource: ComponentResource, sizes: Mapping[str, Any]) -> ShownRes
         size if isinstance(size, int) else None,
         _digest(resource.digest),
     )
+
+
+def _label_text(value: Any) -> str:
+    """Return a label's value: a text as it is, others as JSON; whole numbers were read as floats."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _digest(digest: Digest | None) -> str:

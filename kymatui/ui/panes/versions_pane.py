@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -20,6 +20,7 @@ from kymatui.domain.kubernetes.refs import ObjectRef
 from kymatui.domain.kyma.module_templates import ModuleTemplate, read_template
 from kymatui.domain.snapshot.snapshots import Snapshot
 from kymatui.ui.connection.cluster_link import as_defect_error
+from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.navigation.history import template_component_step
 from kymatui.ui.panes.pane import Pane
 from kymatui.ui.presenters.module import version_rows
@@ -31,7 +32,6 @@ from kymatui.ui.widgets.scrolling import TextScroll
 
 if TYPE_CHECKING:
     from kymatui.ui.connection.cluster_link import ClusterSession
-    from kymatui.ui.flows.flow_app import FlowApp
 
 _STAYS = 0.25
 """Seconds that the cursor stays on a version before its manifest is fetched."""
@@ -135,9 +135,7 @@ class VersionsPane(Pane):
         """Read in a thread; a request for other versions cancels it."""
         pair, reader = self._pair, self._reader()
         try:
-            found = await cast("FlowApp", self.app).jobs.in_thread(
-                lambda: compare_contents(reader, lambda: session.cluster, before, after)
-            )
+            found = await read_remote(lambda: compare_contents(reader, lambda: session.cluster, before, after))
         except Exception as failure:  # noqa: BLE001 (else the pane would load for ever)
             found = replace(compare_templates(before, after), unread=(str(as_defect_error(failure)),))
         if pair == self._pair:

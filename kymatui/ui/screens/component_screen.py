@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -19,7 +19,7 @@ from kymatui.errors import ConfigurationError, KymatuiError
 from kymatui.ui.base.framed_screen import FramedScreen
 from kymatui.ui.connection.cluster_link import as_defect_error
 from kymatui.ui.connection.component_reader import ReadComponent
-from kymatui.ui.flows.flow_app import FlowApp
+from kymatui.ui.connection.remote_reading import read_remote
 from kymatui.ui.navigation.history import (
     ScreenStep,
     component_of_content,
@@ -48,10 +48,6 @@ class _ReadingScreen(FramedScreen):
     def step(self) -> ScreenStep:
         return self._step
 
-    @property
-    def flow_app(self) -> FlowApp:
-        return cast("FlowApp", self.app)
-
     def on_mount(self) -> None:
         super().on_mount()
         self.main_widget().focus()
@@ -68,7 +64,7 @@ class _ReadingScreen(FramedScreen):
         """Read in a thread; leaving the screen cancels it."""
         try:
             read = self._reader()
-            found = await self.flow_app.jobs.in_thread(lambda: self.prepare(read()))
+            found = await read_remote(lambda: self.prepare(read()))
         except KymatuiError as error:
             self._fail(error)
         except Exception as error:  # noqa: BLE001 (else the screen would load for ever)
