@@ -42,6 +42,10 @@ WELL: Json = {
 WELL["workloads"][0]["spec"]["template"]["spec"]["containers"][0]["image"] = f"r.example/mod:1.3.1{DIGEST}"
 
 
+BETA = meta("mod", {"regular": "1.3.1"})
+BETA["spec"]["beta"] = True
+
+
 def cluster(**more: Any) -> Snapshot:
     values = {**WELL, **more}
     resources = values.pop("resources")
@@ -103,6 +107,7 @@ def test_nothing_is_found_where_all_is_well() -> None:
         pytest.param(
             {"kymas": [kyma()], "manifests": [manifest("mod", "1.3.1")]}, "manifest.orphan", id="orphaned Manifest"
         ),
+        pytest.param({"release_metas": [BETA]}, "module.beta", id="beta"),
         pytest.param({"workloads": with_image("r.example/mod:1.3.1")}, "image.tag", id="a tag"),
         pytest.param({"workloads": with_image("r.example/mod:latest")}, "image.mutable", id="latest"),
         pytest.param({"workloads": with_image("r.example:5000/mod")}, "image.mutable", id="a port is no tag"),
@@ -216,3 +221,10 @@ def test_a_file_of_entries_is_read() -> None:
 def test_a_file_that_says_something_else_is_refused(document: object, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         read_ignores(document, "f")
+
+
+def test_a_beta_module_is_a_finding_only_where_it_is_installed() -> None:
+    offered: Json = {"release_metas": [BETA], "kymas": [kyma()], "workloads": [], "resources": []}
+    assert "module.beta" not in rules(**offered)
+    (finding,) = [one for one in found(release_metas=[BETA]) if one.rule.id == "module.beta"]
+    assert (finding.module, finding.message) == ("mod", "mod 1.3.1 is a beta module")

@@ -1,4 +1,4 @@
-"""Rules about modules that are installed twice or only in part."""
+"""Rules about modules that are installed twice, only in part, or before they are released."""
 
 from __future__ import annotations
 
@@ -47,7 +47,14 @@ ORPHAN_MANIFEST = AuditRule(
     "lifecycle-manager reports an error for it, and its objects stay.",
     "Delete the Manifest if its objects are unused.",
 )
-RULES = (TWICE, ORPHAN_RESOURCE, NOT_CONFIGURED, UNMANAGED, ORPHAN_MANIFEST)
+BETA = AuditRule(
+    "module.beta",
+    "a beta module is installed",
+    Severity.INFO,
+    "It is uninstalled when the Kyma or the module loses its beta label.",
+    "Keep it off clusters that need a released version, or accept it in the ignore file.",
+)
+RULES = (TWICE, ORPHAN_RESOURCE, NOT_CONFIGURED, UNMANAGED, ORPHAN_MANIFEST, BETA)
 _PRESENCES = {
     Presence.CONFLICT: TWICE,
     Presence.ORPHAN: ORPHAN_RESOURCE,
@@ -62,6 +69,9 @@ def check(case: AuditInput) -> Iterator[AuditFinding]:
         if rule is not None:
             subject = row.checked[0].resource if rule is ORPHAN_RESOURCE and row.checked else row.manager
             yield AuditFinding(rule, row.reason.text, row.name, str(subject or ""), actor=row.actor)
+        if row.beta and row.presence not in (Presence.NOT_INSTALLED, Presence.UNKNOWN):
+            words = f"{row.name} {row.installed}".strip() + " is a beta module"
+            yield AuditFinding(BETA, words, row.name, str(row.manager or ""), "", row.installed)
     yield from _orphaned_manifests(case)
 
 
