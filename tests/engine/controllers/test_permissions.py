@@ -11,7 +11,10 @@ from kymatui.adapters.kube.objects.decoder import read_object
 from kymatui.adapters.kube.transport.transport import Request
 from kymatui.adapters.kube.watch.kube_cluster import KubeCluster
 from kymatui.domain.kubernetes.refs import GroupVersionKind, ObjectRef
-from kymatui.engine.controllers.kyma.kyma_context import KYMA
+from kymatui.engine.controllers.catalog.catalog_cache import RELEASE_META, CatalogCache
+from kymatui.engine.controllers.kyma.kyma_context import KYMA, KymaContext
+from kymatui.engine.controllers.kyma.mandatory_installation import MandatoryInstallation
+from kymatui.engine.controllers.kyma.mandatory_removal import MandatoryRemoval
 from kymatui.engine.controllers.monitoring.metric_registry import MetricRegistry
 from kymatui.engine.controllers.monitoring.operator_metrics import METRICS
 from kymatui.engine.controllers.monitoring.state_metrics import StateMetrics
@@ -20,6 +23,7 @@ from kymatui.engine.controllers.runtime.controller_group import ControllerGroup
 from kymatui.engine.controllers.runtime.permissions import LISTENER_PERMISSIONS, PermissionScope
 from kymatui.engine.controllers.runtime.reconcile_reports import GroupReports
 from kymatui.engine.controllers.runtime.requeue_intervals import RequeueIntervals
+from kymatui.engine.controllers.runtime.runtime_cache import RuntimeCache, SingleCluster
 from kymatui.engine.controllers.watcher.event_targets import RUNTIME_ID, EventTargets
 from kymatui.engine.controllers.watcher.runtime_events import RuntimeEvent
 from kymatui.engine.controllers.watcher.watcher_controller import WatcherController
@@ -113,3 +117,41 @@ def test_the_listener_needs_what_is_granted_for_it_and_not_more(desk: Desk) -> N
     assert {one[1:] for one in used} == {
         (granted.group, resource, verb) for resource in granted.resources for verb in granted.verbs
     }
+
+
+def test_mandatory_modules_alone_need_what_they_declare(desk: Desk) -> None:
+    place = desk.place
+    meta = {"name": "warden", "namespace": place.namespace}
+    spec = {
+        "moduleName": "warden",
+        "ocmComponentName": "kyma-project.io/module/warden",
+        "mandatory": {"version": "1.0.0"},
+    }
+    place.kubectl({"apiVersion": RELEASE_META.api_version, "kind": "ModuleReleaseMeta", "metadata": meta, "spec": spec})
+    place.kubectl({**builders.kyma(name="one", namespace=place.namespace), "apiVersion": KYMA.api_version})
+    home, stop = as_operator(place, "mandatory"), threading.Event()
+    failures: list[str] = []
+    reports = GroupReports(lambda ref, error, seconds: failures.append(f"{ref}: {error}"))
+    context = KymaContext(
+        home,
+        SystemClock(),
+        place.namespace,
+        RuntimeCache(SingleCluster(home)),
+        CatalogCache(home, place.namespace),
+        None,  # type: ignore[arg-type]
+        intervals=RequeueIntervals.every(1.0),
+    )
+    controllers: list[OperatorController] = [MandatoryInstallation(context, workers=1), MandatoryRemoval(context)]
+    thread = threading.Thread(target=ControllerGroup(home, SystemClock(), controllers, reports).run, args=(stop,))
+    thread.start()
+    ref = ObjectRef(RELEASE_META, place.namespace, "warden")
+    try:
+        eventually(lambda: bool((place.raw.get(ref) or {})["metadata"].get("finalizers")), "it is held")
+        eventually(lambda: bool(failures), "the template is missing")
+        place.raw.delete(ref)
+        eventually(lambda: place.raw.get(ref) is None, "it is released")
+    finally:
+        stop.set()
+        thread.join(30)
+        home.client.transport.close()
+    assert {"ModuleTemplate warden-1.0.0 is missing" in one for one in failures} == {True}

@@ -76,8 +76,7 @@ CONTROLLER_PERMISSIONS: Final[Mapping[str, tuple[Permission, ...]]] = {
         _CATALOG,
         Permission(OPERATOR, ("modulereleasemetas",), ("get", "patch"), HOME),
         _OWN_KYMAS,
-        _KYMA_MANIFESTS,
-        _SECRETS,
+        Permission(OPERATOR, ("manifests",), ("get", "list", "create", "patch", "delete"), HOME),
     ),
     "manifest": (  # people create Manifests in any namespace
         Permission(OPERATOR, ("kymas",), ("get",)),
